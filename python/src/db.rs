@@ -49,8 +49,13 @@ impl Db {
     ///
     /// Not stored: with durability "sync", a write returns once it is on the disk; with "buffered", once the
     /// operating system has it, and the log is synced every sync_interval seconds. expected_entries helps to
-    /// choose the tables. threads, background, memtable_entries, index_memory, page_memory and
-    /// bulk_memory are those of the Rust library.
+    /// choose the tables. threads is the number of threads for long work; by default the number of processors.
+    /// With background=False, flushes and merges are done by the thread that writes, and not by threads in
+    /// the background. memtable_entries is the number of recent entries in memory, of 150 to 300 bytes each,
+    /// before they are written as a segment. In bytes: page_memory for pages of files that queries have read,
+    /// by default seven tenths of the machine's memory or of the container's limit; index_memory, as a part of
+    /// this, for what every query needs, where 0 means to load nothing before it is asked for; bulk_memory for
+    /// a bulk load, by default 256 MiB.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", max_distance=6, ids="names") as db:
     /// ...     db.insert(0xff, "https://a.example/")

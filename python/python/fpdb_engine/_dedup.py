@@ -122,8 +122,8 @@ def dedup(
 
     texts is a list, an array of numpy or pyarrow, a series of pandas or Polars, a column of datasets, anything
     with the Arrow C stream interface, or an iterator of texts or of such chunks, which may be larger than
-    memory: 128 bits are stored per text, on the disk, and the result takes 13 bytes per row. None is a text
-    without content.
+    memory: 128 bits are stored per text, on the disk, and the result takes 13 bytes per row. The last 131,072
+    texts take up to 300 bytes more. None is a text without content.
 
     Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity; with
     recipe="fives/1", that of their runs of five words, as MinHash programs compare them. Of pairs of exactly

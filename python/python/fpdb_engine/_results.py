@@ -107,57 +107,104 @@ class VerifyReport(NamedTuple):
 
 
 class SegmentStats(typing.TypedDict):
-    """A segment in Stats."""
+    """A segment in Stats: a part of the database that is written at once."""
 
     id: int
+    """Its number, with which the names of its files begin."""
     entries: int
+    """Number of entries. Newer segments may have removed some of them."""
     fingerprints: int
+    """Number of different fingerprints."""
     removed: int
+    """Number of entries in older segments that it removes."""
     bytes: int
+    """Size of all its files."""
     files: dict[str, int]
+    """Their sizes, by name."""
 
 
 class Stats(typing.TypedDict):
-    """What stats() returns: the fields of the Rust library's Stats. Sizes are in bytes."""
+    """What stats() returns. Sizes are in bytes."""
 
     entries: int
+    """Exact number of entries."""
     fingerprints: int
+    """Number of different fingerprints in the segments. One counts once per segment that has it."""
     removed: int
+    """Number of removed entries that still take space."""
     documents: int
+    """Number of documents, with remembered duplicates; 0 with user ids."""
     duplicates: int
+    """Number of these that are duplicates of others, and so have no entry."""
     generation: int
+    """Number of changes to the set of files."""
     bits: int
+    """Width of fingerprints."""
     max_distance: int
+    """The distance that the database was created for."""
     layout: str
+    """Name of the layout of the tables."""
     tables: int
+    """Number of tables in the layout."""
     block_size: int
+    """Bytes per block of new segments."""
     recipe: str | None
+    """The recipe, if there is one."""
     extraction: str | None
+    """The extraction, if there is one."""
     ids: str
+    """Where ids come from: "user", "unique" or "names"."""
     code: str
+    """Code of the blocks of new segments."""
     bytes_total: int
+    """Size of all files."""
     bytes_tables: int
+    """Size of the tables."""
     bytes_ids: int
+    """Size of the ids of entries."""
     bytes_documents: int
+    """Size of what is known of documents: keys, stamps and names."""
     bytes_names: int
+    """The part of these that holds names."""
     bytes_tombstones: int
+    """Size of what says which entries are removed."""
     bytes_log: int
+    """Size of the log."""
     bytes_flushed: int
+    """Bytes of all segments that flushes have written since the database was created."""
     bytes_compacted: int
+    """Bytes of all segments that merges have written since then."""
     write_amplification: float
+    """How often each byte was written; 0 before the first flush."""
     bits_per_fingerprint_per_table: float
+    """Bits that a fingerprint takes in each table."""
     entropy_bound_bits: float
+    """The same for the best possible code of random fingerprints."""
     bits_per_id: float
+    """Bits that an id takes."""
     ids_bound_bits: float
+    """The same for the best possible code of the numbers below their count in random order."""
     index_memory_bytes: int
+    """Size of what should be in memory for fast answers."""
     index_budget_bytes: int
+    """How much memory copies of it may take: index_memory."""
     index_loaded_bytes: int
+    """How much they take."""
     page_budget_bytes: int
+    """How much memory the pages of files may take: page_memory."""
     page_memory_bytes: int
+    """How much they take."""
     memtable_entries: int
+    """Number of recent changes in memory."""
     memtable_bytes: int
+    """About how much memory they take."""
     background_error: str | None
+    """The last failure in the background, unless it has succeeded since."""
     stalled_seconds: float
+    """How long writers have waited for flushes and merges since the database was opened."""
     refused_writes: int
+    """How many commits were refused since then because the disk was full."""
     write_error: str | None
+    """Why the handle accepts no more writes, if it does not."""
     segments: list[SegmentStats]
+    """The segments, oldest first."""
