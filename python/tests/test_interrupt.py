@@ -16,7 +16,7 @@ import pytest
 CROWD = 60_000
 
 SETUP = """
-import signal, sys, time
+import itertools, signal, sys, time
 import fpdb_engine as fpdb
 import numpy as np
 
@@ -32,6 +32,8 @@ calls = {
     "join": lambda: sum(len(chunk.a) for chunk in db.join(db, 10)),
     "query_batch": lambda: db.query_batch(crowd, 10),
     "fingerprint_batch": lambda: fpdb.fingerprint_batch(texts),
+    "bulk_load": lambda: db.bulk_load(([n], [n]) for n in itertools.count()),
+    "dedup": lambda: fpdb.dedup(texts),
 }
 print("begun", flush=True)
 begun = time.monotonic()
@@ -39,8 +41,8 @@ try:
     calls[call]()
 except KeyboardInterrupt:
     print("interrupted after", time.monotonic() - begun)
-assert db.query(0, 0, limit=1), "the handle still works"
-""" % CROWD
+assert db.query(0, 0, limit=1) and len(db) == %d, "the handle still works, and nothing was loaded"
+""" % (CROWD, CROWD)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "call", ["pairs", "clusters", "join", "query_batch", "fingerprint_batch"]
+    "call", ["pairs", "clusters", "join", "query_batch", "fingerprint_batch", "bulk_load", "dedup"]
 )
 def test_ctrl_c_ends_long_work(crowd: Path, call: str) -> None:
     command = [sys.executable, "-c", SETUP, str(crowd), call]
