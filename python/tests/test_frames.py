@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,28 @@ def test_tables_and_streams_of_one_column_are_columns() -> None:
                 assert fpdb.dedup(column, verify=verify).keep.tolist() == KEPT
     with pytest.raises(TypeError, match="one column, not 2; select one of text, url"):
         fpdb.dedup(pa.table({"text": TEXTS, "url": TEXTS}))
+
+
+def test_only_columns_in_memory_are_kept_as_they_are() -> None:
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    from fpdb_engine._columns import is_in_memory
+
+    table = pa.table({"text": TEXTS})
+    in_memory: list[Any] = [TEXTS, tuple(TEXTS), np.array(TEXTS, object), pd.Series(TEXTS), pl.Series(TEXTS)]
+    in_memory += [table, table["text"], table.to_batches()[0]]
+    assert all(is_in_memory(column) for column in in_memory)
+    others: list[Any] = [iter(TEXTS), pa.RecordBatchReader.from_batches(table.schema, []), np.array(["a", "b"])]
+    if find_spec("duckdb"):
+        import duckdb
+
+        others.append(duckdb.connect().sql("SELECT 'a' AS text"))
+    if find_spec("datasets"):
+        import datasets
+
+        others.append(datasets.Dataset(table)["text"])
+    assert not any(is_in_memory(column) for column in others)
 
 
 def test_streams_are_read_a_batch_at_a_time() -> None:

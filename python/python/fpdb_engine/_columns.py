@@ -20,6 +20,17 @@ def length(texts: Any) -> int | None:
         return None
 
 
+def is_in_memory(texts: Any) -> bool:
+    """Returns whether chunks of texts take no memory beside the texts. Those of a query, of a dataset on the disk and
+    of an iterator do."""
+    if length(texts) is None or hasattr(texts, "to_arrow_reader"):
+        return False
+    if isinstance(texts, np.ndarray):
+        return bool(texts.dtype == object)
+    names = ("__arrow_c_array__", "__arrow_c_stream__", "to_numpy")
+    return isinstance(texts, (list, tuple)) or any(hasattr(texts, name) for name in names)
+
+
 def _as_arrow(values: Any) -> Iterable[Any] | None:
     """Returns the chunks of an Arrow array in whatever form, or None if it is something else. Those of a stream
     are read when they are needed."""
@@ -44,7 +55,7 @@ def _stream(values: Any) -> Iterator[Any]:
 
 
 def _plain(values: Any) -> Any:
-    """Returns an array of texts that can be sliced, and from which rows can be taken."""
+    """Returns an array of texts."""
     import pyarrow as pa
 
     if hasattr(values, "num_columns"):
@@ -52,9 +63,7 @@ def _plain(values: Any) -> Any:
             names = ", ".join(values.schema.names)
             raise TypeError(f"texts must be one column, not {values.num_columns}; select one of {names}")
         values = values.column(0)
-    array = values if isinstance(values, pa.Array) else pa.array(values)
-    # Nothing can be taken from views.
-    return array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
+    return values if isinstance(values, pa.Array) else pa.array(values)
 
 
 def chunks(texts: Any) -> Iterator[Any]:
@@ -131,5 +140,8 @@ def take(chunk: Any, rows: Any) -> Any:
     if len(rows) == len(chunk):
         return chunk
     if hasattr(chunk, "take"):
+        if str(chunk.type) == "string_view":
+            # Nothing can be taken from views.
+            chunk = chunk.cast("large_string")
         return chunk.take(rows)
     return [chunk[row] for row in rows.tolist()]

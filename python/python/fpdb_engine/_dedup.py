@@ -135,8 +135,8 @@ def dedup(
     the threshold are found too. With verify, the exact similarity of each pair found is computed from the
     texts, as jaccard() does, and a row is dropped only if it reaches the threshold. It is that of the pairs of
     words, or with ngram that of the runs of this number of words: with 5, what MinHash programs such as
-    datatrove estimate by default. Texts of an iterator are then written to a temporary file, since they are
-    needed again.
+    datatrove estimate by default. Texts of an iterator, a query or a dataset on the disk are then written to a
+    temporary file, since they are needed again.
 
     With against, the rows are also compared with the documents of a database, and kept rows are added to it
     under the names in ids. It is created if it is missing. If a run is repeated, the rows that it had added
@@ -170,6 +170,7 @@ def dedup(
             "takes a list of their names and returns their texts"
         )
     total = _columns.length(texts)
+    is_in_memory = _columns.is_in_memory(texts)
     options: dict[str, Any] = {
         "similarity": similarity,
         "recall": recall,
@@ -187,7 +188,7 @@ def dedup(
         rows = _Run(db, recipe, threads)
         if verify:
             exact = {"similarity": similarity, "recipe": recipe, "ngram": ngram, "threads": threads}
-            kept = KeptTexts(is_column=total is not None)
+            kept = KeptTexts(is_column=is_in_memory)
             rows.verifier = Verifier(db, kept, rows.row_of, text_of, exact)
         return rows.all(_columns.chunks(texts), names, total, report)
 
