@@ -3,6 +3,9 @@
 //!
 //!     cargo bench --bench planner -- [--n 16,20,23] [--k 2,3,4,6] [--layouts half-2,ring-3]
 //!         [--filters 0,8] [--block 128] [--costs default]
+//!
+//! With `--time true`, it measures how long the first plan for each distance takes instead, which
+//! one query per distance and size of segment waits for.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 
@@ -12,10 +15,25 @@ use std::time::Instant;
 
 use common::{Data, Random, load, option, options, percentile};
 use fpdb::layout::Costs;
-use fpdb::{QueryOptions, Snapshot};
+use fpdb::{DocId, Entry, Fingerprint, Jaccard, Layout, Options, QueryOptions, Snapshot, Within};
 
 fn main() {
     let test = common::is_test();
+    if option("--time", test) {
+        let n = if test { 1 << 10 } else { 1 << 20 };
+        time(&Options::<u64>::new().max_distance(12), n);
+        for layout in ["ring-4", "paper-10", "paper-20"] {
+            let layout = Layout::preset(layout, 64).unwrap();
+            time(&Options::<u64>::new().max_distance(12).layout(layout), n);
+        }
+        time(&Options::bits128().max_distance(24), n);
+        time(&Options::bits128().similar(Jaccard::at_least(0.8)), n);
+        for layout in ["ring:26/26/26/25/25", "ring:22/22/21/21/21/21"] {
+            let layout = Layout::preset(layout, 128).unwrap();
+            time(&Options::bits128().max_distance(24).layout(layout), n);
+        }
+        return;
+    }
     let sizes = option("--n", if test { "12" } else { "16,20,23" }.to_string());
     let distances = option("--k", "2,3,4,6".to_string());
     let layouts = option("--layouts", "half-2,ring-3,ring-4,paper-10".to_string());
@@ -51,6 +69,27 @@ fn main() {
         }
     }
     println!("\n{within} of {all} within 30 %");
+}
+
+/// Prints how long planning takes among `n` fingerprints, for each distance up to the greatest.
+fn time<F: Fingerprint>(options: &Options<F>, n: u64) {
+    let db = options.clone().expected_entries(n).in_memory().unwrap();
+    let mut random = Random(5);
+    let mut fingerprint = || {
+        let bits = u128::from(random.next()) << 64 | u128::from(random.next());
+        F::from_u128(bits >> (128 - F::BITS))
+    };
+    let entries = (0..n).map(|id| Ok(Entry { fingerprint: fingerprint(), id: DocId(id) }));
+    let _ = db.bulk_load(entries).unwrap();
+    let snapshot = db.snapshot();
+    let description = db.description();
+    let distances = (0..=description.max_distance).map(Within::Distance);
+    let times = distances.chain([Within::Rule]).map(|within| {
+        let explanation = snapshot.explain(fingerprint(), &within.into()).unwrap();
+        format!("{:.1}", explanation.plan.as_secs_f64() * 1e3)
+    });
+    let times: Vec<String> = times.collect();
+    println!("{}, {} bits, ms: {}", description.layout, F::BITS, times.join(" "));
 }
 
 /// Returns the predicted and the median time of queries that find nothing, in microseconds. The
