@@ -125,6 +125,30 @@ fn queries_have_the_width_of_the_database() {
 }
 
 #[test]
+fn matches_have_the_similarity_that_the_recipe_tells() {
+    let folder = Folder::new();
+    folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
+    folder.write("queries", document("x", &text(2, 50)));
+    for (recipe, similarity) in [("pairs/1 --bits 128", json!(1.0)), ("words/1", json!(null))] {
+        let db = recipe.replace(['/', ' '], "-");
+        folder.ok(&format!("dedup {db} docs --recipe {recipe}"));
+        let records = folder.ok(&format!("query {db} --from ndjson queries --json")).records();
+        let found = &records[0]["matches"][0];
+        assert_eq!((&found["name"], &found["similarity"]), (&json!("b"), &similarity));
+        let table = folder.ok(&format!("query {db} --from ndjson queries")).text();
+        assert_eq!(table.contains("similarity"), !similarity.is_null(), "{table}");
+    }
+    // A fingerprint that differs from that of b in 13 bits: J is estimated as 1 - 26/128.
+    let fingerprint = folder.ok("query pairs-1---bits-128 --from ndjson queries --json").records();
+    let fingerprint = fingerprint[0]["query"].as_str().unwrap();
+    let bits = u128::from_str_radix(fingerprint.trim_start_matches("0x"), 16).unwrap();
+    let query = format!("query pairs-1---bits-128 {:032x} -k 13 --json", bits ^ 0x1fff << 40);
+    let found = folder.ok(&query).records()[0]["matches"][0].clone();
+    assert_eq!((&found["distance"], &found["similarity"]), (&json!(13), &json!(0.797)));
+    assert_eq!(found["standard_error"], json!(0.053));
+}
+
+#[test]
 fn the_database_recipe_turns_documents_into_queries() {
     let folder = Folder::new();
     folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));

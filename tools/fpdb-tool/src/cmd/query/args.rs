@@ -23,6 +23,10 @@ Examples:
 /// document, the record also has its id, "document":"...", and the query is null if the document
 /// has too few features for a fingerprint. In the table, the document's id replaces the query. With
 /// --explain, prints one record per query, {"type":"explain","query":"0x...",...}.
+///
+/// If the recipe of the database tells similarities, as pairs and fives do, each match has the
+/// estimated Jaccard similarity of the two documents' features, and with --json its
+/// "standard_error".
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {

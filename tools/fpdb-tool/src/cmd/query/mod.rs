@@ -7,6 +7,7 @@ mod queries;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use fpdb::text::Recipe;
 use fpdb::{Description, Fingerprint, Ids, Match, Options, QueryOptions, Snapshot, Within};
 use serde::Serialize;
 
@@ -33,8 +34,18 @@ struct Record<'a> {
 struct MatchRecord {
     fingerprint: String,
     distance: u32,
+    /// The estimated similarity, if the recipe of the database tells one.
+    #[serde(flatten)]
+    similarity: Option<Similarity>,
     id: u64,
     name: Option<String>,
+}
+
+/// An estimated Jaccard similarity, and its standard error.
+#[derive(Serialize)]
+struct Similarity {
+    similarity: f64,
+    standard_error: f64,
 }
 
 #[derive(Serialize)]
@@ -72,10 +83,12 @@ impl Args {
         let options = self.memory.apply(options.index_memory(0));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
         let within = self.distance.map_or(Within::Rule, Within::Distance);
+        let recipe = description.recipe.as_deref().and_then(|name| Recipe::find(name).ok());
         let mut printer = Printer {
             json: context.json,
             one_query: self.from.is_none() && self.queries.len() == 1,
             names: description.ids == Ids::Names,
+            similarities: recipe.as_ref().is_some_and(|recipe| recipe.similarity(0).is_some()),
             summary: Summary { r#type: "summary", queries: 0, matched: 0, matches: 0 },
         };
         let bar = progress::over_files(context, &files);
@@ -93,7 +106,8 @@ impl Args {
             }
             let answers = self.answer(&snapshot, &batch, within)?;
             for (query, matches) in batch.iter().zip(answers) {
-                let record = |found| MatchRecord::new(found, &snapshot, printer.names);
+                let record =
+                    |found| MatchRecord::new(found, &snapshot, printer.names, recipe.as_ref());
                 let matches = matches.into_iter().map(record).collect::<Result<_>>()?;
                 printer.print(query, matches, context)?;
             }
@@ -141,14 +155,29 @@ impl Args {
 }
 
 impl MatchRecord {
-    fn new<F: Fingerprint>(found: Match<F>, snapshot: &Snapshot<F>, names: bool) -> Result<Self> {
+    fn new<F: Width>(
+        found: Match<F>,
+        snapshot: &Snapshot<F>,
+        names: bool,
+        recipe: Option<&Recipe<F>>,
+    ) -> Result<Self> {
+        let similarity = recipe.and_then(|recipe| recipe.similarity(found.distance));
         Ok(Self {
             fingerprint: found.fingerprint.to_hex(),
             distance: found.distance,
+            similarity: similarity.map(|(similarity, error)| Similarity {
+                similarity: rounded(similarity),
+                standard_error: rounded(error),
+            }),
             id: found.id.0,
             name: if names { snapshot.name(found.id)? } else { None },
         })
     }
+}
+
+/// Returns a share with three digits after the point.
+fn rounded(share: f64) -> f64 {
+    (share * 1e3).round() / 1e3
 }
 
 /// Prints answers as they arrive and counts them.
@@ -158,13 +187,16 @@ struct Printer {
     one_query: bool,
     /// The database has names, so the table has a column for them.
     names: bool,
+    /// The recipe of the database tells similarities, so the table has a column for them.
+    similarities: bool,
     summary: Summary,
 }
 
 impl Printer {
     fn header(&self, context: &mut Context<'_>) -> Result<()> {
         if !self.json {
-            self.line(["query", "fingerprint", "distance", "id", "name"], context)?;
+            let header = ["query", "fingerprint", "distance", "similarity", "id", "name"];
+            self.line(header, context)?;
         }
         Ok(())
     }
@@ -189,18 +221,24 @@ impl Printer {
         for found in matches {
             let (distance, id) = (found.distance.to_string(), found.id.to_string());
             let name = found.name.as_deref().map(printable).unwrap_or_default();
-            self.line([&query, &found.fingerprint, &distance, &id, &name], context)?;
+            let similarity = found.similarity.map(|found| format!("{:.3}", found.similarity));
+            let similarity = similarity.unwrap_or_default();
+            self.line([&query, &found.fingerprint, &distance, &similarity, &id, &name], context)?;
         }
         Ok(())
     }
 
     /// Prints a line of the table. The widths are fixed because the next line is not known yet.
-    fn line(&self, cells: [&str; 5], context: &mut Context<'_>) -> Result<()> {
-        let [query, fingerprint, distance, id, name] = cells;
+    fn line(&self, cells: [&str; 6], context: &mut Context<'_>) -> Result<()> {
+        let [query, fingerprint, distance, similarity, id, name] = cells;
         if !self.one_query {
             write!(context.out, "{query:18}  ")?;
         }
-        write!(context.out, "{fingerprint:18}  {distance:>8}  {id:>12}")?;
+        write!(context.out, "{fingerprint:18}  {distance:>8}  ")?;
+        if self.similarities {
+            write!(context.out, "{similarity:>10}  ")?;
+        }
+        write!(context.out, "{id:>12}")?;
         if self.names {
             write!(context.out, "  {name}")?;
         }
