@@ -11,13 +11,17 @@ use crate::common::Folder;
 /// remembered duplicate without a stamp.
 fn named() -> Folder {
     let folder = Folder::new();
+    create_named(&folder).close().unwrap();
+    folder
+}
+
+fn create_named(folder: &Folder) -> Db<u64> {
     let db = Db::options().ids(Ids::Names).create(folder.file("db")).unwrap();
     db.insert(0x00ff, Stamped::new("http://a/", 7)).unwrap();
     db.insert(0xff00, Stamped::new("http://b/", 8)).unwrap();
     let copy = [(0x00fe, "http://copy/")];
     db.write(&copy).unless_near(3).or_update(OnDuplicate::Remember).run().unwrap();
-    db.close().unwrap();
-    folder
+    db
 }
 
 /// A folder with a database of unique ids: 7 without a stamp, and its duplicate 9 with the stamp 5.
@@ -121,8 +125,8 @@ fn get_escapes_control_characters() {
 
 #[test]
 fn get_reads_while_another_process_writes() {
-    let folder = named();
-    let db = Db::<u64>::open(folder.file("db")).unwrap();
+    let folder = Folder::new();
+    let db = create_named(&folder);
     folder.ok("get db http://a/ --exit-status");
     db.close().unwrap();
 }
