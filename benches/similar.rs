@@ -6,8 +6,8 @@
 //!         [--insert 100000] [--batch 100000] [--queries 10000]
 //!
 //! `found` is the share found of 2,000 fingerprints whose bits differ from a stored one with the
-//! probability that belongs to the similarity. `false` counts the matches of 10,000 (`--queries`) random
-//! fingerprints. Times are of those, which have no match. Before that, some answers are compared
+//! probability that belongs to the similarity. `false` counts the matches of random fingerprints, as
+//! many as `--queries` says. Times are of those, which have no match. Before that, some answers are compared
 //! with a scan. With `--pairs`, all pairs of the database are counted; with `--batch`, so many
 //! queries are answered together; and with `--insert`, so many documents are inserted if they are
 //! novel, a third of which are near-duplicates of stored ones, without waiting for the device.

@@ -159,7 +159,7 @@ impl<'a> ColumnsView<'a> {
         Ok(start..end)
     }
 
-    /// Returns which of these buckets has a row, which is one of theirs.
+    /// Returns the bucket of a row that is in one of these buckets.
     #[expect(clippy::cast_possible_truncation, reason = "not more than there are buckets")]
     pub(crate) fn bucket_of(&self, row: usize, buckets: &Range<u32>) -> Result<u32> {
         let ends = self.starts(buckets)?.get(1..).unwrap_or_default();

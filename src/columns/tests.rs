@@ -107,6 +107,20 @@ fn rows_with_a_prefix_lead_to_all_blocks_that_have_it() {
 }
 
 #[test]
+fn each_row_is_in_the_bucket_whose_rows_it_is_among() {
+    let built = build(&values(600));
+    let (view, end) = (built.columns.view(), 1u32 << built.columns.bucket_bits());
+    for bucket in 0..end {
+        for row in view.rows_of(&(bucket..bucket + 1)).unwrap() {
+            let around = bucket.saturating_sub(3)..(bucket + 2).min(end);
+            for buckets in [0..end, around, bucket..bucket + 1] {
+                assert_eq!(view.bucket_of(row, &buckets).unwrap(), bucket, "{row} {buckets:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn fingerprints_of_one_block_with_equal_leading_bits_have_one_row() {
     let crowd: Vec<u128> = (0..1000).map(|i| i << 3).collect();
     let built = build(&crowd);

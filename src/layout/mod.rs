@@ -92,7 +92,7 @@ const MAX_NAME: usize = 64;
 ///
 /// Every table is a copy of the data (4 to 6 bytes per fingerprint at 64 bits), and more tables
 /// make queries faster. At 128 bits, for a similarity or a distance of 8 or more, only table 0 is a
-/// copy. The tables that are searched refer to it, and take 8.4 bytes per fingerprint. The layout does not fix a distance: every layout answers queries at any
+/// copy. The tables that are searched refer to it, and take 7.5 bytes per fingerprint. The layout does not fix a distance: every layout answers queries at any
 /// distance exactly, some faster than others.
 ///
 /// | preset | tables | for |

@@ -165,7 +165,7 @@ impl Choice<'_> {
             if found < self.jaccard.expected_recall().max(most_found - MAX_LOST) {
                 continue;
             }
-            // Nearly all rows that are compared have as many errors as the head allows.
+            // Nearly all rows that are compared have as many errors in the head as it allows.
             let share = columns::share_within((end - depth).into(), (tail_most - most).into());
             let more = (share - columns::CANDIDATES) * self.terms.candidate_ns();
             return Some((Work { ns: work.ns + work.entries * more, ..work }, tables));

@@ -235,7 +235,7 @@ impl Codec {
 fn check_lengths(page: &Page, optional: bool) -> Result<()> {
     let lists = match page.encoding() {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-        // One list has the lengths of shared prefixes, the other those of the suffixes.
+        // The first list has the lengths of the shared prefixes, the second those of the suffixes.
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => return Ok(()),
     };
