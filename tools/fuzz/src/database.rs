@@ -4,21 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{BlockCode, Db, DocId, Entry, Ids, Key, Layout, Options, Snapshot};
+use fpdb::{
+    BlockCode, Db, DocId, Entry, Fingerprint, Ids, Jaccard, Key, Layout, Options, Snapshot, Within,
+};
 
 use crate::repair;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-fn options(sim: &Arc<Sim>) -> Options<u64> {
-    Db::options().storage(sim.clone()).memtable_entries(64).background(false).index_memory(0)
+fn options<F: Fingerprint>(new: Options<F>, sim: &Arc<Sim>) -> Options<F> {
+    new.storage(sim.clone()).memtable_entries(64).background(false).index_memory(0)
 }
 
 /// Returns the files of a database with two segments, tombstones, documents and a log.
 fn base(code: BlockCode) -> Files {
     let sim = Sim::new();
     let layout = Layout::preset("half-2", 64).expect("a preset");
-    let new = options(&sim).ids(Ids::Names).layout(layout).block_size(128).filter_bits(10);
+    let new = options(Db::options(), &sim).ids(Ids::Names).layout(layout).block_size(128).filter_bits(10);
     let db = new.code(code).create("sim").expect("a new database");
     let name = |i: u64| format!("https://example.org/{i}");
     let fingerprint = |i: u64| (i / 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1 << (i % 4);
@@ -36,6 +38,26 @@ fn base(code: BlockCode) -> Files {
     db.flush().expect("a flush");
     insert(80..90);
     drop(db);
+    files_of(&sim)
+}
+
+/// Returns the files of a database with columns, and two segments.
+fn base_with_columns() -> Files {
+    let sim = Sim::new();
+    let new = options(Options::bits128(), &sim).similar(Jaccard::at_least(0.8));
+    let db = new.block_size(128).create("sim").expect("a new database");
+    for i in 0..90u64 {
+        let stranger = u128::from(i / 4).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        db.insert(stranger ^ 1 << (i % 4 * 31), DocId(i)).expect("an insert");
+        if i % 60 == 59 {
+            db.flush().expect("a flush");
+        }
+    }
+    db.close().expect("a close");
+    files_of(&sim)
+}
+
+fn files_of(sim: &Sim) -> Files {
     let names = sim.list().expect("a folder").unwrap_or_default();
     names.into_iter().filter_map(|name| Some((name.clone(), sim.contents(&name)?))).collect()
 }
@@ -50,8 +72,14 @@ pub(crate) fn bases() -> &'static [Files; 2] {
 /// and changes: an offset (u16) from the beginning or the end, a length below 16 and how the bytes
 /// change, and the bytes.
 pub(crate) fn folder(input: &[u8]) {
+    static WITH_COLUMNS: OnceLock<Files> = OnceLock::new();
     let [flags, file, changes @ ..] = input else { return };
-    let mut files = bases()[usize::from(flags >> 1 & 1)].clone();
+    let is_with_columns = flags & 4 == 4;
+    let base = match is_with_columns {
+        true => WITH_COLUMNS.get_or_init(base_with_columns),
+        false => &bases()[usize::from(flags >> 1 & 1)],
+    };
+    let mut files = base.clone();
     let index = usize::from(*file) % files.len();
     let Some((name, bytes)) = files.iter_mut().nth(index) else { return };
     change(bytes, changes);
@@ -65,14 +93,27 @@ pub(crate) fn folder(input: &[u8]) {
     let sim = Sim::new();
     sim.create_root().expect("a folder");
     files.iter().for_each(|(name, bytes)| sim.set_contents(name, bytes));
-    // Everything may fail, but nothing may panic, hang or take much memory.
-    if let Ok(reader) = options(&sim).open_read_only("sim") {
+    if is_with_columns {
+        let open = options(Options::bits128(), &sim);
+        use_database(&open, |db| db.insert(7, DocId(1000)).map(|_| ()));
+    } else {
+        use_database(&options(Db::options(), &sim), |db| db.insert(7, "new").map(|_| ()));
+    }
+}
+
+/// Reads and changes a database. Everything may fail, but nothing may panic, hang or take much
+/// memory.
+fn use_database<F: Fingerprint>(
+    options: &Options<F>,
+    insert: impl Fn(&Db<F>) -> fpdb::Result<()>,
+) {
+    if let Ok(reader) = options.clone().open_read_only("sim") {
         read(&reader.snapshot());
     }
-    if let Ok(db) = options(&sim).open("sim") {
+    if let Ok(db) = options.clone().open("sim") {
         read(&db.snapshot());
-        let _ = db.insert(7, "new");
-        let _ = db.remove_entry(0, 0);
+        let _ = insert(&db);
+        let _ = db.remove_entry(F::ZERO, DocId(0));
         let _ = db.flush();
         let _ = db.compact();
         let _ = db.close();
@@ -95,17 +136,17 @@ fn change(bytes: &mut Vec<u8>, changes: &[u8]) {
     }
 }
 
-fn read(snapshot: &Snapshot) {
-    let entries: Vec<Entry> = snapshot.iter().take(1000).map_while(Result::ok).collect();
+fn read<F: Fingerprint>(snapshot: &Snapshot<F>) {
+    let entries: Vec<Entry<F>> = snapshot.iter().take(1000).map_while(Result::ok).collect();
     let some = entries.iter().step_by(16).map(|entry| entry.fingerprint);
-    for query in some.chain([0, 7, u64::MAX]) {
-        for distance in [0, 3] {
-            let _ = snapshot.query(query, distance);
+    for query in some.chain([F::ZERO, !F::ZERO]) {
+        for within in [Within::Distance(0), Within::Distance(3), Within::Rule] {
+            let _ = snapshot.query(query, within);
+            let _ = snapshot.nearest(query, within);
         }
-        let _ = snapshot.nearest(query ^ 1, 3);
         let _ = snapshot.ids(query);
     }
-    let _ = snapshot.query_batch(&[0, 1, u64::MAX], 3);
+    let _ = snapshot.query_batch(&[F::ZERO, !F::ZERO], 3);
     for id in [0, 3, 61, 75, 85, u64::MAX] {
         let _ = snapshot.name(DocId(id));
     }
@@ -121,7 +162,7 @@ pub(crate) fn api(input: &[u8]) {
     let layout = Layout::preset(names[usize::from(settings >> 2) % names.len()], 64);
     let code = if settings & 2 == 0 { BlockCode::Huffman } else { BlockCode::EliasFano };
     let kind = if named { Ids::Names } else { Ids::User };
-    let new = options(&sim).layout(layout.expect("a preset")).code(code).ids(kind).block_size(128);
+    let new = options(Db::options(), &sim).layout(layout.expect("a preset")).code(code).ids(kind).block_size(128);
     let mut db = new.memtable_entries(16).create("sim").expect("a new database");
     let mut model: BTreeSet<Entry> = BTreeSet::new();
     // The entries of the documents that have these numbers in their names.
@@ -171,11 +212,11 @@ pub(crate) fn api(input: &[u8]) {
             }
             11 => {
                 drop(db);
-                db = options(&sim).memtable_entries(16).open("sim").expect("a database");
+                db = options(Db::options(), &sim).memtable_entries(16).open("sim").expect("a database");
             }
             12 => {
                 db.close().expect("a close");
-                db = options(&sim).memtable_entries(16).open("sim").expect("a database");
+                db = options(Db::options(), &sim).memtable_entries(16).open("sim").expect("a database");
             }
             13 => {
                 let name = format!("name {id}");
