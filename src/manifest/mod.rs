@@ -5,6 +5,10 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod features;
+
+pub(crate) use features::{Extension, Features};
+
 use std::collections::BTreeSet;
 
 use crate::codec::bytes::{Fields, PutFields};
@@ -45,6 +49,7 @@ pub(crate) struct Session {
 /// The state of a database, as of one generation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Manifest {
+    pub features: Features,
     pub settings: Settings,
     /// Counts manifests: higher in each manifest than in the one before.
     pub generation: u64,
@@ -66,12 +71,15 @@ pub(crate) struct Manifest {
     pub logs: Vec<LogRef>,
     /// Oldest first.
     pub segments: Vec<SegmentMeta>,
+    /// By ascending tag.
+    pub extensions: Vec<Extension>,
 }
 
 impl Manifest {
     /// Makes the manifest of a new, empty database.
     pub(crate) fn new(settings: Settings, session: u64) -> Self {
         Self {
+            features: Features::default(),
             settings,
             generation: 1,
             session,
@@ -83,6 +91,7 @@ impl Manifest {
             bytes_compacted: 0,
             logs: Vec::new(),
             segments: Vec::new(),
+            extensions: Vec::new(),
         }
     }
 
@@ -108,6 +117,11 @@ impl Manifest {
         Err(Error::new(ErrorKind::Unfinished, message))
     }
 
+    /// Refuses to write a database that uses a feature which this build does not know.
+    pub(crate) fn expect_writable(&self) -> Result<()> {
+        self.features.expect_writable()
+    }
+
     /// Returns whether a crash can have left this file, which this manifest does not name.
     pub(crate) fn may_have_left(&self, file: FileId, is_log: bool) -> bool {
         let generation = generation_of(file.number);
@@ -125,6 +139,7 @@ impl Manifest {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = self.settings.header(FileKind::Manifest, 0, FileId::MANIFEST).encode();
+        self.features.encode(&mut out);
         self.settings.encode(&mut out);
         out.put_u64(self.generation);
         out.put_u64(self.session);
@@ -146,6 +161,7 @@ impl Manifest {
         }
         out.put_u32(u32::try_from(self.segments.len()).unwrap_or(u32::MAX));
         self.segments.iter().for_each(|segment| segment.encode(&mut out));
+        Extension::encode_all(&self.extensions, &mut out);
         out.put_u32(crc32fast::hash(&out));
         out
     }
@@ -164,6 +180,8 @@ impl Manifest {
         }
         let mut fields = Fields::new(body, 0);
         fields.bytes(HEADER_LEN, "file header")?;
+        // First: what comes after them may differ with a feature.
+        let features = Features::decode(&mut fields)?;
         let settings = Settings::decode(&header, &mut fields)?;
         let generation = fields.u64("generation")?;
         let session = fields.u64("session")?;
@@ -196,8 +214,10 @@ impl Manifest {
         for _ in 0..count {
             segments.push(SegmentMeta::decode(&settings, &mut fields)?);
         }
+        let extensions = Extension::decode_all(&mut fields)?;
         fields.finish("manifest")?;
         let manifest = Self {
+            features,
             settings,
             generation,
             session,
@@ -209,6 +229,7 @@ impl Manifest {
             bytes_compacted,
             logs,
             segments,
+            extensions,
         };
         match manifest.first_contradiction() {
             Some(what) => Err(Error::corruption(format!("manifest: {what}"))),

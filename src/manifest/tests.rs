@@ -8,6 +8,7 @@ use crate::paged::FileSummary;
 use crate::segment::DocumentsMeta;
 use crate::settings::Ids;
 use crate::storage::Sim;
+use crate::{Db, DocId};
 
 fn sample() -> Manifest {
     let settings = Settings {
@@ -122,10 +123,10 @@ fn huge_counts_in_a_small_manifest_are_refused_without_memory_for_them() {
     of_nothing.earlier_sessions.clear();
     of_nothing.logs.clear();
     of_nothing.segments.clear();
-    // The three counts are the last fields before the checksum.
-    let counts = of_nothing.encode().len() - 4 - 12;
-    assert_eq!(of_nothing.encode()[counts..counts + 12], [0; 12]);
-    for place in 0..3 {
+    // The four counts are the last fields before the checksum.
+    let counts = of_nothing.encode().len() - 4 - 16;
+    assert_eq!(of_nothing.encode()[counts..counts + 16], [0; 16]);
+    for place in 0..4 {
         for count in [1, 3, 1 << 16, (1 << 16) + 1, 1 << 31, u32::MAX] {
             let mut bytes = of_nothing.encode();
             bytes.truncate(bytes.len() - 4);
@@ -220,12 +221,12 @@ fn contradictory_manifest_is_refused() {
 #[test]
 fn absent_file_with_a_checksum_is_refused() {
     let mut bytes = sample().encode();
-    // The tombstones come before the documents, their counts and the checksum.
-    let end = bytes.len() - 4;
-    let checksum = end - 24 - 12 - 4;
+    // The tombstones come before the documents, their counts, the number of extensions and the
+    // checksum.
+    let checksum = bytes.len() - 4 - 4 - 24 - 12 - 4;
     assert_eq!(bytes[checksum - 8..checksum + 4], [0; 12]);
     bytes[checksum] = 1;
-    bytes.truncate(end);
+    bytes.truncate(bytes.len() - 4);
     bytes.put_u32(crc32fast::hash(&bytes));
     assert_eq!(Manifest::decode(&bytes).unwrap_err().kind(), ErrorKind::Corruption);
 }
@@ -240,4 +241,57 @@ fn changed_bytes_under_a_valid_checksum_never_panic() {
         // Some values are valid. None may cause a panic or a large allocation.
         let _ = Manifest::decode(&bytes);
     }
+}
+
+#[test]
+fn unknown_feature_is_refused_before_anything_that_it_may_change_is_read() {
+    let mut manifest = sample();
+    manifest.features.to_read = 1 << 41;
+    let mut bytes = manifest.encode();
+    bytes.truncate(HEADER_LEN + 16);
+    bytes.extend_from_slice(b"something new");
+    bytes.put_u32(crc32fast::hash(&bytes));
+    let error = Manifest::decode(&bytes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("feature 41"), "{error}");
+}
+
+#[test]
+fn database_that_needs_an_unknown_feature_to_write_is_only_read() {
+    let sim = Sim::new();
+    let open = || Db::options().storage(sim.clone());
+    let db = open().create("sim").unwrap();
+    db.insert(7, DocId(1)).unwrap();
+    db.close().unwrap();
+    let mut manifest = Manifest::read(&*sim).unwrap();
+    manifest.features.to_write = 1 << 3;
+    manifest.install(&*sim).unwrap();
+
+    let error = open().open("sim").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("to write this database"), "{error}");
+    assert_eq!(open().open_read_only("sim").unwrap().snapshot().len(), 1);
+    assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
+}
+
+#[test]
+fn unknown_extensions_survive_writing() {
+    let sim = Sim::new();
+    let open = || Db::options().storage(sim.clone());
+    open().create("sim").unwrap().close().unwrap();
+    let mut manifest = Manifest::read(&*sim).unwrap();
+    let extension = |tag| Extension { tag, content: vec![1, 2, 3] };
+    manifest.extensions = vec![extension(4), extension(9)];
+    manifest.install(&*sim).unwrap();
+
+    let db = open().open("sim").unwrap();
+    db.insert(7, DocId(1)).unwrap();
+    db.flush().unwrap();
+    db.compact().unwrap();
+    db.close().unwrap();
+    assert_eq!(Manifest::read(&*sim).unwrap().extensions, manifest.extensions);
+
+    manifest.extensions.reverse();
+    let error = Manifest::decode(&manifest.encode()).unwrap_err();
+    assert!(error.to_string().contains("do not ascend"), "{error}");
 }

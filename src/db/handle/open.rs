@@ -124,6 +124,7 @@ fn read_manifest<F: Fingerprint>(
         Ok(_) if matches!(mode, Mode::Create | Mode::Combine) => Err(already_exists(storage)),
         Ok(manifest) => {
             manifest.expect_finished().map_err(|e| e.at_path(storage.root()))?;
+            manifest.expect_writable().map_err(|e| e.at_path(storage.root()))?;
             options.check_agreement(&manifest.settings).map_err(|e| e.at_path(storage.root()))?;
             Ok(Some(manifest))
         }
