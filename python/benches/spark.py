@@ -2,9 +2,11 @@
 
     python benches/spark.py [--engine sail] [--cores 2] [--pairs 1000000,10000000] [--tasks 2]
         [--stored 20000000] [--segments 8] [--queries 20000,100000,1000000] [--folder /tmp]
+    python benches/spark.py --similarity 0.8 [--pairs 1000000] [--tasks 1,6,12,30,56] [--stored 0]
     python benches/spark.py --task-of 1e9,1e10,1e11 [--task-rows 6000000]
 
-Pairs: one of 20 uniform fingerprints is replaced by a neighbour of another one. Times are those after a
+Pairs: one of 20 uniform fingerprints is replaced by a neighbour of another one: 1 to 4 bits apart, or with
+--similarity, and 128 bits, as many as the similarity makes of them. Times are those after a
 first small job, which starts what the engine starts only once. The result is compared with that of one
 database. Bytes shuffled are those of the blocks that tasks exchange, before the engine compresses them.
 """
@@ -68,8 +70,15 @@ def start(engine: str, cores: int) -> Any:
     return session
 
 
-def planted(count: int) -> np.ndarray:
+def planted(count: int, similarity: float | None = None) -> np.ndarray:
     rng = np.random.default_rng(20261123)
+    if similarity is not None:
+        fingerprints = rng.integers(0, 1 << 64, (count, 2), np.uint64)
+        at = rng.integers(0, count, count // 20)
+        differs = rng.random((len(at), 128), np.float32) < (1 - similarity) / 2
+        errors = np.packbits(differs, axis=1).view(np.uint64)
+        fingerprints[at] = fingerprints[rng.integers(0, count, len(at))] ^ errors
+        return fingerprints
     fingerprints = rng.integers(0, 1 << 64, count, np.uint64)
     for flips in range(1, K + 2):
         at = rng.integers(0, count, count // 20 // (K + 1))
@@ -82,52 +91,71 @@ def planted(count: int) -> np.ndarray:
 
 def stored_frame(session: Any, fingerprints: np.ndarray, path: Path, files: int) -> Any:
     """Writes the rows as Parquet, so that jobs begin by reading files."""
+    from fpdb_engine.spark._arrow import fingerprint_column
+
     path.mkdir()
     ids = np.arange(len(fingerprints))
     for number in range(files):
         some = slice(number, None, files)
-        columns = {"id": ids[some], "fingerprint": fingerprints[some].view(np.int64)}
+        columns = {"id": ids[some], "fingerprint": fingerprint_column(fingerprints[some])}
         pq.write_table(pa.table(columns), path / f"{number}.parquet")
     return session.read.parquet(str(path))
 
 
-def count_shuffled(rows: Any, tasks: int) -> int:
+def shuffled(rows: Any, division: Any) -> int:
     """Returns the bytes of the blocks that pairs() shuffles."""
     from fpdb_engine.spark import _pairs
 
     def sizes(batches: Iterator[Any]) -> Iterator[Any]:
-        for blocks in _pairs._divided(K, tasks)(batches):
+        for blocks in _pairs._divided(division)(batches):
             yield pa.record_batch({"bytes": [blocks.nbytes]})
 
     divided = rows.select("fingerprint", "id").mapInArrow(sizes, "bytes long").collect()
     return sum(row["bytes"] for row in divided)
 
 
-def measure_pairs(session: Any, counts: list[int], tasks: int, folder: Path) -> None:
+def one_database(fingerprints: np.ndarray, path: Path, similarity: float | None) -> fpdb.Db:
+    ids = np.arange(len(fingerprints), dtype=np.uint64)
+    if similarity is None:
+        return corpus.database(path, fingerprints, ids, K)
+    db = fpdb.Db.create(path, similarity=similarity, expected_entries=len(ids), background=False)
+    db.bulk_load(fingerprints, ids)
+    return db
+
+
+def measure_pairs(
+    session: Any, counts: list[int], tasks: list[int], similarity: float | None, folder: Path
+) -> None:
     from fpdb_engine import spark as jobs
+    from fpdb_engine.spark import _pairs, _planes
 
     print("| fingerprints | tasks | pairs | s | us per row | CPU us per row | bytes shuffled per row | clusters, s "
           "| one database: load, s | pairs, s | digest |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
     for count in counts:
-        fingerprints = planted(count)
+        fingerprints = planted(count, similarity)
         rows = stored_frame(session, fingerprints, folder / f"rows-{count}", 2)
-        near = jobs.pairs(rows, K, tasks=tasks)
-        cpu = time.process_time()
-        table, seconds = timed(near.toArrow)
-        # Sail runs in this process, so this is its time too.
-        cpu = (time.process_time() - cpu) / count * 1e6
-        found = corpus.summary_of_table(table)
-        clusters, clustered = timed(lambda: jobs.clusters(near).count())
-        shuffled = count_shuffled(rows, tasks)
-        ids = np.arange(count, dtype=np.uint64)
-        db, loaded = timed(lambda: corpus.database(folder / f"db-{count}", fingerprints, ids, K))
-        expected, searched = timed(lambda: corpus.summary_of_database(db, K))
+        db, loaded = timed(lambda: one_database(fingerprints, folder / f"db-{count}", similarity))
+        expected, searched = timed(lambda: corpus.summary_of_database(db, None))
         db.close()
-        assert found == expected, (found, expected)
-        print(f"| {count} | {tasks} | {table.num_rows} | {seconds:.2f} | {seconds / count * 1e6:.2f} "
-              f"| {cpu:.2f} | {shuffled / count:.1f} | {clustered:.2f} | {loaded:.2f} | {searched:.2f} "
-              f"| equal |", flush=True)
+        for most in tasks:
+            if similarity is None:
+                near = jobs.pairs(rows, K, tasks=most)
+                division = _pairs._by_cells(K, most)
+            else:
+                near = jobs.pairs(rows, similarity=similarity, tasks=most)
+                division = _pairs._by_lines(_planes.order_for_tasks(most))
+            cpu = time.process_time()
+            table, seconds = timed(near.toArrow)
+            # Sail runs in this process, so this is its time too.
+            cpu = (time.process_time() - cpu) / count * 1e6
+            found = corpus.summary_of_table(table)
+            clusters, clustered = timed(lambda: jobs.clusters(near).count())
+            size = shuffled(rows, division)
+            assert found == expected, (found, expected)
+            print(f"| {count} | {division.tasks} | {table.num_rows} | {seconds:.2f} | {seconds / count * 1e6:.2f} "
+                  f"| {cpu:.2f} | {size / count:.1f} | {clustered:.2f} | {loaded:.2f} | {searched:.2f} "
+                  f"| equal |", flush=True)
 
 
 def measure_task(corpora: list[int], rows: int) -> None:
@@ -146,7 +174,10 @@ def measure_task(corpora: list[int], rows: int) -> None:
         fingerprints = rng.integers(0, 1 << 48, count, np.uint64) | leading
         ids = np.arange(count, dtype=np.uint64)
         cpu = time.process_time()
-        found = sum(len(batch) for batch in _pairs._pairs_of_task((fingerprints, ids), K, 0, 1))
+        division = _pairs._by_cells(K, 1)
+        options = {"bits": 64, "max_distance": K}
+        pairs = _pairs._pairs_of_task((fingerprints, ids), 0, division.owners, options)
+        found = sum(len(batch) for batch in pairs)
         cpu = time.process_time() - cpu
         print(f"| {corpus_size} | {in_cell} | {cells} | {count} | {found} "
               f"| {cpu / count * 1e6:.2f} |", flush=True)
@@ -192,7 +223,8 @@ def main() -> None:
     parser.add_argument("--engine", choices=["sail", "spark"], default="sail")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--pairs", type=numbers, default="1e6,1e7")
-    parser.add_argument("--tasks", type=int, help="default: as many as cores")
+    parser.add_argument("--tasks", type=numbers, default="", help="default: as many as cores")
+    parser.add_argument("--similarity", type=float, help="128 bits by this similarity; default: 64 by distance")
     parser.add_argument("--stored", type=float, default=2e7)
     parser.add_argument("--segments", type=int, default=8)
     parser.add_argument("--queries", type=numbers, default="20000,100000,1000000")
@@ -208,7 +240,8 @@ def main() -> None:
     print(f"fpdb {fpdb.__version__}, {options.engine}, {options.cores} cores: "
           f"session {started:.1f} s, first job {first:.1f} s\n")
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        measure_pairs(session, options.pairs, options.tasks or options.cores, Path(folder))
+        tasks = options.tasks or [options.cores]
+        measure_pairs(session, options.pairs, tasks, options.similarity, Path(folder))
         if options.stored:
             measure_batch(
                 session, int(options.stored), options.segments, options.queries, Path(folder)

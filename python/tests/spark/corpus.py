@@ -29,8 +29,15 @@ def mixed(rng: np.random.Generator, k: int, uniform: int = 20_000) -> tuple[Word
     return fingerprints, ids
 
 
+def column(fingerprints: Words) -> Any:
+    """Returns fingerprints of either width as Spark has them."""
+    if fingerprints.ndim == 1:
+        return pa.array(fingerprints.view(np.int64))
+    return pa.array([halves.tobytes() for halves in fingerprints.astype(">u8")], pa.binary())
+
+
 def frame(spark: Any, fingerprints: Words, ids: Words) -> Any:
-    columns = {"fingerprint": fingerprints.view(np.int64), "id": ids.view(np.int64)}
+    columns = {"fingerprint": column(fingerprints), "id": ids.view(np.int64)}
     return spark.createDataFrame(pa.table(columns)).repartition(3)
 
 
@@ -65,7 +72,7 @@ def summary_of_table(table: Any) -> tuple[list[int], int]:
     return summary(unsigned(table, "a"), unsigned(table, "b"), distances)
 
 
-def summary_of_database(db: fpdb.Reader, k: int) -> tuple[list[int], int]:
+def summary_of_database(db: fpdb.Reader, k: int | None) -> tuple[list[int], int]:
     chunks = list(db.pairs(k))
     a, b, distances = (np.concatenate(column) for column in zip(*chunks))
     return summary(a, b, distances)

@@ -40,10 +40,11 @@ def test_small_tasks_find_what_a_scan_finds(spark: Any, rng: np.random.Generator
 
 @pytest.mark.parametrize("tasks", [1, 2, 1000])
 def test_a_row_is_sent_to_a_task_once(rng: np.random.Generator, tasks: int) -> None:
-    from fpdb_engine.spark._masks import copies
+    from fpdb_engine.spark._masks import owners
+    from fpdb_engine.spark._sending import copies
 
     fingerprints = rng.integers(0, 1 << 64, 1000, np.uint64)
-    positions, receivers = copies(fingerprints, 3, tasks)
+    positions, receivers = copies(owners(fingerprints, 3, tasks))
     sent = set(zip(positions.tolist(), receivers.tolist()))
     assert len(sent) == len(positions) <= min(tasks, 4) * len(fingerprints)
     assert set(positions.tolist()) == set(range(len(fingerprints)))

@@ -3,8 +3,10 @@
 The jobs use only the DataFrame API, so they run on Apache Spark, on Spark Connect and on Sail. They need
 pyarrow, and this package on every worker.
 
-Spark has no unsigned numbers. A fingerprint is a column of type long with the same 64 bits, and so is an
-id. Ids are ordered as unsigned numbers, as everywhere in fpdb.
+Spark has no unsigned numbers. A fingerprint of 64 bits is a column of type long with the same bits, and so is
+an id. Ids are ordered as unsigned numbers, as everywhere in fpdb. A fingerprint of 128 bits is a column of type
+binary: 16 bytes, the high one first, so that they are in the order of the numbers, hex() shows them as usual, and
+numpy arrays of such bytes (S16) are accepted everywhere.
 
     pages = fingerprint(pages, "text", recipe="default")
     near = pairs(pages, distance=3)             # a, b, distance
@@ -12,6 +14,13 @@ id. Ids are ordered as unsigned numbers, as everywhere in fpdb.
 
     build(pages, "/shared/crawl-2026-11", segments=64)
     found = batch(new_pages, "/shared/crawl-2026-11", distance=3)  # query, id, distance
+
+Search by similarity needs 128 bits:
+
+    pages = fingerprint(pages, "text", bits=128)
+    near = pairs(pages, similarity=0.8)
+    build(pages, "/shared/crawl-2026-12", segments=64, similarity=0.8)
+    found = batch(new_pages, "/shared/crawl-2026-12")
 
 docs/scale.md has the settings that matter, and measured costs.
 """

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
+    BinaryType,
     ByteType,
     CharType,
     DecimalType,
@@ -24,6 +25,8 @@ from pyspark.sql.types import (
 from fpdb_engine import InvalidArgumentError
 
 Words = npt.NDArray[np.uint64]
+Fingerprints = npt.NDArray[np.uint64]
+"""Fingerprints of 128 bits have two columns, the high half first."""
 
 _NUMBERS = (ByteType, ShortType, IntegerType, LongType, DecimalType)
 _TEXTS = (StringType, CharType, VarcharType)
@@ -51,29 +54,68 @@ def expect_texts(df: DataFrame, column: str) -> None:
         )
 
 
-def expect_numbers(df: DataFrame, column: str, *, are_ids: bool) -> None:
+def expect_ids(df: DataFrame, column: str) -> None:
     """Refuses a column of anything but whole numbers, before a task begins."""
     found = _type_of(df, column)
-    if isinstance(found, _NUMBERS):
-        return
-    what = f"the column {column!r} is of type {found.simpleString()}"
-    if are_ids:
+    if not isinstance(found, _NUMBERS):
         raise InvalidArgumentError(
-            f"{what}, and ids are whole numbers: add a column of numbers, for example "
+            f"the column {column!r} is of type {found.simpleString()}, and ids are whole numbers: add a column "
+            "of numbers, for example "
             "df.withColumn('id', pyspark.sql.functions.monotonically_increasing_id()), store the rows so "
             "that their numbers stay, and join the result with them"
         )
-    raise InvalidArgumentError(f"{what}, and fingerprints are of type bigint, as fingerprint() makes them")
+
+
+def bits_of(df: DataFrame, column: str) -> int:
+    """Returns how many bits the fingerprints of a column have. Refuses other columns, before a task begins."""
+    found = _type_of(df, column)
+    if isinstance(found, BinaryType):
+        return 128
+    if isinstance(found, _NUMBERS):
+        return 64
+    raise InvalidArgumentError(
+        f"the column {column!r} is of type {found.simpleString()}, and fingerprints are of type bigint or, with "
+        "128 bits, binary, as fingerprint() makes them"
+    )
 
 
 def entries(df: DataFrame, fingerprint: str, id: str) -> DataFrame:
     """Returns the fingerprints and ids of the rows that have a fingerprint, as two columns."""
-    expect_numbers(df, fingerprint, are_ids=False)
-    expect_numbers(df, id, are_ids=True)
+    type_name = "binary" if bits_of(df, fingerprint) == 128 else "long"
+    expect_ids(df, id)
     found = df.where(F.col(fingerprint).isNotNull())
     return found.select(
-        F.col(fingerprint).cast("long").alias("fingerprint"), F.col(id).cast("long").alias("id")
+        F.col(fingerprint).cast(type_name).alias("fingerprint"), F.col(id).cast("long").alias("id")
     )
+
+
+def fingerprints_of(column: Any) -> Fingerprints:
+    """Returns a column of type long or binary as fingerprints."""
+    if pa.types.is_int64(column.type):
+        return words(column)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if not len(column):
+        return np.empty((0, 2), np.uint64)
+    try:
+        column = column.cast(pa.binary()).cast(pa.binary(16))
+    except pa.ArrowInvalid:
+        raise InvalidArgumentError(
+            "a fingerprint of type binary does not have 16 bytes: those of 128 bits have the high half "
+            "first, and in it the high byte, as fingerprint() makes them; those of 64 bits are of type bigint"
+        ) from None
+    _, data = column.buffers()
+    halves = np.frombuffer(data, ">u8", 2 * len(column), 16 * column.offset)
+    return halves.astype(np.uint64).reshape(-1, 2)
+
+
+def fingerprint_column(fingerprints: Fingerprints) -> Any:
+    """Returns fingerprints as a column of type long or binary."""
+    if fingerprints.ndim == 1:
+        return longs(fingerprints)
+    data = pa.py_buffer(np.ascontiguousarray(fingerprints, ">u8"))
+    count = len(fingerprints)
+    return pa.Array.from_buffers(pa.binary(16), count, [None, data]).cast(pa.binary())
 
 
 def words(column: Any) -> Words:
@@ -91,12 +133,12 @@ def longs(numbers: Words) -> Any:
     return pa.array(np.ascontiguousarray(numbers).view(np.int64))
 
 
-def columns(batches: Iterable[Any], rows: int | None = None) -> Iterator[tuple[Words, Words]]:
+def columns(batches: Iterable[Any], rows: int | None = None) -> Iterator[tuple[Fingerprints, Words]]:
     """Returns the two columns of Arrow batches: together, or at least the given rows at a time."""
-    pending: list[tuple[Words, Words]] = []
+    pending: list[tuple[Fingerprints, Words]] = []
     count = 0
     for batch in batches:
-        pending.append((words(batch.column(0)), words(batch.column(1))))
+        pending.append((fingerprints_of(batch.column(0)), words(batch.column(1))))
         count += batch.num_rows
         if rows is not None and count >= rows:
             yield concatenated(pending)
@@ -105,7 +147,7 @@ def columns(batches: Iterable[Any], rows: int | None = None) -> Iterator[tuple[W
         yield concatenated(pending)
 
 
-def concatenated(parts: list[tuple[Words, Words]]) -> tuple[Words, Words]:
+def concatenated(parts: list[tuple[Fingerprints, Words]]) -> tuple[Fingerprints, Words]:
     return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
 
 

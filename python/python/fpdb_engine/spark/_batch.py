@@ -14,12 +14,13 @@ from pyspark.sql import DataFrame
 
 from fpdb_engine import InvalidArgumentError, ReadOnlyDb
 
-from ._arrow import Words, batches_of, entries, longs, words
-from ._parts import parts
+from ._arrow import Fingerprints, Words, batches_of, bits_of, entries, fingerprints_of, longs, words
+from ._options import whole
+from ._parts import bits_of_parts, parts
 
 SCHEMA = "query long, id long, distance int"
 CLOSURE_QUERIES = 1 << 20
-"""More queries than these, of 16 bytes each, are passed to the tasks in a file."""
+"""More queries than these, of 16 or 24 bytes each, are passed to the tasks in files."""
 QUERIES = 1 << 20
 """Number of queries that are answered in one sweep over a database."""
 ROWS = 1 << 16
@@ -34,17 +35,19 @@ def batch(
     id_column: str = "id",
     scratch: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
-    """Returns all stored entries within a distance of a query: columns query (its id), id and
-    distance.
+    """Returns all stored entries that are near a query: columns query (its id), id and distance.
 
     The path is what build() made, or one database. Each database is one task. The queries are collected
     and sent to all tasks, so nothing that is stored is shuffled. More than a million queries are written
-    to a file in the folder scratch, which every worker must see; remove it after the result is
-    computed. By default, the distance is the one that the databases were made for.
+    to files in the folder scratch, which every worker must see; remove it after the result is
+    computed. By default, the distance or similarity is the one that the databases were made for.
     """
     stored = parts(path)
+    _expect_bits(bits_of(queries, fingerprint_column), bits_of_parts(stored))
+    if distance is not None:
+        distance = whole(distance)
     table = entries(queries, fingerprint_column, id_column).toArrow()
-    fingerprints, ids = words(table.column(0)), words(table.column(1))
+    fingerprints, ids = fingerprints_of(table.column(0)), words(table.column(1))
     load = _passed_on(fingerprints, ids, scratch)
 
     def answer(batches: Iterable[Any]) -> Iterator[Any]:
@@ -58,31 +61,41 @@ def batch(
     return tasks.mapInArrow(answer, SCHEMA)
 
 
+def _expect_bits(found: int, stored: int | None) -> None:
+    if stored is not None and found != stored:
+        raise InvalidArgumentError(
+            f"the queries have fingerprints of {found} bits, and the databases of {stored}: "
+            f"fingerprint(df, text_column, bits={stored}) makes those"
+        )
+
+
 class _InClosure:
     """Queries that are part of the task."""
 
-    def __init__(self, fingerprints: Words, ids: Words) -> None:
+    def __init__(self, fingerprints: Fingerprints, ids: Words) -> None:
         self.queries = (fingerprints, ids)
 
-    def __call__(self) -> tuple[Words, Words]:
+    def __call__(self) -> tuple[Fingerprints, Words]:
         return self.queries
 
 
 class _InFile:
-    """Queries in a file."""
+    """Queries in files."""
 
-    def __init__(self, fingerprints: Words, ids: Words, folder: Path) -> None:
+    def __init__(self, fingerprints: Fingerprints, ids: Words, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = str(folder / f"queries-{uuid.uuid4().hex}.npy")
-        np.save(self.path, np.stack([fingerprints, ids]))
+        name = f"queries-{uuid.uuid4().hex}"
+        self.paths = [str(folder / f"{name}-{what}.npy") for what in ("fingerprints", "ids")]
+        np.save(self.paths[0], fingerprints)
+        np.save(self.paths[1], ids)
 
-    def __call__(self) -> tuple[Words, Words]:
-        both = np.load(self.path, mmap_mode="r")
-        return both[0], both[1]
+    def __call__(self) -> tuple[Fingerprints, Words]:
+        fingerprints, ids = (np.load(path, mmap_mode="r") for path in self.paths)
+        return fingerprints, ids
 
 
 def _passed_on(
-    fingerprints: Words, ids: Words, scratch: str | os.PathLike[str] | None
+    fingerprints: Fingerprints, ids: Words, scratch: str | os.PathLike[str] | None
 ) -> _InClosure | _InFile:
     if len(ids) <= CLOSURE_QUERIES:
         return _InClosure(fingerprints, ids)
@@ -93,7 +106,7 @@ def _passed_on(
     return _InFile(fingerprints, ids, Path(scratch).absolute())
 
 
-def _answers(path: str, fingerprints: Words, ids: Words, distance: int | None) -> Iterator[Any]:
+def _answers(path: str, fingerprints: Fingerprints, ids: Words, distance: int | None) -> Iterator[Any]:
     with ReadOnlyDb.open(path, threads=1) as db:
         for start in range(0, len(ids), QUERIES):
             asked = ids[start : start + QUERIES]

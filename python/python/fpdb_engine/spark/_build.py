@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from pyspark.sql import DataFrame
 
 from fpdb_engine import AlreadyExistsError, Db
 
-from ._arrow import columns, entries
+from ._arrow import bits_of, columns, entries
+from ._options import options_for
 from ._parts import LIST, Part, commit, move
 
 
@@ -24,7 +26,10 @@ def build(
     path: str | os.PathLike[str],
     segments: int,
     *,
-    max_distance: int = 3,
+    max_distance: int | None = None,
+    similarity: float | None = None,
+    recall: float | None = None,
+    expected_entries: int | None = None,
     recipe: str | None = None,
     fingerprint_column: str = "fingerprint",
     id_column: str = "id",
@@ -40,32 +45,38 @@ def build(
     harm. A build that failed leaves databases that no list names; the next build into the same path
     removes them. Only one build may write to a path at the same time.
 
-    A task takes 32 bytes of memory per entry, and bulk_memory bytes.
+    The databases are for a distance of at most max_distance bits, 3 by default; or for a Jaccard similarity and
+    a recall, as in Db.create(), with fingerprints of 128 bits. Their rule is chosen for expected_entries in all
+    databases together, by default the number of rows, which takes another job to count. To get the same rule for
+    later crawls, give the same number.
+
+    A task takes 32 bytes of memory per entry, 48 with fingerprints of 128 bits, and bulk_memory bytes.
     """
-    rows = entries(df, fingerprint_column, id_column).repartition(segments)
+    rows = entries(df, fingerprint_column, id_column)
     folder = Path(path).absolute()
     if (folder / LIST).exists():
         raise AlreadyExistsError(f"{folder} has been built already")
+    count = rows.count if expected_entries is None else partial(int, expected_entries)
+    options = options_for(
+        bits_of(df, fingerprint_column), max_distance, similarity, recall, count, recipe=recipe
+    )
     folder.mkdir(parents=True, exist_ok=True)
     _remove_others(folder, [])
-    options: dict[str, Any] = {"max_distance": max_distance, "recipe": recipe}
     if bulk_memory is not None:
         options["bulk_memory"] = bulk_memory
 
     def write(batches: Iterable[Any]) -> Iterator[Any]:
         for fingerprints, ids in columns(batches):
             part = folder / f"part-{uuid.uuid4().hex}.fpdb"
-            expected = max(len(ids), 1)
+            settings = {"expected_entries": max(len(ids), 1), **options}
             with tempfile.TemporaryDirectory(prefix="fpdb-build-") as temporary:
                 local = Path(temporary) / "db"
-                with Db.create(
-                    local, threads=1, background=False, expected_entries=expected, **options
-                ) as db:
+                with Db.create(local, threads=1, background=False, **settings) as db:
                     written = db.bulk_load(fingerprints, ids).inserted
                 move(local, part)
             yield pa.record_batch({"path": [str(part)], "entries": [written]})
 
-    written = rows.mapInArrow(write, "path string, entries long").collect()
+    written = rows.repartition(segments).mapInArrow(write, "path string, entries long").collect()
     committed = [Part(row["path"], row["entries"]) for row in written]
     commit(folder, committed)
     _remove_others(folder, committed)

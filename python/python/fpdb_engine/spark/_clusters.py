@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
-from ._arrow import expect_numbers, longs, words
+from ._arrow import expect_ids, longs, words
 from ._components import components, contracted
 
 EDGES = "high long, low long"
@@ -35,8 +35,8 @@ def clusters(
     et al., "Connected Components in MapReduce and Beyond", SoCC 2014), and store each round there.
     Remove the folder after the result is computed.
     """
-    expect_numbers(pairs, a_column, are_ids=True)
-    expect_numbers(pairs, b_column, are_ids=True)
+    expect_ids(pairs, a_column)
+    expect_ids(pairs, b_column)
     edges = pairs.select(
         F.col(a_column).cast("long").alias("a"), F.col(b_column).cast("long").alias("b")
     ).mapInArrow(contracted, EDGES)

@@ -1,21 +1,16 @@
-"""Which task finds which pair.
+"""Which tasks compare fingerprints of 64 bits that are within a distance.
 
 For a distance of k, the bits of a fingerprint are divided into k + 1 cells. Two fingerprints that differ
 in at most k bits agree in at least one cell. So a fingerprint is sent to k + 1 tasks, each chosen by the
-number and the bits of one cell, and any two such fingerprints meet. They may meet several times: only the
-task that is chosen by the lowest cell on which both agree reports them.
+number and the bits of one cell, and any two such fingerprints meet.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ._arrow import Words
-
-MAX_DISTANCE = 15
-MAX_TASKS = 1 << 16
-Tasks = npt.NDArray[np.uint16]
+from ._sending import Tasks
 
 
 def cells(k: int) -> list[tuple[int, int]]:
@@ -42,31 +37,3 @@ def owners(fingerprints: Words, k: int, tasks: int) -> list[Tasks]:
         _owners(_masked(fingerprints, *bounds), cell, tasks)
         for cell, bounds in enumerate(cells(k))
     ]
-
-
-def copies(fingerprints: Words, k: int, tasks: int) -> tuple[npt.NDArray[np.int64], Tasks]:
-    """Returns the positions of the fingerprints to send and the tasks to send them to, ordered by task.
-    A fingerprint is sent to a task once, even if several of its cells choose it."""
-    chosen = owners(fingerprints, k, tasks)
-    positions, receivers = [], []
-    for cell, receiver in enumerate(chosen):
-        is_first = np.ones(len(receiver), np.bool_)
-        for earlier in chosen[:cell]:
-            is_first &= earlier != receiver
-        position = np.flatnonzero(is_first)
-        positions.append(position)
-        receivers.append(receiver[position])
-    all_positions, all_receivers = np.concatenate(positions), np.concatenate(receivers)
-    order = np.argsort(all_receivers, kind="stable")
-    return all_positions[order], all_receivers[order]
-
-
-def reporters(a: Words, b: Words, k: int, tasks: int) -> Tasks:
-    """Returns the task that reports each pair of fingerprints that are within k bits."""
-    reporter = np.zeros(len(a), np.uint16)
-    error = a ^ b
-    for cell, (low, width) in reversed(list(enumerate(cells(k)))):
-        agrees = _masked(error, low, width) == 0
-        chosen = _owners(_masked(a, low, width), cell, tasks)
-        reporter = np.where(agrees, chosen, reporter)
-    return reporter

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from fpdb_engine import Db
 
-from ._arrow import Words
+from ._arrow import Fingerprints, Words
+from ._options import Options
 
 DIRECT = 4096
 """Up to this many fingerprints are compared directly: to write a database takes longer."""
@@ -22,11 +23,12 @@ Distances = npt.NDArray[np.uint8]
 Near = Iterator[tuple[Positions, Positions, Distances]]
 
 
-def near(fingerprints: Words, distance: int) -> Near:
-    """Finds all pairs of different fingerprints within a distance: their positions, and how far they are
-    apart."""
-    compare = _compared if len(fingerprints) <= DIRECT else _searched
-    return compare(fingerprints, distance)
+def near(fingerprints: Fingerprints, options: Options) -> Near:
+    """Finds all pairs of different fingerprints that are near: their positions, and how far they are apart."""
+    is_plain = fingerprints.ndim == 1 and "max_distance" in options
+    if is_plain and len(fingerprints) <= DIRECT:
+        return _compared(fingerprints, options["max_distance"])
+    return _searched(fingerprints, options)
 
 
 def _compared(fingerprints: Words, distance: int) -> Near:
@@ -38,17 +40,13 @@ def _compared(fingerprints: Words, distance: int) -> Near:
         yield a + start, b + start, distances[a, b]
 
 
-def _searched(fingerprints: Words, distance: int) -> Near:
+def _searched(fingerprints: Fingerprints, options: Options) -> Near:
     count = len(fingerprints)
+    settings = {"expected_entries": count, **options}
     with tempfile.TemporaryDirectory(prefix="fpdb-pairs-") as folder:
         with Db.create(
-            Path(folder) / "db",
-            max_distance=distance,
-            durability="buffered",
-            threads=1,
-            background=False,
-            expected_entries=count,
+            Path(folder) / "db", durability="buffered", threads=1, background=False, **settings
         ) as db:
             db.bulk_load(fingerprints, np.arange(count, dtype=np.uint64))
-            for a, b, distances in db.pairs(distance, threads=1):
+            for a, b, distances in db.pairs(threads=1):
                 yield a.view(np.int64), b.view(np.int64), distances

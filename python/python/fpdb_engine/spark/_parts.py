@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple
 
-from fpdb_engine import AlreadyExistsError, CorruptionError, NotFoundError
+from fpdb_engine import AlreadyExistsError, CorruptionError, NotFoundError, ReadOnlyDb
 
 LIST = "fpdb-parts.json"
 SCHEMA = "fpdb.parts/1"
@@ -39,6 +39,14 @@ def parts(path: str | os.PathLike[str]) -> list[Part]:
         return [Part(str(folder / p["folder"]), int(p["entries"])) for p in content["parts"]]
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptionError(f"{folder / LIST}: {error!r}") from error
+
+
+def bits_of_parts(stored: list[Part]) -> int | None:
+    """Returns how many bits the fingerprints of databases have, if there are any databases."""
+    for part in stored[:1]:
+        with ReadOnlyDb.open(part.path, threads=1) as db:
+            return db.bits
+    return None
 
 
 def move(database: Path, to: Path) -> None:

@@ -12,8 +12,8 @@ from pyspark.sql.types import StructType
 
 from fpdb_engine import InvalidArgumentError, ReadOnlyDb
 
-from ._arrow import longs
-from ._parts import parts
+from ._arrow import fingerprint_column, longs
+from ._parts import bits_of_parts, parts
 
 
 def register(session: SparkSession) -> None:
@@ -26,20 +26,25 @@ def register(session: SparkSession) -> None:
 
 
 class FpdbDataSource(DataSource):
-    """The entries of databases, as columns fingerprint and id of type long."""
+    """The entries of databases, as columns fingerprint and id: fingerprints of 64 bits and ids of type long,
+    fingerprints of 128 bits of type binary."""
 
     @classmethod
     def name(cls) -> str:
         return "fpdb"
 
     def schema(self) -> str:
-        return "fingerprint long, id long"
+        bits = bits_of_parts(parts(self._path()))
+        return f"fingerprint {'binary' if bits == 128 else 'long'}, id long"
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        return _Reader(self._path())
+
+    def _path(self) -> str:
         path = self.options.get("path")
         if not path:
             raise InvalidArgumentError("the format fpdb needs a path: load(path)")
-        return _Reader(path)
+        return path
 
 
 class _Reader(DataSourceReader):
@@ -55,4 +60,4 @@ class _Reader(DataSourceReader):
             return
         with ReadOnlyDb.open(partition.value, threads=1) as db:
             for fingerprints, ids in db.entries():
-                yield pa.record_batch({"fingerprint": longs(fingerprints), "id": longs(ids)})
+                yield pa.record_batch({"fingerprint": fingerprint_column(fingerprints), "id": longs(ids)})

@@ -1,0 +1,38 @@
+"""What is sent to which task, and which task reports what it finds.
+
+Each fingerprint is sent to some tasks, which are numbered: the first, the second and so on. Any two that are to
+be compared have a number at which their tasks are the same. There may be several: the task at the lowest of these
+numbers reports them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+MAX_TASKS = 1 << 16
+Tasks = npt.NDArray[np.uint16]
+
+
+def copies(chosen: list[Tasks]) -> tuple[npt.NDArray[np.int64], Tasks]:
+    """Returns the positions of the fingerprints to send and the tasks to send them to, ordered by task.
+    A fingerprint is sent to a task once, even if it is one of its tasks several times."""
+    positions, receivers = [], []
+    for number, receiver in enumerate(chosen):
+        is_first = np.ones(len(receiver), np.bool_)
+        for earlier in chosen[:number]:
+            is_first &= earlier != receiver
+        position = np.flatnonzero(is_first)
+        positions.append(position)
+        receivers.append(receiver[position])
+    all_positions, all_receivers = np.concatenate(positions), np.concatenate(receivers)
+    order = np.argsort(all_receivers, kind="stable")
+    return all_positions[order], all_receivers[order]
+
+
+def reporters(a: list[Tasks], b: list[Tasks]) -> Tasks:
+    """Returns the task that reports each pair of fingerprints, from the tasks of each side."""
+    reporter = np.zeros(len(a[0]), np.uint16)
+    for of_a, of_b in zip(reversed(a), reversed(b)):
+        reporter = np.where(of_a == of_b, of_a, reporter)
+    return reporter
