@@ -33,6 +33,8 @@ mod parquet;
 mod quality;
 mod query;
 mod ratio;
+#[cfg(unix)]
+mod reader;
 mod recipes;
 mod recommend;
 mod recrawl;

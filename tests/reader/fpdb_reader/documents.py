@@ -1,0 +1,157 @@
+"""Documents: what a segment says about documents, in a B-tree with a locator and a filter."""
+
+from .conventions import MASK64, PAGE, Cursor, check, ones, packed_numbers, round_up
+from .leaf import read_leaf, read_node
+from .symbols import Symbols
+from .xxh3 import xxh3_64
+
+LINE = 64
+CHUNK = 24
+
+
+class Documents:
+    """A checked file of documents. `records` are in the order of their keys."""
+
+    def __init__(self, paged, has_names):
+        self.where = paged.where
+        self.body = paged.body
+        self.bits = paged.header.bits
+        self.has_names = has_names
+        self.read_meta(paged.meta)
+        self.split_body()
+        self.read_leaves()
+        self.check_tree()
+        self.check_records()
+        self.check_locator()
+        self.check_filter()
+
+    def refuse_unless(self, condition, what):
+        """Raises Damage unless the condition holds."""
+        check(condition, 15, self.where, what)
+
+    def read_meta(self, meta):
+        """Reads the meta and checks its bounds."""
+        fields = Cursor(meta, 5, self.where)
+        (self.count, self.removed, self.duplicates, self.stamped, self.greatest, self.key_bytes,
+         self.leaf_pages, self.inner_pages, self.depth, self.root, self.chunks,
+         self.lines) = (fields.number(8) for _ in range(12))
+        fields.finish()
+        for value in (self.count, self.removed, self.duplicates, self.stamped, self.leaf_pages,
+                      self.inner_pages, self.chunks, self.lines):
+            self.refuse_unless(value < 2**48, "a count is 2^48 or more")
+        self.refuse_unless(self.removed <= self.count, "there are more removals than records")
+        self.live = self.count - self.removed
+        self.refuse_unless(max(self.duplicates, self.stamped) <= self.live,
+                           "there are more duplicates or stamps than documents")
+        self.refuse_unless((self.count == 0) == (self.leaf_pages == 0) == (self.lines == 0),
+                           "there are records without leaves or filter, or the reverse")
+        self.refuse_unless((self.inner_pages == 0) == (self.depth == 0) and self.depth <= 64,
+                           "the depth does not fit the inner nodes")
+        self.refuse_unless(self.root < max(self.inner_pages, 1), "there is no root page")
+        self.refuse_unless(self.chunks == 0 or self.has_names, "there are chunks without names")
+
+    def split_body(self):
+        """Finds the parts of the body, and reads all but leaves and inner nodes."""
+        self.leaves_end = PAGE * (1 + self.leaf_pages)
+        self.inner_end = self.leaves_end + PAGE * self.inner_pages
+        head = Cursor(self.body, 15, self.where, 64)
+        self.symbols = Symbols(head)
+        head.zeros(PAGE)
+        rest = Cursor(self.body, 15, self.where, min(self.inner_end, len(self.body)))
+        self.leaf_of_each = []
+        self.chunk_list = []
+        if self.has_names:
+            width = max(self.leaf_pages - 1, 0).bit_length()
+            self.leaf_of_each = packed_numbers(rest, width, self.live)
+            rest.zeros(round_up(rest.at, 8))
+            self.refuse_unless(self.chunks * CHUNK <= rest.end - rest.at, "the chunks exceed the body")
+            self.chunk_list = [tuple(rest.number(8) for _ in range(3)) for _ in range(self.chunks)]
+        rest.zeros(round_up(rest.at, LINE))
+        self.filter = rest.take(LINE * self.lines)
+        rest.finish()
+
+    def read_leaves(self):
+        """Reads all leaves from first to last."""
+        self.leaves = {}
+        page = 0
+        while page < self.leaf_pages:
+            leaf = read_leaf(self.body, PAGE, self.leaves_end, page, self.symbols, self.has_names, self.bits)
+            self.leaves[page] = leaf
+            page += leaf.pages
+        self.records = [record for leaf in self.leaves.values() for record in leaf.records]
+        for before, after in zip(self.records, self.records[1:]):
+            self.refuse_unless(before.key < after.key, "the keys do not ascend")
+
+    def check_tree(self):
+        """Checks that the inner nodes lead to all leaves, and that each key is found."""
+        self.inner_seen = 0
+        found = []
+        if self.count:
+            self.descend(self.root if self.depth else 0, self.depth, b"", None, found)
+        self.refuse_unless(found == list(self.leaves), "the inner nodes do not lead to all leaves in order")
+        self.refuse_unless(self.inner_seen == self.inner_pages, "there are inner nodes without a way to them")
+
+    def descend(self, page, level, least, beyond, found):
+        """Visits what is below a node whose keys are from `least` to before `beyond`."""
+        if level == 0:
+            self.refuse_unless(page in self.leaves, f"no leaf begins at page {page}")
+            keys = [record.key for record in self.leaves[page].records]
+            self.refuse_unless(least <= keys[0] and (beyond is None or keys[-1] < beyond),
+                               f"a key of the leaf at page {page} is not found through the inner nodes")
+            found.append(page)
+            return
+        node = read_node(self.body, self.leaves_end, self.inner_end, page, self.symbols)
+        self.inner_seen += node.pages
+        self.refuse_unless(self.inner_seen <= self.inner_pages, "an inner node has several parents")
+        bounds = [least] + node.separators + [beyond]
+        for child, low, high in zip(node.children, bounds, bounds[1:]):
+            self.refuse_unless(level == 1 or child < page, "a child does not come before its parent")
+            self.descend(child, level - 1, low, high, found)
+
+    def check_records(self):
+        """Checks that the counts match the records, and that keys are of the right kind."""
+        documents = [record for record in self.records if not record.removed]
+        counts = (len(self.records), len(self.records) - len(documents),
+                  sum(record.original is not None for record in documents),
+                  sum(record.stamp is not None for record in documents),
+                  max((record.id for record in documents), default=0),
+                  sum(leaf.key_bytes for leaf in self.leaves.values()))
+        self.refuse_unless(counts == (self.count, self.removed, self.duplicates, self.stamped, self.greatest,
+                                      self.key_bytes), "the counts do not match the records")
+        for record in self.records:
+            if not self.has_names:
+                self.refuse_unless(len(record.key) == 8, "a key is not an id of 8 bytes")
+                continue
+            try:
+                record.key.decode("utf-8")
+            except UnicodeDecodeError:
+                self.refuse_unless(False, "a name is not UTF-8")
+
+    def check_locator(self):
+        """Checks that each id is found by way of the locator, and nothing else."""
+        located = []
+        if not self.has_names:
+            return
+        before = 0
+        for number, bits, stored_before in self.chunk_list:
+            self.refuse_unless(bits != 0 and stored_before == before, f"chunk {number} does not match")
+            located += [64 * number + i for i in range(64) if bits >> i & 1]
+            before += ones(bits)
+        expected = sorted((record.id, page) for page, leaf in self.leaves.items()
+                          for record in leaf.records if not record.removed)
+        self.refuse_unless(len(located) == len(self.leaf_of_each), "the chunks do not match the documents")
+        self.refuse_unless(list(zip(located, self.leaf_of_each)) == expected,
+                           "an id is not found by way of the locator")
+
+    def check_filter(self):
+        """Checks that the filter rules out no key."""
+        for record in self.records:
+            self.refuse_unless(self.may_have(record.key), f"the filter rules out the key {record.key[:80]!r}")
+
+    def may_have(self, key):
+        """False if the file has no record with this key."""
+        value = xxh3_64(key)
+        line = (value >> 32) * self.lines >> 32
+        mixed = value * 0x9E3779B97F4A7C15 & MASK64
+        bits = int.from_bytes(self.filter[LINE * line:LINE * (line + 1)], "little")
+        return all(bits >> (mixed >> 64 - 9 * i) % 512 & 1 for i in range(1, 7))

@@ -1,0 +1,43 @@
+"""Layout: the cells, and the bit order of each table."""
+
+from .conventions import check
+
+
+class Layout:
+    """The bit orders, read from the manifest."""
+
+    def __init__(self, cursor):
+        """Reads a layout from the manifest's cursor."""
+        self.name = cursor.string(1, 64, "layout's name")
+        where = cursor.where
+        check(all("!" <= letter <= "~" for letter in self.name), 6, where,
+              "the layout's name has a character that is not from ! to ~")
+        self.bits = cursor.number(1)
+        cursor.rule = 6
+        cells = cursor.bounded(1, 1, 64, "number of cells")
+        self.widths = list(cursor.take(cells))
+        check(min(self.widths) >= 1 and sum(self.widths) == self.bits, 6, where,
+              f"cells of {self.widths} bits do not make up {self.bits} bits")
+        tables = cursor.bounded(1, 1, 64, "number of tables")
+        self.orders = [list(cursor.take(cells)) for _ in range(tables)]
+        for order in self.orders:
+            check(sorted(order) == list(range(cells)), 6, where,
+                  f"the bit order {order} does not contain each cell once")
+        check(self.orders[0] == list(range(cells)), 6, where, "table 0 is not in order")
+
+    def tables(self):
+        """The number of tables."""
+        return len(self.orders)
+
+    def first_width(self, table):
+        """The width of the first cell in a table's bit order."""
+        return self.widths[self.orders[table][0]]
+
+    def permute(self, table, fingerprint):
+        """The fingerprint in a table's bit order."""
+        result = 0
+        for cell in self.orders[table]:
+            below = sum(self.widths[cell + 1:])
+            value = fingerprint >> below & (1 << self.widths[cell]) - 1
+            result = result << self.widths[cell] | value
+        return result

@@ -1,0 +1,146 @@
+"""Manifest: the file that says which segments and logs are live."""
+
+from collections import namedtuple
+
+from .conventions import Cursor, Damage, InUse, OtherVersion, check, crc32
+from .header import COLUMNS, DOCUMENTS, MANIFEST, POSTINGS, SIZE, TABLE, TOMBSTONES, expect, read_header
+from .layout import Layout
+from .rule import MatchRule
+
+CHOSEN, NAMES, UNIQUE = range(3)
+
+Session = namedtuple("Session", "nonce last")
+Log = namedtuple("Log", "number nonce end")
+# `files` has the length and checksum of each file, by its kind and part.
+Segment = namedtuple("Segment", "number nonce fingerprints entries removed files live unlive replaced")
+
+
+class Manifest:
+    """A checked manifest."""
+
+    def __init__(self, data):
+        self.header = read_header(data, "MANIFEST")
+        expect(self.header, "MANIFEST", kind=MANIFEST, part=0, number=0, nonce=0)
+        check(len(data) >= SIZE + 4 and crc32(data[:-4]) == int.from_bytes(data[-4:], "little"), 18,
+              "MANIFEST", "its checksum is wrong")
+        self.fields = Cursor(data, 18, "MANIFEST", SIZE, len(data) - 4)
+        self.read_features()
+        self.read_settings()
+        self.read_state()
+        self.sessions = [Session(self.number(8), self.number(8)) for _ in range(self.counted(16))]
+        self.logs = [Log(self.number(8), self.number(8), self.number(8)) for _ in range(self.counted(24))]
+        self.segments = [self.read_segment() for _ in range(self.counted(64))]
+        self.read_extensions()
+        self.fields.finish()
+        self.check_numbers()
+        if self.unfinished:
+            raise InUse("MANIFEST: a merge or rebuild has not finished this database")
+
+    def number(self, size):
+        """The next integer."""
+        return self.fields.number(size)
+
+    def refuse_unless(self, condition, what):
+        """Raises Damage unless the condition holds."""
+        check(condition, 18, "MANIFEST", what)
+
+    def counted(self, least_size):
+        """The number of the elements that follow, each of at least this size."""
+        return self.fields.bounded(4, 0, (self.fields.end - self.fields.at) // least_size,
+                                   "number of elements")
+
+    def read_features(self):
+        """Refuses a database with features that this reader does not know. It knows none."""
+        to_read = self.number(8)
+        self.number(8)  # To write.
+        if to_read:
+            raise OtherVersion(f"MANIFEST: the database has the features {to_read:#x}, and this reader "
+                               "knows none")
+
+    def read_extensions(self):
+        """Passes over the extensions."""
+        tags = []
+        for _ in range(self.counted(8)):
+            tags.append(self.number(4))
+            self.fields.take(self.counted(1))
+        self.refuse_unless(tags == sorted(set(tags)), "the tags of the extensions do not ascend")
+
+    def read_settings(self):
+        """Reads the settings, which never change."""
+        fields = self.fields
+        self.kind_of_ids = fields.bounded(1, CHOSEN, UNIQUE, "kind of ids")
+        self.block_size = fields.bounded(4, 128, 4096, "block size")
+        self.refuse_unless(self.block_size & self.block_size - 1 == 0, "the block size is no power of two")
+        self.code = fields.bounded(1, 0, 1, "code")
+        self.filter_bits = fields.bounded(4, 0, 32, "filter bits")
+        self.has_columns = fields.bounded(1, 0, 1, "kind of tables") == 1
+        self.recipe = fields.string(0, 255, "recipe")
+        self.extraction = fields.string(0, 255, "extraction")
+        self.layout = Layout(fields)
+        fields.rule = 18
+        self.refuse_unless(self.layout.bits == self.header.bits, "the layout has other bits than the header")
+        self.rule = MatchRule(fields, self.layout)
+
+    def read_state(self):
+        """Reads the counters."""
+        self.generation = self.number(8)
+        self.session = self.number(8)
+        self.unfinished = self.fields.bounded(1, 0, 1, "unfinished")
+        self.next_id = self.number(8)
+        self.last_commit = self.number(8)
+        self.flushed = self.number(8)
+        self.compacted = self.number(8)
+        self.refuse_unless(self.generation < 2**40, "the generation is 2^40 or more")
+        self.refuse_unless(max(self.next_id, self.last_commit, self.flushed, self.compacted) < 2**63,
+                           "a counter is 2^63 or more")
+        self.refuse_unless(self.next_id == 0 or self.kind_of_ids == NAMES, "there is a next id without names")
+
+    def read_segment(self):
+        """Reads what the manifest says about a segment."""
+        number, nonce, fingerprints, entries, removed = (self.number(8) for _ in range(5))
+        self.refuse_unless(max(fingerprints, entries, removed) < 2**48, "a count is 2^48 or more")
+        tables = self.layout.tables()
+        places = [(TABLE, part) for part in range(1 if self.has_columns else tables)]
+        places += [(COLUMNS, part) for part in range(tables if self.has_columns else 0)]
+        files = {place: self.read_file(True) for place in places + [(POSTINGS, 0)]}
+        for kind in (TOMBSTONES, DOCUMENTS):
+            found = self.read_file(False)
+            if found:
+                files[kind, 0] = found
+        self.refuse_unless(((TOMBSTONES, 0) in files) == (removed > 0),
+                           "there are tombstones without a file, or the reverse")
+        live = unlive = replaced = 0
+        if (DOCUMENTS, 0) in files:
+            self.refuse_unless(self.kind_of_ids != CHOSEN, "there are documents without names or unique ids")
+            live, unlive, replaced = (self.number(8) for _ in range(3))
+            self.refuse_unless(max(live, unlive, replaced) < 2**48, "a count is 2^48 or more")
+        return Segment(number, nonce, fingerprints, entries, removed, files, live, unlive, replaced)
+
+    def read_file(self, required):
+        """The length and checksum of a file; None if there is none."""
+        length, checksum = self.number(8), self.number(4)
+        if length == 0:
+            self.refuse_unless(checksum == 0, "a file of length 0 has a checksum")
+            self.refuse_unless(not required, "a table, columns or the postings have length 0")
+            return None
+        return length, checksum
+
+    def check_numbers(self):
+        """Checks generations, file numbers, and the ends of logs."""
+        numbers = [element.number for element in self.logs + self.segments]
+        self.refuse_unless(len(set(numbers)) == len(numbers), "a file number occurs twice")
+        for number in numbers:
+            self.refuse_unless(number >> 24 < self.generation,
+                               f"file {number:016x} is not from an earlier generation")
+        for session in self.sessions:
+            self.refuse_unless(session.last < self.generation, "an earlier session did not end earlier")
+        for log in self.logs[:-1]:
+            self.refuse_unless(log.end != 0, "a log other than the last has no end")
+
+
+def read_manifest(folder):
+    """Reads the manifest of a database."""
+    path = folder / "MANIFEST"
+    if not path.exists():
+        raise Damage(20, "MANIFEST", "there is no such file")
+    return Manifest(path.read_bytes())

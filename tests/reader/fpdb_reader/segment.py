@@ -1,0 +1,84 @@
+"""Segment: an immutable set of entries, tombstones and documents; a few files."""
+
+from .columns import check_columns
+from .conventions import Damage, check, crc32
+from .documents import Documents
+from .header import COLUMNS, DOCUMENTS, POSTINGS, TABLE, TOMBSTONES, expect, file_name, read_header
+from .manifest import NAMES
+from .paged import read_paged
+from .postings import Postings
+from .table import Table
+from .tombstones import read_tombstones
+
+
+class Segment:
+    """A checked segment. `entries` are pairs of a fingerprint and an id."""
+
+    def __init__(self, folder, manifest, named):
+        self.folder = folder
+        self.manifest = manifest
+        self.named = named
+        self.read_tables()
+        self.read_entries()
+        self.tombstones = []
+        if (TOMBSTONES, 0) in named.files:
+            self.tombstones = read_tombstones(self.read_file(TOMBSTONES, 0))
+        check(len(self.tombstones) == named.removed, 2, self.name(TOMBSTONES),
+              f"there are {len(self.tombstones)} tombstones, and the manifest says {named.removed}")
+        self.records = []
+        if (DOCUMENTS, 0) in named.files:
+            self.read_documents()
+
+    def name(self, kind, part=0):
+        """The name of one of the segment's files."""
+        return file_name(kind, self.named.number, part)
+
+    def read_file(self, kind, part):
+        """Reads a file, and checks what all files of a segment have in common."""
+        name = self.name(kind, part)
+        length, checksum = self.named.files[kind, part]
+        path = self.folder / name
+        if not path.is_file():
+            raise Damage(20, name, "the manifest names it, but it does not exist")
+        data = path.read_bytes()
+        check(len(data) == length, 2, name, f"it has {len(data)} bytes, and the manifest says {length}")
+        header = read_header(data, name)
+        expect(header, name, kind=kind, part=part, number=self.named.number, nonce=self.named.nonce,
+               bits=self.manifest.header.bits, database=self.manifest.header.database)
+        paged = read_paged(data, header, name)
+        check(crc32(data) == checksum, 17, name, "the checksum of all its bytes is not the manifest's")
+        return paged
+
+    def read_tables(self):
+        """Reads all tables, which must hold the same set."""
+        layout = self.manifest.layout
+        self.table0 = None
+        for kind, part in self.named.files:
+            def order(fingerprint, part=part):
+                return layout.permute(part, fingerprint)
+            if kind == COLUMNS:
+                check_columns(self.read_file(kind, part), order, self.table0)
+            if kind != TABLE:
+                continue
+            table = Table(self.read_file(kind, part), self.manifest.code)
+            check(table.count == self.named.fingerprints, 2, table.where,
+                  f"it has {table.count} fingerprints, and the manifest says {self.named.fingerprints}")
+            self.table0 = self.table0 or table
+            check(table.fingerprints() == sorted(map(order, self.table0.fingerprints())), 16, table.where,
+                  "it holds another set than table 0")
+
+    def read_entries(self):
+        """Reads the postings."""
+        postings = Postings(self.read_file(POSTINGS, 0), self.table0)
+        check(postings.entries == self.named.entries, 2, postings.where,
+              f"it has {postings.entries} ids, and the manifest says {self.named.entries}")
+        self.entries = [(fingerprint, identifier)
+                        for fingerprint, ids in zip(self.table0.fingerprints(), postings.ids)
+                        for identifier in ids]
+
+    def read_documents(self):
+        """Reads the documents."""
+        documents = Documents(self.read_file(DOCUMENTS, 0), self.manifest.kind_of_ids == NAMES)
+        check((documents.live, documents.removed) == (self.named.live, self.named.unlive), 2, documents.where,
+              "the numbers of documents and removals are not the manifest's")
+        self.records = documents.records

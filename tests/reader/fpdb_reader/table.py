@@ -1,0 +1,129 @@
+"""Table: all fingerprints of a segment in one bit order, in blocks, with a directory and a filter."""
+
+from .block import ELIAS_FANO, HUFFMAN, read_block
+from .conventions import Cursor, check
+from .huffman import HuffmanCode
+from .prefix_filter import PrefixFilter
+
+SLOT = 64
+KEYS_PER_SLOT = 26
+PARTS = 30
+
+
+class Table:
+    """A checked table. `blocks` has a list of fingerprints, in the table's bit order, for each block."""
+
+    def __init__(self, paged, code):
+        """Reads all blocks, and checks directory and filter with their fingerprints."""
+        self.where = paged.where
+        self.bits = paged.header.bits
+        self.read_meta(paged.meta, code)
+        self.split_body(paged.body)
+        self.check_directory()
+        self.filter.check_made_of(self.fingerprints(), self.bits)
+
+    def read_meta(self, meta, code):
+        """Reads the meta, and makes the Huffman code."""
+        fields = Cursor(meta, 5, self.where)
+        self.count = fields.number(8)
+        self.block_count = fields.number(8)
+        self.block_size = fields.number(4)
+        self.depth = fields.number(4)
+        self.overflow_count = fields.number(8)
+        self.words = fields.number(8)
+        found = fields.number(1)
+        check(found == code and code in (HUFFMAN, ELIAS_FANO), 10, self.where,
+              f"its code is {found}, and the manifest's is {code}")
+        self.code = None
+        if code == HUFFMAN:
+            self.code = HuffmanCode(list(fields.take(self.bits)), self.where)
+        fields.finish()
+        self.check_meta()
+
+    def check_meta(self):
+        """Checks that the fields of the meta are within their bounds."""
+        check(self.block_size in (128, 256, 512, 1024, 2048, 4096), 10, self.where,
+              f"the block size {self.block_size} is not allowed")
+        check(self.block_count < 2**32, 10, self.where, f"{self.block_count} blocks are too many")
+        check(self.block_count <= self.count, 10, self.where, "there are more blocks than fingerprints")
+        check((self.count == 0) == (self.block_count == 0), 10, self.where,
+              "there are no blocks, but fingerprints")
+        check(self.depth <= 64, 10, self.where, f"the filter depth {self.depth} is too great")
+        check(self.words < 2**32, 10, self.where, f"{self.words} filter words are too many")
+        check(self.words == 0 or self.depth > 0, 10, self.where, "a filter has depth 0")
+
+    def split_body(self, body):
+        """Reads the parts of the body."""
+        self.slot_count = max(1, -(-self.block_count // KEYS_PER_SLOT))
+        parts = Cursor(body, 10, self.where, start=64)
+        parts.zeros(self.block_size)
+        self.blocks = []
+        for index in range(self.block_count):
+            where = f"{self.where}, block {index}"
+            self.blocks.append(read_block(parts.take(self.block_size), self.code, self.bits, where))
+        self.slots = [parts.take(SLOT) for _ in range(self.slot_count)]
+        size = self.bits // 8
+        self.overflow = [parts.number(size) for _ in range(self.bounded_overflow(parts, size))]
+        self.filter = PrefixFilter(parts.take(8 * self.words), self.depth, self.where)
+        parts.finish()
+        self.check_order()
+
+    def bounded_overflow(self, parts, size):
+        """The number of overflow keys, which must be within the body."""
+        check(self.overflow_count * size <= parts.end - parts.at, 10, self.where,
+              "the overflow keys exceed the body")
+        return self.overflow_count
+
+    def fingerprints(self):
+        """All fingerprints in the table's bit order, ascending."""
+        return [fingerprint for block in self.blocks for fingerprint in block]
+
+    def check_order(self):
+        """Checks that the blocks follow each other."""
+        for before, after in zip(self.blocks, self.blocks[1:]):
+            check(before[-1] < after[0], 11, self.where,
+                  "a block's first fingerprint is not greater than the previous block's last one")
+        total = sum(len(block) for block in self.blocks)
+        check(total == self.count, 11, self.where,
+              f"the blocks have {total} fingerprints instead of {self.count}")
+
+    def check_directory(self):
+        """Checks that directory and overflow are those derived from the block keys."""
+        keys = [[] for _ in range(self.slot_count)]
+        for block in self.blocks:
+            keys[self.place(block[-1])[0]].append(block[-1])
+        overflow = []
+        earlier = 0
+        for index, slot_keys in enumerate(keys):
+            parts = [self.place(key)[1] for key in slot_keys]
+            if is_crowded(parts):
+                derived = crowded_slot(earlier, len(slot_keys), len(overflow))
+                overflow += slot_keys
+            else:
+                derived = plain_slot(earlier, parts)
+            check(self.slots[index] == derived, 11, self.where,
+                  f"slot {index} of the directory is not derived from the block keys")
+            earlier += len(slot_keys)
+        check(self.overflow == overflow, 11, self.where, "the overflow is not derived from the block keys")
+
+    def place(self, fingerprint):
+        """The slot and the part of a fingerprint."""
+        product = (fingerprint >> self.bits - 64) * self.slot_count
+        return product >> 64, min((product & 2**64 - 1) >> 49, 0x7ffe)
+
+
+def is_crowded(parts):
+    """Whether a slot's keys are in the overflow."""
+    return len(parts) > PARTS or any(parts.count(part) > 2 for part in parts)
+
+
+def plain_slot(earlier, parts):
+    """The bytes of a slot that is not crowded."""
+    filled = parts + [0x7fff] * (PARTS - len(parts))
+    return earlier.to_bytes(4, "little") + b"".join(part.to_bytes(2, "little") for part in filled)
+
+
+def crowded_slot(earlier, own, overflow):
+    """The bytes of a crowded slot."""
+    numbers = (earlier, 0xffff, earlier + own, overflow)
+    return b"".join(number.to_bytes(4, "little") for number in numbers) + bytes(48)
