@@ -10,7 +10,7 @@ use crate::{pairs, recipes, sentences};
 
 /// Aliases, each with the name that it stands for. That may change with a release.
 pub(crate) const ALIASES: &[(&str, &str)] =
-    &[("default", "pairs/1"), ("default-zh", "pairs-zh/1"), ("default-short", "pairs-short/1")];
+    &[("default", "pairs/2"), ("default-zh", "pairs-zh/2"), ("default-short", "pairs-short/2")];
 
 /// A recipe, at the widths that it has.
 pub(crate) struct Entry {
@@ -65,26 +65,50 @@ macro_rules! checked_with_zh {
 /// recipes.
 pub(crate) const CATALOGUE: &[Entry] = &[
     Entry {
-        name: "pairs/1",
+        name: "pairs/2",
         purpose: "texts of any language; the set of two neighbouring words, one-bit MinHash",
+        bits64: Here(pairs::pairs_2),
+        bits128: Here(pairs::pairs_2),
+    },
+    Entry {
+        name: "pairs-zh/2",
+        purpose: "Chinese texts, or mixed with others; as pairs/2, the words by jieba",
+        bits64: checked_with_zh!(pairs::pairs_zh_2),
+        bits128: checked_with_zh!(pairs::pairs_zh_2),
+    },
+    Entry {
+        name: "pairs-short/2",
+        purpose: "titles, reviews, comments of one word or more; as pairs/2, with the start",
+        bits64: Here(pairs::pairs_short_2),
+        bits128: Here(pairs::pairs_short_2),
+    },
+    Entry {
+        name: "fives/2",
+        purpose: "as MinHash programs compare; the set of five neighbouring words, one-bit MinHash",
+        bits64: Here(pairs::fives_2),
+        bits128: Here(pairs::fives_2),
+    },
+    Entry {
+        name: "pairs/1",
+        purpose: "older databases; as pairs/2, but pairs of letters in Thai and similar scripts",
         bits64: Here(pairs::pairs_1),
         bits128: Here(pairs::pairs_1),
     },
     Entry {
         name: "pairs-zh/1",
-        purpose: "Chinese texts, or mixed with others; as pairs/1, the words by jieba",
+        purpose: "older databases; as pairs-zh/2, but pairs of letters in Thai and similar scripts",
         bits64: checked_with_zh!(pairs::pairs_zh_1),
         bits128: checked_with_zh!(pairs::pairs_zh_1),
     },
     Entry {
         name: "pairs-short/1",
-        purpose: "titles, reviews, comments of one word or more; as pairs/1, with the start",
+        purpose: "older databases; as pairs-short/2, but pairs of letters in Thai and similar scripts",
         bits64: Here(pairs::pairs_short_1),
         bits128: Here(pairs::pairs_short_1),
     },
     Entry {
         name: "fives/1",
-        purpose: "as MinHash programs compare; the set of five neighbouring words, one-bit MinHash",
+        purpose: "older databases; as fives/2, but five letters in Thai and similar scripts",
         bits64: Here(pairs::fives_1),
         bits128: Here(pairs::fives_1),
     },

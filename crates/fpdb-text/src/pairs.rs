@@ -12,6 +12,11 @@
 //! five are what most MinHash programs compare, and what people mean who ask for a similarity of
 //! 0.8: texts that have less in common are called different.
 //!
+//! Version 2 differs in one point. In Thai, Lao, Burmese, Khmer and Tibetan, which are written without
+//! spaces between words, each letter is a token, but there are so few letters that unrelated texts
+//! share many pairs of them. So a run that ends with such a letter has three times as many tokens: a
+//! word counts as three letters. In other scripts, both versions give the same fingerprints.
+//!
 //! The hash of a token is the XXH3-64 with seed 0 of its UTF-8 bytes. The hash of a pair is
 //! rotl(h1, 1) + h2 modulo 2^64. A longer run continues so: the hash of five tokens is
 //! rotl(rotl(rotl(rotl(h1, 1) + h2, 1) + h3, 1) + h4, 1) + h5. [`OneBit`] makes the fingerprint from
@@ -29,76 +34,108 @@ use crate::hash::xxh3;
 use crate::jaccard::Shingles;
 use crate::method::Method;
 use crate::minhash::OneBit;
+use crate::tokens::is_one_of_few;
 use crate::width::Width;
 
 /// The smallest number of distinct runs that makes a text comparable. With fewer, pages that have
 /// only a title or an error message in common would count as duplicates.
 const MIN_RUNS: usize = 4;
 
-/// `pairs/1`: for texts of any language.
+/// `pairs/2`: for texts of any language.
+pub(crate) fn pairs_2<F: Width>() -> Arc<dyn Method<F>> {
+    Arc::new(Runs::<_, 2, 6> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
+}
+
+/// `pairs/1`: as `pairs/2`, but with pairs in all scripts.
 pub(crate) fn pairs_1<F: Width>() -> Arc<dyn Method<F>> {
-    Arc::new(Runs::<_, 2> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
+    Arc::new(Runs::<_, 2, 2> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
 }
 
-/// `fives/1`: the same with runs of five tokens.
+/// `fives/2`: as `pairs/2`, with runs of five tokens.
+pub(crate) fn fives_2<F: Width>() -> Arc<dyn Method<F>> {
+    Arc::new(Runs::<_, 5, 15> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
+}
+
+/// `fives/1`: as `fives/2`, but with runs of five tokens in all scripts.
 pub(crate) fn fives_1<F: Width>() -> Arc<dyn Method<F>> {
-    Arc::new(Runs::<_, 5> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
+    Arc::new(Runs::<_, 5, 5> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
 }
 
-/// `pairs-zh/1`: for Chinese texts, in which jieba finds the words.
+/// `pairs-zh/2`: for Chinese texts, in which jieba finds the words.
+#[cfg(feature = "zh")]
+pub(crate) fn pairs_zh_2<F: Width>() -> Result<Arc<dyn Method<F>>> {
+    let cut = crate::cut::Chinese { jieba: crate::dictionary::jieba()? };
+    Ok(Arc::new(Runs::<_, 2, 6> { cut, from_start: false, min: MIN_RUNS }))
+}
+
+/// `pairs-zh/1`: as `pairs-zh/2`, but with pairs in all scripts.
 #[cfg(feature = "zh")]
 pub(crate) fn pairs_zh_1<F: Width>() -> Result<Arc<dyn Method<F>>> {
     let cut = crate::cut::Chinese { jieba: crate::dictionary::jieba()? };
-    Ok(Arc::new(Runs::<_, 2> { cut, from_start: false, min: MIN_RUNS }))
+    Ok(Arc::new(Runs::<_, 2, 2> { cut, from_start: false, min: MIN_RUNS }))
 }
 
-/// `pairs-short/1`: for short texts of any language. Every text with a token has a fingerprint,
-/// because the start of the text makes a pair with the first token.
+/// `pairs-short/2`: for short texts of any language. Every text with a token has a fingerprint,
+/// because the start of the text makes a run with the first token.
+pub(crate) fn pairs_short_2<F: Width>() -> Arc<dyn Method<F>> {
+    Arc::new(Runs::<_, 2, 6> { cut: AnyLanguage, from_start: true, min: 1 })
+}
+
+/// `pairs-short/1`: as `pairs-short/2`, but with pairs in all scripts.
 pub(crate) fn pairs_short_1<F: Width>() -> Arc<dyn Method<F>> {
-    Arc::new(Runs::<_, 2> { cut: AnyLanguage, from_start: true, min: 1 })
+    Arc::new(Runs::<_, 2, 2> { cut: AnyLanguage, from_start: true, min: 1 })
 }
 
-/// The method of all these recipes: runs of `N` tokens.
-struct Runs<C, const N: usize> {
+/// The method of all these recipes: runs of `N` tokens, or of `L` if the last token is a letter of a
+/// script without spaces and with few letters.
+struct Runs<C, const N: usize, const L: usize> {
     cut: C,
-    /// Whether the start of the text counts as a token, an empty one.
+    /// Whether the text begins with as many empty tokens as complete any run of its first token.
     from_start: bool,
     /// The number of distinct runs below which a text has no fingerprint.
     min: usize,
 }
 
-/// The hashes of the last `N` tokens.
-struct Window<const N: usize> {
-    hashes: [u64; N],
-    /// How many tokens are missing until there are as many.
-    missing: usize,
+/// The hashes of the last `L` tokens.
+struct Window<const N: usize, const L: usize> {
+    hashes: [u64; L],
+    /// How many tokens are known, up to `L`.
+    known: usize,
 }
 
-impl<const N: usize> Window<N> {
+impl<const N: usize, const L: usize> Window<N, L> {
     /// Adds the next token and returns the hash of the run that it completes.
     #[inline]
     fn push(&mut self, token: &str) -> Option<u64> {
-        self.push_hash(xxh3(token.as_bytes()));
-        (self.missing == 0).then(|| {
-            self.hashes.iter().fold(0u64, |run, &hash| run.rotate_left(1).wrapping_add(hash))
-        })
+        self.hashes.rotate_left(1);
+        self.hashes[L - 1] = xxh3(token.as_bytes());
+        self.known = L.min(self.known + 1);
+        match Self::length(token) {
+            length if self.known < length => None,
+            length if length == N => Some(hash_of_run(&self.hashes[L - N..])),
+            _ => Some(hash_of_run(&self.hashes)),
+        }
     }
 
+    /// The number of tokens of a run that ends with this one.
     #[inline]
-    fn push_hash(&mut self, hash: u64) {
-        self.hashes.rotate_left(1);
-        self.hashes[N - 1] = hash;
-        self.missing = self.missing.saturating_sub(1);
+    fn length(token: &str) -> usize {
+        // The letters in question have three bytes, of which the first is one of these.
+        let maybe = L > N && matches!(token.as_bytes().first(), Some(0xe0 | 0xe1));
+        if maybe && token.chars().next().is_some_and(is_one_of_few) { L } else { N }
     }
 }
 
-impl<C, const N: usize> Runs<C, N> {
-    fn window(&self) -> Window<N> {
-        let mut window = Window { hashes: [0; N], missing: N };
-        if self.from_start {
-            window.push_hash(xxh3(b""));
-        }
-        window
+/// The hash of a run, from those of its tokens.
+#[inline]
+fn hash_of_run(tokens: &[u64]) -> u64 {
+    tokens.iter().fold(0u64, |run, &hash| run.rotate_left(1).wrapping_add(hash))
+}
+
+impl<C, const N: usize, const L: usize> Runs<C, N, L> {
+    fn window(&self) -> Window<N, L> {
+        let known = if self.from_start { L - 1 } else { 0 };
+        Window { hashes: [xxh3(b""); L], known }
     }
 }
 
@@ -117,7 +154,7 @@ impl Needed {
     }
 }
 
-impl<F: Width, C: Cut, const N: usize> Method<F> for Runs<C, N> {
+impl<F: Width, C: Cut, const N: usize, const L: usize> Method<F> for Runs<C, N, L> {
     fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
         let mut window = self.window();
         let mut needed = Needed { min: self.min, seen: Vec::with_capacity(self.min) };
@@ -147,13 +184,15 @@ impl<F: Width, C: Cut, const N: usize> Method<F> for Runs<C, N> {
         let mut tokens = VecDeque::from(["^".to_owned()]);
         self.cut.cut(text, |token| {
             tokens.push_back(token.to_owned());
-            if tokens.len() > N {
+            if tokens.len() > L {
                 tokens.pop_front();
             }
             if let Some(run) = window.push(token) {
                 let place = *places.entry(run).or_insert(features.len());
                 if place == features.len() {
-                    let text = tokens.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+                    let before = tokens.len().saturating_sub(Window::<N, L>::length(token));
+                    let words: Vec<_> = tokens.range(before..).map(String::as_str).collect();
+                    let text = words.join(" ");
                     let hash = F::from_low64(run);
                     features.push(Feature { text, occurrences: 0, weight: 0.0, hash });
                     sketch.push(run);

@@ -159,13 +159,21 @@ fn is_optional(c: char) -> bool {
     }
 }
 
-/// Returns whether a letter belongs to a script without spaces between words.
-fn is_ideograph(c: char) -> bool {
+/// Returns whether a character belongs to a script without spaces between words that has few letters,
+/// unlike Han, so that a single letter says little.
+#[inline]
+pub(crate) fn is_one_of_few(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{fff}'         // Thai, Lao, Tibetan
         | '\u{1000}'..='\u{109f}'     // Myanmar
-        | '\u{1780}'..='\u{17ff}'     // Khmer
-        | '\u{3005}'..='\u{3007}'     // Han: iteration mark, closing mark, zero
+        | '\u{1780}'..='\u{17ff}') // Khmer
+}
+
+/// Returns whether a letter belongs to a script without spaces between words.
+fn is_ideograph(c: char) -> bool {
+    is_one_of_few(c)
+        || matches!(c,
+        '\u{3005}'..='\u{3007}'     // Han: iteration mark, closing mark, zero
         | '\u{3021}'..='\u{303c}'     // Han: numerals and marks
         | '\u{3040}'..='\u{312f}'     // kana, bopomofo
         | '\u{31a0}'..='\u{31ff}'     // bopomofo, kana

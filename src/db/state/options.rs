@@ -226,7 +226,7 @@ impl<F: Fingerprint> Options<F> {
     /// ```
     /// # #[cfg(feature = "text")] {
     /// let db = fpdb::Db::options().recipe("default").in_memory()?;
-    /// assert_eq!(db.description().recipe.as_deref(), Some("pairs/1"));
+    /// assert_eq!(db.description().recipe.as_deref(), Some("pairs/2"));
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

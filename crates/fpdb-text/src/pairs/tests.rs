@@ -10,7 +10,15 @@ const CHINESE: &str = "图书馆晚上六点闭馆，今天到期的图书可以
 const MIXED: &str = "本次升级修复了 HTTP/2 连接泄漏的问题，请所有用户尽快更新到 Release 4.2.1，\
     详细说明见 changelog 页面。";
 
+/// "The market is closed today because it rains, and the new road is open."
+const THAI: &str = "วันนี้ตลาดปิดเพราะฝนตก และถนนใหม่ใกล้โรงเรียน (Route 7) เปิดแล้ว";
+
 const OURS: &[&str] = &[
+    "pairs/2",
+    #[cfg(feature = "zh")]
+    "pairs-zh/2",
+    "pairs-short/2",
+    "fives/2",
     "pairs/1",
     #[cfg(feature = "zh")]
     "pairs-zh/1",
@@ -40,7 +48,7 @@ fn invisible_edits_change_nothing() {
         ("quoted", |t| t.lines().map(|line| format!("> > {line}\n")).collect()),
     ];
     for recipe in OURS {
-        for text in [ENGLISH, MIXED, CHINESE] {
+        for text in [ENGLISH, MIXED, CHINESE, THAI] {
             for (what, rewrite) in rewrite {
                 let rewritten = rewrite(text);
                 let same = fingerprint(recipe, &rewritten) == fingerprint(recipe, text);
@@ -58,37 +66,55 @@ fn spaces_between_han_characters_are_ignored() {
     }
 }
 
-/// A second, slow implementation that follows the description of the recipe.
+/// A second, slow implementation that follows the description of the recipes.
 #[test]
-fn pairs_1_and_fives_1_agree_with_their_description() {
-    let described = |text: &str, n: usize| {
+fn pairs_and_fives_agree_with_their_description() {
+    let described = |text: &str, n: usize, letters: usize| {
         let mut tokens: Vec<String> = vec![String::new()];
         for c in text.nfkc().flat_map(char::to_lowercase) {
             match c {
-                '\u{200b}' | '\u{ad}' | '\u{301}' => {}
-                '\u{4e00}'..='\u{9fff}' | 'の' => tokens.extend([c.to_string(), String::new()]),
+                '\u{200b}' | '\u{ad}' | '\u{301}' | '\u{e48}'..='\u{e4e}' => {}
+                '\u{4e00}'..='\u{9fff}' | 'の' | 'ก'..='\u{e4d}' => {
+                    tokens.extend([c.to_string(), String::new()]);
+                }
                 _ if c.is_alphanumeric() => tokens.last_mut().unwrap().push(c),
                 _ => tokens.push(String::new()),
             }
         }
         tokens.retain(|token| !token.is_empty());
         let hashes: Vec<u64> = tokens.iter().map(|token| xxh3(token.as_bytes())).collect();
-        let run = |run: &[u64]| {
+        let run = |end: usize| {
+            let thai = ('ก'..='\u{e4d}').contains(&tokens[end].chars().next().unwrap());
+            let start = (end + 1).checked_sub(if thai { letters } else { n })?;
             let more = |sum: u64, &hash: &u64| sum.rotate_left(1).wrapping_add(hash);
-            run[1..].iter().fold(run[0], more)
+            Some(hashes[start + 1..=end].iter().fold(hashes[start], more))
         };
-        one_bit::<u64>(&hashes.windows(n).map(run).collect::<Vec<_>>())
+        one_bit::<u64>(&(0..tokens.len()).filter_map(run).collect::<Vec<_>>())
     };
     let odd = "Ｆｕｌｌ　ｗｉｄｔｈ ﬁne, cafe\u{301}, zero\u{200b}width, 中文abc中文 の 12。x";
-    for text in [ENGLISH, CHINESE, MIXED, odd] {
-        assert_eq!(fingerprint("pairs/1", text), described(text, 2), "{text}");
-        assert_eq!(fingerprint("fives/1", text), described(text, 5), "{text}");
+    for text in [ENGLISH, CHINESE, MIXED, odd, THAI] {
+        assert_eq!(fingerprint("pairs/1", text), described(text, 2, 2), "{text}");
+        assert_eq!(fingerprint("fives/1", text), described(text, 5, 5), "{text}");
+        assert_eq!(fingerprint("pairs/2", text), described(text, 2, 6), "{text}");
+        assert_eq!(fingerprint("fives/2", text), described(text, 5, 15), "{text}");
+    }
+}
+
+#[test]
+fn versions_1_and_2_agree_where_words_have_spaces_and_in_han() {
+    for (new, old) in [("pairs/2", "pairs/1"), ("fives/2", "fives/1")] {
+        for text in
+            [ENGLISH, CHINESE, MIXED, "今日はとても良い天気ですね", "हिन्दी में लिखा हुआ पाठ है यह"]
+        {
+            assert_eq!(fingerprint(new, text), fingerprint(old, text), "{new}: {text}");
+        }
+        assert_ne!(fingerprint(new, THAI), fingerprint(old, THAI), "{new}");
     }
 }
 
 #[test]
 fn a_fingerprint_needs_four_distinct_pairs() {
-    let recipe = Recipe::named("pairs/1").unwrap();
+    let recipe = Recipe::named("pairs/2").unwrap();
     for (text, features) in [("", 0), ("one", 0), ("one two", 1), ("no no no no no no no", 1)] {
         let found = recipe.fingerprint(text);
         assert_eq!((found.fingerprint, found.features), (None, features), "{text}");
@@ -102,9 +128,9 @@ fn a_fingerprint_needs_four_distinct_pairs() {
 
 #[test]
 fn every_short_text_with_a_token_has_a_fingerprint() {
-    let recipe = Recipe::named("pairs-short/1").unwrap();
+    let recipe = Recipe::named("pairs-short/2").unwrap();
     let mut found = Vec::new();
-    for text in ["ok", "OK!", "好", "不好", "好不", "好 好", "404"] {
+    for text in ["ok", "OK!", "好", "不好", "好不", "好 好", "404", "ดี", "ก"] {
         found.push(recipe.fingerprint(text).fingerprint.unwrap());
     }
     assert_eq!(found[0], found[1]);
@@ -125,7 +151,7 @@ fn distance_grows_with_the_share_of_different_pairs() {
         for i in 0..changed {
             edited[i * words.len() / changed.max(1)] = format!("new{i}");
         }
-        let [a, b] = [&words, &edited].map(|w| fingerprint("pairs/1", &w.join(" ")).unwrap());
+        let [a, b] = [&words, &edited].map(|w| fingerprint("pairs/2", &w.join(" ")).unwrap());
         let distance = distance(a, b);
         assert!(distance <= at_most, "{changed} changed: {distance}");
         assert!(changed < 300 || distance >= 4, "{distance}");
@@ -136,7 +162,7 @@ fn distance_grows_with_the_share_of_different_pairs() {
 fn explanation_has_the_fingerprint_and_what_decides_its_bits() {
     for recipe in OURS {
         let recipe = Recipe::named(recipe).unwrap();
-        for text in [ENGLISH, CHINESE, MIXED, "tick tock tick tock tick", "ok"] {
+        for text in [ENGLISH, CHINESE, MIXED, THAI, "tick tock tick tock tick", "ok"] {
             let why = recipe.explain(text);
             assert_eq!(why.fingerprint, recipe.fingerprint(text).fingerprint, "{text}");
             let bits = why.bits.iter().rev().fold(0, |bits, bit| bits << 1 | u64::from(bit.set));
@@ -149,7 +175,7 @@ fn explanation_has_the_fingerprint_and_what_decides_its_bits() {
             assert!(why.bits.iter().all(|bit| bit.margin > 0.0 && bit.margin <= 1.0));
         }
     }
-    let why = Recipe::named("pairs/1").unwrap().explain("Tick tock, tick tock");
+    let why = Recipe::named("pairs/2").unwrap().explain("Tick tock, tick tock");
     let pairs: Vec<_> = why.features.iter().map(|f| (f.text.as_str(), f.occurrences)).collect();
     assert!(pairs.contains(&("tick tock", 2)) && pairs.contains(&("tock tick", 1)), "{pairs:?}");
 }
@@ -161,7 +187,7 @@ fn features_are_the_distinct_pairs_of_the_explanation() {
         let texts = |text: &str| -> std::collections::HashSet<String> {
             recipe.explain(text).features.into_iter().map(|feature| feature.text).collect()
         };
-        for text in [ENGLISH, MIXED, CHINESE, "", "one", "a a a a b a a"] {
+        for text in [ENGLISH, MIXED, CHINESE, THAI, "", "one", "a a a a b a a"] {
             for other in [ENGLISH, &ENGLISH.replace("evening", "day"), &CHINESE.replace("六", "七")]
             {
                 let (a, b) = (texts(text), texts(other));
