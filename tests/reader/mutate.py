@@ -80,22 +80,35 @@ def sealed_changes(folder, rng, count):
 def change_sealed(path, original, rng):
     """Changes a byte, and the checksums in the same file that cover it."""
     data = bytearray(original)
-    if path.name == "MANIFEST":
-        at = rng.randrange(SIZE, len(data) - 4)
+    in_header = rng.random() < 0.1
+    if in_header:
+        at = rng.choice([*range(8, 12), *range(16, 60)])
         data[at] ^= change(rng)
+        data[12:16] = checksum(data[:12])
+        data[60:64] = checksum(data[:60])
+    if path.name == "MANIFEST":
+        if not in_header:
+            at = rng.randrange(SIZE, len(data) - 4)
+            data[at] ^= change(rng)
         data[-4:] = checksum(data[:-4])
     elif path.suffix == ".log":
-        at = seal_frame(data, rng)
+        if not in_header:
+            at = seal_frame(data, rng)
     else:
         body = int.from_bytes(data[-TRAILER:-TRAILER + 8], "little")
         meta = int.from_bytes(data[-TRAILER + 8:-TRAILER + 12], "little")
-        if rng.random() < 0.4:
-            at = len(data) - TRAILER - 1 - rng.randrange(meta)
-        else:
-            at = rng.randrange(SIZE, body) if body > SIZE else len(data) - TRAILER - 1
-        data[at] ^= change(rng)
+        if not in_header:
+            at = place_in(body, len(data) - TRAILER - meta, meta, rng)
+            data[at] ^= change(rng)
         seal_paged(data, body, meta)
     return bytes(data), at
+
+
+def place_in(body, meta_at, meta, rng):
+    """A place in the body or the meta of a paged file."""
+    if body == SIZE or rng.random() < 0.4:
+        return meta_at + rng.randrange(meta)
+    return rng.randrange(SIZE, body)
 
 
 def change(rng):

@@ -22,10 +22,6 @@ class Tool:
             raise RuntimeError(f"fpdb-tool {' '.join(map(str, arguments))}: {done.stderr.decode()}")
         return done.stdout.decode()
 
-    def fails(self, *arguments):
-        """Whether a command fails."""
-        return subprocess.run([self.program, *map(str, arguments)], capture_output=True).returncode != 0
-
     def input(self, lines, ending="txt"):
         """A file with these lines."""
         self.inputs += 1

@@ -19,18 +19,19 @@ class Database:
     def __init__(self, folder):
         self.folder = folder
         for _ in range(ATTEMPTS):
+            numbers = [numbered(path.name) for path in folder.iterdir()]
+            self.manifest = read_manifest(folder)
             try:
-                self.read()
+                self.read(numbers)
                 return
             except Damage:
+                # The files of an older manifest may be gone.
                 if read_manifest(folder).generation == self.manifest.generation:
                     raise
         raise TimeoutError("a writer replaces the manifest faster than this reader can read the files")
 
-    def read(self):
-        """Reads everything that the manifest names."""
-        numbers = [numbered(path.name) for path in self.folder.iterdir()]
-        self.manifest = read_manifest(self.folder)
+    def read(self, numbers):
+        """Reads everything that the manifest names. `numbers` are those of the files before it was read."""
         check(all(number is None or number >> 24 <= self.manifest.generation for number in numbers), 20,
               "MANIFEST", "a file is newer: this is the manifest of an earlier time")
         self.read_segments()

@@ -33,25 +33,33 @@ def read_leaf(body, start, end, number, symbols, has_names, bits):
     removed, duplicates, stamped = read_bitmaps(cursor, count, flags)
     lengths = read_lengths(cursor, shared_width, length_width, count)
     documents = count - sum(removed)
+    check(not has_names or documents > 0 or id_column == (0, 2**64 - 1), 15, cursor.where,
+          "without documents, the least id is not 2^64 - 1")
     ids = read_column(cursor, id_column, documents)
-    if has_names and documents == 0:
-        check(id_column == (0, 2**64 - 1), 15, cursor.where, "without documents, the least id is not 2^64 - 1")
     originals = read_column(cursor, original_column, sum(duplicates))
     stamps = read_column(cursor, stamp_column, sum(stamped))
     fingerprints = [cursor.number(bits // 8) for _ in range(documents)]
     keys = read_keys(cursor, lengths, symbols)
+    cursor.zeros(cursor.end)
+    key_bytes = (count * (shared_width + length_width) + 7) // 8 + sum(length for _, length in lengths)
+    if not has_names:
+        ids = [int.from_bytes(key, "big") for key, is_removed in zip(keys, removed) if not is_removed]
+    records = make_records(zip(keys, removed, duplicates, stamped), fingerprints, ids, stamps, originals)
+    return Leaf(number, pages, records, key_bytes)
+
+
+def make_records(rows, fingerprints, ids, stamps, originals):
+    """The records of a leaf. Each takes the next number of the columns that it has one in."""
+    fingerprints, ids, stamps, originals = map(iter, (fingerprints, ids, stamps, originals))
     records = []
-    for key, is_removed, is_duplicate, is_stamped in zip(keys, removed, duplicates, stamped):
+    for key, is_removed, is_duplicate, is_stamped in rows:
         if is_removed:
             records.append(Record(key, True, None, None, None, None))
-            continue
-        identifier = ids.pop(0) if has_names else int.from_bytes(key, "big")
-        records.append(Record(key, False, fingerprints.pop(0), identifier,
-                              stamps.pop(0) if is_stamped else None,
-                              originals.pop(0) if is_duplicate else None))
-    key_bytes = (count * (shared_width + length_width) + 7) // 8 + sum(length for _, length in lengths)
-    cursor.zeros(cursor.end)
-    return Leaf(number, pages, records, key_bytes)
+        else:
+            records.append(Record(key, False, next(fingerprints), next(ids),
+                                  next(stamps) if is_stamped else None,
+                                  next(originals) if is_duplicate else None))
+    return records
 
 
 def read_node(body, start, end, number, symbols):

@@ -8,6 +8,7 @@ from .prefix_filter import PrefixFilter
 SLOT = 64
 KEYS_PER_SLOT = 26
 PARTS = 30
+CROWDED = 0xffff
 
 
 class Table:
@@ -20,6 +21,7 @@ class Table:
         self.read_meta(paged.meta, code)
         self.split_body(paged.body)
         self.check_directory()
+        self.check_lookups()
         self.filter.check_made_of(self.fingerprints(), self.bits)
 
     def read_meta(self, meta, code):
@@ -106,6 +108,27 @@ class Table:
             earlier += len(slot_keys)
         check(self.overflow == overflow, 11, self.where, "the overflow is not derived from the block keys")
 
+    def blocks_for(self, fingerprint):
+        """The numbers of the blocks that may have a fingerprint, by the directory."""
+        slot, part = self.place(fingerprint)
+        data = self.slots[slot]
+        earlier, mark, end, in_overflow = (int.from_bytes(data[at:at + 4], "little") for at in (0, 4, 8, 12))
+        if mark == CROWDED:
+            keys = self.overflow[in_overflow:in_overflow + end - earlier]
+            number = earlier + sum(key < fingerprint for key in keys)
+            return range(number, number + 1)
+        parts = [int.from_bytes(data[at:at + 2], "little") for at in range(4, SLOT, 2)]
+        less = sum(other < part for other in parts)
+        not_greater = sum(other <= part for other in parts)
+        return range(earlier + less, earlier + not_greater + 1)
+
+    def check_lookups(self):
+        """Checks that the directory leads to the first, a middle and the last fingerprint of each block."""
+        for number, block in enumerate(self.blocks):
+            for fingerprint in (block[0], block[len(block) // 2], block[-1]):
+                check(number in self.blocks_for(fingerprint), 11, self.where,
+                      f"the directory does not lead to {fingerprint:#x}")
+
     def place(self, fingerprint):
         """The slot and the part of a fingerprint."""
         product = (fingerprint >> self.bits - 64) * self.slot_count
@@ -125,5 +148,5 @@ def plain_slot(earlier, parts):
 
 def crowded_slot(earlier, own, overflow):
     """The bytes of a crowded slot."""
-    numbers = (earlier, 0xffff, earlier + own, overflow)
+    numbers = (earlier, CROWDED, earlier + own, overflow)
     return b"".join(number.to_bytes(4, "little") for number in numbers) + bytes(48)
