@@ -30,8 +30,9 @@ def make_all(tool, random):
     for case in TABLES:
         name = "-".join(map(str, case)).replace("/", "+").replace(":", "-")
         yield name, make_tables(tool, random, tool.scratch / name, *case)
-    for make in (empty, several_ids, dense, dense_elias_fano, alike, removals, compacted, names, long_names,
-                 many_names, duplicates, unique_ids, similarity, merged, rebuilt, one_entry):
+    for make in (empty, one_entry, several_ids, dense, dense_elias_fano, alike, removals, compacted, names,
+                 long_names, many_names, duplicates, unique_ids, similarity, similarity_elias_fano, merged,
+                 rebuilt):
         folder = tool.scratch / make.__name__
         make(tool, random, folder)
         yield make.__name__, folder
@@ -217,10 +218,17 @@ def texts(random, count):
         yield json.dumps({"id": f"text {index}", "text": " ".join(text)})
 
 
-def similarity(tool, random, folder):
-    """A rule by similarity, with columns, in two segments."""
-    tool.run("import", folder, tool.input(texts(random, 300), "ndjson"), "--jaccard", 0.8, "--from", "ndjson")
+def similarity(tool, random, folder, *options):
+    """A rule by similarity, with columns, in three segments, of which the last only removes."""
+    pages = tool.input(texts(random, 300), "ndjson")
+    tool.run("import", folder, pages, "--jaccard", 0.8, "--from", "ndjson", *options)
     tool.run("dedup", folder, tool.input(texts(random, 100), "ndjson"), "--stamp", 5, "--print", "id")
+    tool.run("remove", folder, "--name", "text 299")
+
+
+def similarity_elias_fano(tool, random, folder):
+    """The same in the other code, with large blocks."""
+    similarity(tool, random, folder, "--code", "elias-fano", "--block-size", 1024)
 
 
 def merged(tool, random, folder):
