@@ -105,9 +105,9 @@ pub use codec::block_code::BlockCode;
 pub use db::{
     Batcher, Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db, Decision,
     Description, Documents, Durability, ExpireReport, ExtractionName, Found, Iter, Join,
-    JoinReport, Key, LoadReport, MergeReport, OnDuplicate, Options, Outcome, Pair, Pairs,
-    PairsPosition, PairsReport, ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot,
-    Stamped, Stats, TableStats, VerifyReport, Write,
+    JoinReport, Key, LoadReport, Loss, LossKind, MergeReport, OnDuplicate, Options, Outcome, Pair,
+    Pairs, PairsPosition, PairsReport, ReadOnlyDb, RecipeName, RecoveryReport, RepairReport,
+    SegmentStats, Snapshot, Stamped, Stats, TableStats, VerifyReport, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};

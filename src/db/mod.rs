@@ -11,6 +11,7 @@
 //! | `recovery` | from files to the state of a handle |
 //! | `handle` | databases that are open |
 //! | `merge` | documents of several databases in one |
+//! | `repair` | what a damaged database still proves, in a new one |
 //! | `api` | the public types, and the engine behind them, compiled once |
 //! | `calibrate` | measuring what queries cost |
 
@@ -20,6 +21,7 @@ mod handle;
 mod merge;
 mod read;
 mod recovery;
+mod repair;
 mod state;
 mod upkeep;
 mod write;
@@ -34,6 +36,7 @@ pub use read::pairs::{Found, Pair, PairsPosition, PairsReport};
 pub use read::stats::{Description, SegmentStats, Stats, TableStats};
 pub use read::verify::VerifyReport;
 pub use recovery::recover::RecoveryReport;
+pub use repair::{Loss, LossKind, RepairReport};
 pub use state::key::{Key, Stamped};
 pub use state::names::{ExtractionName, RecipeName};
 pub use state::options::{Durability, Options};

@@ -3,8 +3,9 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::Document;
+use super::filter::key_hash;
 use super::reader::Documents;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, Record};
 use crate::paged::Sequential;
 
@@ -80,6 +81,8 @@ pub(crate) struct DocumentsCursor<'a, F> {
     end: u64,
     /// The last key of the leaf before.
     last: Vec<u8>,
+    /// Whether to go on after a damaged leaf.
+    skips_damage: bool,
 }
 
 impl<F: Fingerprint> Documents<F> {
@@ -94,7 +97,13 @@ impl<F: Fingerprint> Documents<F> {
             page: 0,
             end: self.meta.leaf_pages,
             last: Vec::new(),
+            skips_damage: false,
         }
+    }
+
+    /// Returns all records that can be read.
+    pub(crate) fn iter_readable(&self) -> DocumentsCursor<'_, F> {
+        DocumentsCursor { skips_damage: true, ..self.iter_from(None) }
     }
 }
 
@@ -108,8 +117,12 @@ impl<F: Fingerprint> DocumentsCursor<'_, F> {
                 return Ok(None);
             }
             if let Err(error) = self.advance() {
-                self.end = 0;
                 self.leaf = LeafRecords::new();
+                if self.skips_damage && error.kind() == ErrorKind::Corruption {
+                    self.page += 1;
+                    continue;
+                }
+                self.end = 0;
                 return Err(error);
             }
         }
@@ -139,8 +152,24 @@ impl<F: Fingerprint> DocumentsCursor<'_, F> {
         if self.leaf.get(0).is_none_or(|(key, _)| key <= &*self.last) {
             return Err(documents.damaged_leaf(self.page, "a leaf does not follow the one before"));
         }
+        if self.skips_damage {
+            self.check_keys()?;
+        }
         self.page += self.leaf.pages;
         self.next = 0;
+        Ok(())
+    }
+
+    /// Checks that the keys of the leaf are in the filter. After a damaged leaf, this may be a later
+    /// page of a leaf, whose bytes only look like one.
+    fn check_keys(&mut self) -> Result<()> {
+        let documents = self.reader.get()?;
+        for (key, _) in (0..self.leaf.len()).filter_map(|index| self.leaf.get(index)) {
+            // The filter may be damaged, too.
+            if matches!(documents.may_contain(key_hash(key)), Ok(false)) {
+                return Err(documents.damaged_leaf(self.page, "a key is missing in the filter"));
+            }
+        }
         Ok(())
     }
 }

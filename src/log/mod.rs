@@ -17,6 +17,7 @@ mod frame;
 mod op;
 mod proof;
 mod reader;
+mod salvage;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -24,6 +25,7 @@ mod writer;
 pub(crate) use frame::FIRST_FRAME;
 pub(crate) use op::{Before, DocumentChange, MAX_NAME_LEN, Op, document_key};
 pub(crate) use reader::{ReadMode, read_log};
+pub(crate) use salvage::{Salvaged, salvage};
 pub(crate) use writer::{LogWriter, Unwritten};
 
 /// Longest log in bytes. A longer one is neither written nor read.

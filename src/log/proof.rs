@@ -9,20 +9,31 @@ use crate::log::frame::{COMMIT, HEAD_LEN, Head, MIN_FRAME_LEN, MORE, Seal, WATER
 
 /// Returns the offset of a complete frame after `invalid` that was written when the log was known
 /// to be synced beyond `invalid`. `last_seq` is the last complete commit before.
-///
-/// It tries every offset, because the damage may have changed a length. Heads are first judged by
-/// their fields. For those that might be valid, a checksum is computed in constant time, because
-/// the tail can contain (in names) any number of them, made up on purpose.
 pub(super) fn find_proof(
     seal: &Seal,
     bytes: &[u8],
     invalid: usize,
     last_seq: u64,
 ) -> Option<usize> {
+    find_frame(seal, bytes, invalid, last_seq, |head| head.durable > invalid as u64)
+}
+
+/// Returns the offset of the first complete frame after `invalid` of which `is_wanted` is true.
+///
+/// It tries every offset, because the damage may have changed a length. Heads are first judged by
+/// their fields. For those that might be valid, a checksum is computed in constant time, because
+/// the tail can contain (in names) any number of them, made up on purpose.
+pub(super) fn find_frame(
+    seal: &Seal,
+    bytes: &[u8],
+    invalid: usize,
+    last_seq: u64,
+    is_wanted: impl Fn(&Head) -> bool,
+) -> Option<usize> {
     let mut checksums = None;
     for at in invalid.checked_add(1)?..=bytes.len().checked_sub(MIN_FRAME_LEN)? {
         let head = Head::decode(bytes.get(at..)?.first_chunk::<HEAD_LEN>()?);
-        if !vouches(&head, invalid as u64, at as u64, last_seq) {
+        if !may_follow(&head, at as u64, last_seq) || !is_wanted(&head) {
             continue;
         }
         let Some(len) = head.bounded_len(bytes.len() - at) else { continue };
@@ -34,13 +45,11 @@ pub(super) fn find_proof(
     None
 }
 
-/// Returns whether a frame at `at` with this head would prove that the bytes at `invalid` were
-/// synced.
+/// Returns whether a frame with this head can be at `at`, after commit `last_seq`.
 #[inline]
-fn vouches(head: &Head, invalid: u64, at: u64, last_seq: u64) -> bool {
+fn may_follow(head: &Head, at: u64, last_seq: u64) -> bool {
     matches!(head.kind, COMMIT | WATERMARK)
         && head.flags & !MORE == 0
-        && head.durable > invalid
         && head.durable <= at
         && head.seq >= last_seq
 }

@@ -202,7 +202,7 @@ impl<F: Fingerprint> Replay<F> {
     }
 }
 
-fn decode_ops<F: Fingerprint>(frame: &Frame<'_>, ops: &mut Vec<Op<F>>) -> Result<()> {
+pub(super) fn decode_ops<F: Fingerprint>(frame: &Frame<'_>, ops: &mut Vec<Op<F>>) -> Result<()> {
     let count = usize::from(frame.head.count);
     ops.reserve(count.min(frame.payload.len() / MIN_LEN));
     let mut fields = frame.fields();

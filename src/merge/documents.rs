@@ -54,8 +54,15 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
         documents: impl Iterator<Item = &'a Documents<F>>,
         recent: impl Iterator<Item = Vec<RecentDocument<F>>>,
     ) -> Result<Self> {
-        let segments =
-            documents.map(|documents| Records::Segment(Box::new(documents.iter_from(None))));
+        Self::of_cursors(documents.map(|documents| documents.iter_from(None)), recent)
+    }
+
+    /// Does the same with cursors at the first keys.
+    pub(crate) fn of_cursors(
+        cursors: impl Iterator<Item = DocumentsCursor<'a, F>>,
+        recent: impl Iterator<Item = Vec<RecentDocument<F>>>,
+    ) -> Result<Self> {
+        let segments = cursors.map(|cursor| Records::Segment(Box::new(cursor)));
         let recent = recent.map(|recent| Records::Recent(recent.into_iter()));
         let mut sources = Vec::new();
         for records in segments.chain(recent) {

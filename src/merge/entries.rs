@@ -189,7 +189,8 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
         Ok(Self::new(sources))
     }
 
-    fn new(sources: Vec<Box<dyn Source<F> + Send + 'a>>) -> Self {
+    /// Merges sources, oldest first.
+    pub(crate) fn new(sources: Vec<Box<dyn Source<F> + Send + 'a>>) -> Self {
         Self { sources, batch: Vec::new(), at: 0 }
     }
 

@@ -4,4 +4,4 @@ mod documents;
 mod entries;
 
 pub(crate) use documents::DocumentMerge;
-pub(crate) use entries::{Changes, Merge, Merged, Rows};
+pub(crate) use entries::{Changes, EntryChange, Merge, Merged, Rows, Source};

@@ -132,13 +132,28 @@ impl Postings {
         Ok(head.end(group))
     }
 
+    /// Returns the fingerprints of an id group, counted from the start of its section.
+    #[inline]
+    fn range_of(&self, head: &Head<'_>, group: usize) -> Result<(u64, u64)> {
+        let end = self.end_of(head, group)?;
+        let start = if group == 0 { 0 } else { self.end_of(head, group - 1)? };
+        Ok((start, end))
+    }
+
+    /// Returns how many fingerprints a block of table 0 has.
+    pub(crate) fn group_len(&self, block: usize) -> Result<usize> {
+        let head = self.head(block / GROUPS)?;
+        let (start, end) = self.range_of(&head, block % GROUPS)?;
+        let len = end.checked_sub(start).and_then(|len| usize::try_from(len).ok());
+        len.ok_or_else(|| self.file.corruption(head.start(), "an id group ends before it begins"))
+    }
+
     /// Returns the ids of a block of table 0 that has `fingerprints` fingerprints.
     #[inline]
     pub(crate) fn id_group(&self, block: usize, fingerprints: usize) -> Result<IdGroup<'_>> {
         let (section, group) = (block / GROUPS, block % GROUPS);
         let head = self.head(section)?;
-        let end = self.end_of(&head, group)?;
-        let start = if group == 0 { 0 } else { self.end_of(&head, group - 1)? };
+        let (start, end) = self.range_of(&head, group)?;
         if start.checked_add(fingerprints as u64) != Some(end) {
             let message = "an id group is not for as many fingerprints as the block has";
             return Err(self.file.corruption(head.start(), message));

@@ -52,6 +52,7 @@ const LAYERS: [(&str, &str, Layers); 3] = [
             &["recovery"],
             &["handle"],
             &["merge"],
+            &["repair"],
             &["api"],
             &["calibrate"],
         ],

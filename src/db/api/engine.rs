@@ -23,6 +23,7 @@ use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
 use crate::db::read::verify::VerifyReport;
 use crate::db::recovery::recover::RecoveryReport;
+use crate::db::repair::{RepairReport, repair};
 use crate::db::state::key::{Key, Stamped};
 use crate::db::state::options::Options;
 use crate::db::upkeep::backup;
@@ -329,6 +330,10 @@ pub(super) trait OpenEngine<F: Fingerprint> {
         drop_duplicates: bool,
     ) -> Result<MergeReport> {
         merge(options, sources, out, drop_duplicates)
+    }
+
+    fn repair(&self, options: Options<F>, broken: &Path, out: &Path) -> Result<RepairReport> {
+        repair(options, broken, out)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::db::api::engine::engine;
 use crate::db::api::read_only::ReadOnlyDb;
 use crate::db::handle::open::Mode;
 use crate::db::merge::MergeReport;
+use crate::db::repair::RepairReport;
 use crate::db::state::options::Options;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -275,5 +276,48 @@ impl<F: Fingerprint> Options<F> {
     /// ```
     pub fn rebuild(self, source: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<MergeReport> {
         self.merge(&[source.as_ref()], out)
+    }
+
+    /// Writes everything that a damaged database still proves to a new database, which has the same
+    /// settings. The damaged one is not changed.
+    ///
+    /// Every table holds the same fingerprints, and the files of documents say again which entries
+    /// there are, so most damage loses nothing: what one file lost, others prove. The report lists
+    /// all damage and whatever no file proves any more. Documents whose names are lost keep their
+    /// fingerprints, so that near-duplicates of them are still found; such a document is called
+    /// `(lost name of id N)`. Without a readable manifest there are no settings, so it fails; then
+    /// restore a backup's manifest.
+    ///
+    /// Reads everything twice or more. Takes memory for the fingerprints of damaged places, and, if
+    /// records of documents are lost, for all entries, about 48 bytes each; otherwise it works
+    /// within [`bulk_memory`](Options::bulk_memory).
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if there is anything at `out`; `Corruption` or `NotFound` without a readable
+    /// manifest; `Unsupported` for a database of another version or width; `NoSpace`; `Io`.
+    ///
+    /// ```
+    /// use fpdb::Db;
+    /// # let folder = tempfile::tempdir()?;
+    /// let [broken, fixed] = ["broken", "fixed"].map(|name| folder.path().join(name));
+    /// let db = Db::options().create(&broken)?;
+    /// db.insert(7, 1)?;
+    /// db.close()?;
+    /// // One table is lost.
+    /// let is_table = |name: &str| name.ends_with(".t00");
+    /// for file in std::fs::read_dir(&broken)? {
+    ///     let path = file?.path();
+    ///     if path.to_str().is_some_and(is_table) {
+    ///         std::fs::remove_file(path)?;
+    ///     }
+    /// }
+    /// let report = Db::options().repair(&broken, &fixed)?;
+    /// assert_eq!((report.damage.len(), report.losses.len(), report.written), (1, 0, 1));
+    /// assert!(Db::open(&fixed)?.snapshot().contains(7)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn repair(self, broken: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<RepairReport> {
+        engine::<F>().repair(self, broken.as_ref(), out.as_ref())
     }
 }

@@ -1,9 +1,11 @@
 //! Merge and rebuild: new databases from existing ones.
 
+mod build;
 mod union;
 
+pub(crate) use build::build;
+
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::db::handle::WriteHandle;
 use crate::db::handle::open;
@@ -11,20 +13,16 @@ use crate::db::merge::union::Union;
 use crate::db::read::reader::Reader;
 use crate::db::state::key::Stamped;
 use crate::db::state::options::{Durability, Options};
-use crate::db::upkeep::install;
-use crate::db::upkeep::new_folder::NewFolder;
 use crate::db::write::load::{DocumentsToLoad, load_documents};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::rule::Rule;
 use crate::db::write::write;
 use crate::documents::SymbolTable;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileName, MANIFEST};
 use crate::fingerprint::{Document, Entry, Fingerprint};
 use crate::progress::{Meter, Phase, Watch};
 use crate::query::Within;
 use crate::settings::Ids;
-use crate::storage::{LockedFolder, Storage};
 
 /// Documents that are written together.
 const BATCH: usize = 1 << 10;
@@ -72,50 +70,8 @@ pub(crate) fn merge<F: Fingerprint>(
         .map(|path| Ok(open::open_read_only(options.for_reading(), path)?.reader()))
         .collect::<Result<_>>()?;
     let options = options.like(sources, &readers, out)?;
-    let folder = NewFolder::new(&options.storage_at(out))?;
-    remove_unfinished(folder.storage())?;
-    let is_empty = folder.is_empty()?;
     let watch = options.watch.clone();
-    let merged = open::create_unfinished(options, out).and_then(|db| {
-        let report = fill(&db, &readers, drop_duplicates, &watch)?;
-        db.finish().map(|()| report)
-    });
-    merged.inspect_err(|_| {
-        // Otherwise there is something else, and nothing was created. What cannot be removed now is
-        // removed by the next merge into this folder.
-        if is_empty {
-            folder.discard(remove_files);
-        }
-    })
-}
-
-/// Removes what an interrupted merge left behind.
-fn remove_unfinished(storage: &Arc<dyn Storage>) -> Result<()> {
-    match crate::manifest::Manifest::read(&**storage) {
-        Ok(manifest) if manifest.is_unfinished => remove_files(&LockedFolder::lock(storage)?),
-        _ => Ok(()),
-    }
-}
-
-/// Removes all files of an unfinished database, the manifest last.
-fn remove_files(folder: &LockedFolder) -> Result<()> {
-    let storage = folder.storage();
-    // Again, now that nobody else can write.
-    if crate::manifest::Manifest::read(&**storage).is_ok_and(|manifest| !manifest.is_unfinished) {
-        let message = "there is a database already: choose another folder";
-        return Err(Error::new(ErrorKind::AlreadyExists, message).at_path(storage.root()));
-    }
-    let names = storage.list()?.unwrap_or_default();
-    for name in names.iter().filter(|name| FileName::parse(name).is_some()) {
-        storage.remove(name)?;
-    }
-    if names.iter().any(|name| name == MANIFEST) {
-        // If a crash brought files back but not the manifest, they would look like a damaged
-        // database.
-        storage.sync_dir()?;
-        storage.remove(MANIFEST)?;
-    }
-    Ok(())
+    build(options, out, |db| fill(db, &readers, drop_duplicates, &watch))
 }
 
 impl<F: Fingerprint> Options<F> {
@@ -336,16 +292,4 @@ fn add_documents<F: Fingerprint>(
 
 fn duplicates<F>(outcomes: &[Outcome<F>]) -> u64 {
     outcomes.iter().filter(|outcome| outcome.is_duplicate()).count() as u64
-}
-
-impl<F: Fingerprint> WriteHandle<F> {
-    /// Makes everything durable, lets others open the database, and closes it.
-    fn finish(self) -> Result<()> {
-        self.flush()?;
-        let core = self.core();
-        let folder = core.keep_folder()?;
-        install::manifest(core, &folder, |manifest| manifest.is_unfinished = false)?;
-        drop(folder);
-        self.close()
-    }
 }

@@ -298,7 +298,7 @@ pub(crate) fn replay<F: Fingerprint>(
 }
 
 /// Whether a database with this kind of ids can have such an operation.
-fn fits<F>(op: &Op<F>, ids: Ids) -> bool {
+pub(crate) fn fits<F>(op: &Op<F>, ids: Ids) -> bool {
     match op {
         Op::Insert { .. } | Op::Remove { .. } => !ids.identify_documents(),
         Op::Change(change) => {

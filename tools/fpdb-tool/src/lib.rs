@@ -11,6 +11,7 @@
 #![deny(missing_docs)]
 
 mod cmd;
+mod damage;
 mod database;
 mod document;
 mod escape;

@@ -20,7 +20,8 @@ fn options<F: Fingerprint>(new: Options<F>, sim: &Arc<Sim>) -> Options<F> {
 fn base(code: BlockCode) -> Files {
     let sim = Sim::new();
     let layout = Layout::preset("half-2", 64).expect("a preset");
-    let new = options(Db::options(), &sim).ids(Ids::Names).layout(layout).block_size(128).filter_bits(10);
+    let new =
+        options(Db::options(), &sim).ids(Ids::Names).layout(layout).block_size(128).filter_bits(10);
     let db = new.code(code).create("sim").expect("a new database");
     let name = |i: u64| format!("https://example.org/{i}");
     let fingerprint = |i: u64| (i / 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1 << (i % 4);
@@ -103,10 +104,7 @@ pub(crate) fn folder(input: &[u8]) {
 
 /// Reads and changes a database. Everything may fail, but nothing may panic, hang or take much
 /// memory.
-fn use_database<F: Fingerprint>(
-    options: &Options<F>,
-    insert: impl Fn(&Db<F>) -> fpdb::Result<()>,
-) {
+fn use_database<F: Fingerprint>(options: &Options<F>, insert: impl Fn(&Db<F>) -> fpdb::Result<()>) {
     if let Ok(reader) = options.clone().open_read_only("sim") {
         read(&reader.snapshot());
     }
@@ -162,7 +160,11 @@ pub(crate) fn api(input: &[u8]) {
     let layout = Layout::preset(names[usize::from(settings >> 2) % names.len()], 64);
     let code = if settings & 2 == 0 { BlockCode::Huffman } else { BlockCode::EliasFano };
     let kind = if named { Ids::Names } else { Ids::User };
-    let new = options(Db::options(), &sim).layout(layout.expect("a preset")).code(code).ids(kind).block_size(128);
+    let new = options(Db::options(), &sim)
+        .layout(layout.expect("a preset"))
+        .code(code)
+        .ids(kind)
+        .block_size(128);
     let mut db = new.memtable_entries(16).create("sim").expect("a new database");
     let mut model: BTreeSet<Entry> = BTreeSet::new();
     // The entries of the documents that have these numbers in their names.
@@ -212,11 +214,17 @@ pub(crate) fn api(input: &[u8]) {
             }
             11 => {
                 drop(db);
-                db = options(Db::options(), &sim).memtable_entries(16).open("sim").expect("a database");
+                db = options(Db::options(), &sim)
+                    .memtable_entries(16)
+                    .open("sim")
+                    .expect("a database");
             }
             12 => {
                 db.close().expect("a close");
-                db = options(Db::options(), &sim).memtable_entries(16).open("sim").expect("a database");
+                db = options(Db::options(), &sim)
+                    .memtable_entries(16)
+                    .open("sim")
+                    .expect("a database");
             }
             13 => {
                 let name = format!("name {id}");

@@ -25,6 +25,7 @@ mod query;
 mod recipes;
 mod recommend;
 mod remove;
+mod repair;
 mod serve;
 mod stats;
 mod verify;
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Backup(backup::Args),
     Merge(merge::Args),
     Rebuild(merge::RebuildArgs),
+    Repair(repair::Args),
     Health(health::Args),
     Evaluate(evaluate::Args),
     Hamming(hamming::Args),
@@ -92,6 +94,7 @@ impl Command {
             Self::Backup(args) => args.run(context),
             Self::Merge(args) => args.run(context),
             Self::Rebuild(args) => args.run(context),
+            Self::Repair(args) => args.run(context),
             Self::Health(args) => args.run(context),
             Self::Evaluate(args) => args.run(context),
             Self::Hamming(args) => args.run(context),

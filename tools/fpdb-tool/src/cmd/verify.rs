@@ -1,19 +1,18 @@
 //! `verify`
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use fpdb::{Error, ErrorKind, Fingerprint, Options, VerifyReport};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use crate::damage;
 use crate::database::by_width;
 use crate::failure::Exit;
 use crate::memory::MemoryArgs;
-use crate::output::{Context, iec, printable};
+use crate::output::{Context, iec};
 use crate::progress;
 
 const EXAMPLE: &str = "\
@@ -95,17 +94,7 @@ impl Args {
 impl Report {
     /// Prints the damage by file, and says what to do about it.
     fn print(&self, context: &mut Context<'_>) -> io::Result<()> {
-        let mut by_file: BTreeMap<Cow<'_, str>, Vec<&Error>> = BTreeMap::new();
-        for error in &self.errors {
-            let file = error.path().map_or("database".into(), Path::to_string_lossy);
-            by_file.entry(file).or_default().push(error);
-        }
-        for (file, errors) in &by_file {
-            writeln!(context.out, "damaged: {}", printable(file))?;
-            for error in errors {
-                writeln!(context.out, "  {}", printable(&line(error)))?;
-            }
-        }
+        let damaged = damage::print(&self.errors, context)?;
         let (files, bytes) = (self.files, iec(self.bytes));
         if self.clean {
             context.say(format_args!("sound: {files} files, {bytes}"));
@@ -114,27 +103,15 @@ impl Report {
         context.say(match files {
             0 => "damaged: the database cannot be opened".to_owned(),
             _ => {
-                let (places, damaged) = (self.errors.len(), by_file.len());
+                let places = self.errors.len();
                 format!("damaged: {places} places, {damaged} of {files} files, {bytes}")
             }
         });
         context.say(
-            "to do: restore a backup, or create the database again from its documents; until then, \
-             queries that need a damaged place fail",
+            "to do: restore a backup, or run `fpdb-tool repair`, which writes what is left to a new \
+             database; until then, queries that need a damaged place fail",
         );
         Ok(())
-    }
-}
-
-/// Returns the message without the file, which stands above it.
-fn line(error: &Error) -> String {
-    let message = error.to_string();
-    let Some(file) = error.path().map(Path::display) else { return message };
-    match error.offset() {
-        None => message.replace(&format!(" ({file})"), ""),
-        Some(offset) => {
-            format!("byte {offset}: {}", message.replace(&format!(" ({file}, byte {offset})"), ""))
-        }
     }
 }
 

@@ -131,7 +131,7 @@ fn verify_names_the_damaged_file() {
         let run = folder.exits(1, "verify a");
         let text = run.text();
         assert!(text.starts_with("damaged: a") && text.contains(&format!("{name}\n  ")), "{text}");
-        assert!(run.err.contains("restore a backup"), "{}", run.err);
+        assert!(run.err.contains("fpdb-tool repair"), "{}", run.err);
         let report = folder.exits(1, "verify a --json").json();
         assert_eq!(report["clean"], false);
         let error = &report["errors"][0];
@@ -151,6 +151,34 @@ fn verify_names_a_missing_file() {
     fs::remove_file(&largest).unwrap();
     let run = folder.exits(1, "verify a");
     assert!(run.text().contains(largest.file_name().unwrap().to_str().unwrap()), "{}", run.text());
+}
+
+#[test]
+fn repair_writes_a_database_without_the_damage_and_says_what_was_lost() {
+    let folder = folder();
+    let before = folder.ok("export a").out;
+    let run = folder.ok("repair a --out same");
+    assert!(run.err.contains("there was no damage"), "{run:?}");
+    assert_eq!(folder.ok("export same").out, before);
+
+    let files = files_under(&folder.file("a"));
+    let table = files.iter().find(|file| file.extension().is_some_and(|end| end == "t00")).unwrap();
+    fs::remove_file(table).unwrap();
+    let run = folder.ok("repair a --out fixed");
+    assert!(run.err.contains("nothing was lost"), "{run:?}");
+    assert!(run.text().starts_with("damaged: a"), "{}", run.text());
+    assert_eq!(folder.ok("export fixed").out, before);
+    folder.ok("verify fixed");
+    // A folder that is not empty is not touched.
+    folder.exits(2, "repair a --out fixed");
+
+    let ids = files.iter().find(|file| file.extension().is_some_and(|end| end == "ids")).unwrap();
+    fs::write(ids, b"nothing").unwrap();
+    let report = folder.exits(1, "repair a --out rest --json").json();
+    assert_eq!(report["schema"], "fpdb.repair/1");
+    assert_eq!(report["damage"].as_array().unwrap().len(), 2, "{report}");
+    assert_eq!(report["losses"][0]["kind"], "entries");
+    assert_eq!((&report["losses"][0]["count"], &report["written"]), (&5000.into(), &5000.into()));
 }
 
 /// Changes the format version in the header of a file, and the header's checksum.

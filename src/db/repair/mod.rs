@@ -1,0 +1,191 @@
+//! Repair: a new database from what a damaged one still proves.
+//!
+//! Every table of a segment holds the same fingerprints, the postings say how many of them each
+//! block of table 0 has, and the documents say again which entries there are. So what one file lost,
+//! others prove. The damaged database is only read.
+
+mod blocks;
+mod documents;
+mod entries;
+mod logs;
+mod parts;
+mod report;
+
+use std::path::Path;
+
+pub use report::{Loss, LossKind, RepairReport};
+
+use crate::db::handle::WriteHandle;
+use crate::db::merge::build;
+use crate::db::state::options::{Durability, Options};
+use crate::db::write::load::{DocumentsToLoad, load, load_documents};
+use crate::documents::SymbolTable;
+use crate::error::Result;
+use crate::file_names::FileName;
+use crate::fingerprint::{Document, Fingerprint};
+use crate::inspection::Inspection;
+use crate::manifest::Manifest;
+use crate::memtable::Memtable;
+use crate::progress::{Meter, Phase, Watch};
+use crate::settings::{Ids, Settings};
+use documents::{Changed, RepairedDocuments, lost_records};
+use entries::{Read, live_entries};
+use parts::Parts;
+
+/// Keys from which the symbols of the new file of documents are chosen.
+const SAMPLED_KEYS: usize = 1 << 12;
+
+/// Writes what `broken` still proves to a new database at `out`.
+pub(crate) fn repair<F: Fingerprint>(
+    options: Options<F>,
+    broken: &Path,
+    out: &Path,
+) -> Result<RepairReport> {
+    let storage = options.storage_at(broken);
+    let manifest = Manifest::read(&*storage)?;
+    options.check_agreement(&manifest.settings).map_err(|e| e.at_path(broken))?;
+    let watch = options.watch.clone();
+    let files: u64 = manifest.segments.iter().map(|segment| segment.bytes()).sum();
+    let meter = Meter::new(&watch, Phase::Check, Some(files));
+    let mut inspection = Inspection::new(Some(&meter));
+    let mut segments = Vec::new();
+    for meta in &manifest.segments {
+        segments.push(Parts::open(&*storage, &manifest.settings, meta, &mut inspection)?);
+    }
+    meter.finish();
+    let mut report = RepairReport { damage: inspection.into_errors(), ..RepairReport::default() };
+    let recent = logs::replay(&*storage, &manifest, &mut report)?;
+    let salvage = Salvage { root: broken, manifest: &manifest, segments, recent };
+    let options = options.with_settings(&manifest.settings);
+    build(options, out, |db| {
+        match manifest.settings.ids {
+            Ids::User => salvage.write_entries(db, &watch, &mut report)?,
+            Ids::Unique | Ids::Names => salvage.write_documents(db, &watch, &mut report)?,
+        }
+        let (entries, documents) = db.reader().counts();
+        report.written = if manifest.settings.ids == Ids::User { entries } else { documents };
+        Ok(report)
+    })
+}
+
+impl<F: Fingerprint> Options<F> {
+    /// Sets what the damaged database has.
+    fn with_settings(mut self, found: &Settings) -> Self {
+        (self.max_distance, self.similar) = (found.rule.by_distance(), found.rule.jaccard());
+        self.rule = Some(found.rule.clone());
+        self.layout = Some(found.layout.clone());
+        self.ids = Some(found.ids);
+        self.recipe.clone_from(&found.recipe);
+        self.extraction.clone_from(&found.extraction);
+        self.block_size = Some(found.block_size);
+        self.code = Some(found.code);
+        self.filter_bits = Some(found.filter_bits);
+        self.tuning.background = false;
+        self.tuning.durability = Durability::Buffered;
+        self
+    }
+}
+
+/// What is left of a database.
+struct Salvage<'a, F: Fingerprint> {
+    root: &'a Path,
+    manifest: &'a Manifest,
+    segments: Vec<Parts<F>>,
+    recent: Memtable<F>,
+}
+
+impl<F: Fingerprint> Salvage<'_, F> {
+    fn write_entries(
+        &self,
+        db: &WriteHandle<F>,
+        watch: &Watch,
+        report: &mut RepairReport,
+    ) -> Result<()> {
+        let read = self.segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
+        let entries = live_entries(&self.segments, &self.recent, &read)?;
+        let _ = load(db.core(), entries, watch)?;
+        self.report_lost(&read, report);
+        Ok(())
+    }
+
+    fn write_documents(
+        &self,
+        db: &WriteHandle<F>,
+        watch: &Watch,
+        report: &mut RepairReport,
+    ) -> Result<()> {
+        let lost_records = lost_records(&self.segments)?;
+        let (segments, recent) = (&self.segments, &self.recent);
+        let given = if lost_records.iter().all(|&lost| lost == 0) {
+            RepairedDocuments::complete(segments, recent)?
+        } else {
+            let read = segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
+            let entries = live_entries(segments, recent, &read)?;
+            let is_complete =
+                || segments.iter().zip(&read).all(|(parts, read)| read.lost(parts) == (0, 0));
+            let ids = self.manifest.settings.ids;
+            let (given, changed) =
+                RepairedDocuments::with_entries(segments, recent, ids, entries, is_complete)?;
+            self.report_lost(&read, report);
+            self.report_changed(changed, report);
+            given
+        };
+        for (parts, lost) in self.segments.iter().zip(lost_records) {
+            self.report_loss(report, LossKind::Documents, lost, FileName::Documents(parts.meta.id));
+        }
+        self.load(db, watch, given)
+    }
+
+    fn load(
+        &self,
+        db: &WriteHandle<F>,
+        watch: &Watch,
+        mut documents: RepairedDocuments<'_, F>,
+    ) -> Result<()> {
+        let sample: Vec<(Vec<u8>, Document<F>)> =
+            documents.by_ref().take(SAMPLED_KEYS).collect::<Result<_>>()?;
+        let keys: Vec<&[u8]> = sample.iter().map(|(key, _)| key.as_slice()).collect();
+        let symbols = SymbolTable::train(&keys);
+        let records = |parts: &Parts<F>| {
+            parts.meta.documents.map_or(0, |meta| meta.live) + parts.meta.entries
+        };
+        let recent = self.recent.documents(u64::MAX).len() as u64;
+        let most = self.segments.iter().map(records).sum::<u64>() + recent;
+        let bytes = self.segments.iter().map(|parts| parts.meta.bytes()).sum();
+        let next_doc = self.recent.next_doc();
+        let documents = sample.into_iter().map(Ok).chain(documents);
+        let given = DocumentsToLoad { documents, most, bytes, symbols, next_doc };
+        load_documents(db.core(), given, watch).map(|_| ())
+    }
+
+    fn report_lost(&self, read: &[Read], report: &mut RepairReport) {
+        for (parts, read) in self.segments.iter().zip(read) {
+            let (id, (entries, removals)) = (parts.meta.id, read.lost(parts));
+            let file = match parts.tables.first() {
+                Some(Some(_)) => FileName::Postings(id),
+                _ => FileName::Table(id, 0),
+            };
+            self.report_loss(report, LossKind::Entries, entries, file);
+            self.report_loss(report, LossKind::Removals, removals, FileName::Tombstones(id));
+        }
+    }
+
+    fn report_changed(&self, changed: Changed, report: &mut RepairReport) {
+        let Changed { names, versions } = changed;
+        for (kind, count) in [(LossKind::Names, names), (LossKind::Versions, versions)] {
+            if count > 0 {
+                report.losses.push(Loss { kind, count, path: self.root.to_owned() });
+            }
+        }
+    }
+
+    fn report_loss(&self, report: &mut RepairReport, kind: LossKind, count: u64, file: FileName) {
+        if count > 0 {
+            let path = self.root.join(file.to_string());
+            report.losses.push(Loss { kind, count, path });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! What a repair found and what it could not save.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::error::Error;
+
+/// What [`Options::repair`](crate::Options::repair) found, wrote, and could not save.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+/// let db = fpdb::Db::options().create(&old)?;
+/// db.insert(7, 1)?;
+/// db.close()?;
+/// let report = fpdb::Db::options().repair(&old, &new)?;
+/// assert!(report.damage.is_empty() && report.losses.is_empty());
+/// assert_eq!(report.written, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[must_use]
+#[non_exhaustive]
+pub struct RepairReport {
+    /// The damage found, each with file and offset.
+    pub damage: Vec<Error>,
+    /// What no file proves any more. Empty if nothing was lost.
+    pub losses: Vec<Loss>,
+    /// Number of documents in the new database; of entries, if it has user ids.
+    pub written: u64,
+}
+
+/// Something that a repair could not save.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+/// # fpdb::Db::options().create(&old)?.close()?;
+/// for loss in fpdb::Db::options().repair(&old, &new)?.losses {
+///     eprintln!("{}: {}", loss.path.display(), loss);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Loss {
+    /// What was lost.
+    pub kind: LossKind,
+    /// How much of it: documents, entries, or bytes of a log.
+    pub count: u64,
+    /// The damaged file, or the folder if it is not known which file had it.
+    pub path: PathBuf,
+}
+
+/// What kind of thing a repair could not save.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::LossKind;
+///
+/// fn is_doubtful(kind: LossKind) -> bool {
+///     matches!(kind, LossKind::Removals | LossKind::Versions | LossKind::Names)
+/// }
+/// assert!(is_doubtful(LossKind::Names) && !is_doubtful(LossKind::Entries));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum LossKind {
+    /// Fingerprints without ids, or ids without fingerprints. They are not in the new database.
+    Entries,
+    /// Removals of entries. Entries that were removed may be in the new database.
+    Removals,
+    /// Records of documents. What the tables prove of these documents is in the new database.
+    Documents,
+    /// Names of documents. The new database has these documents, each with the name
+    /// `(lost name of id N)` and without a stamp.
+    Names,
+    /// The newest versions of documents. The new database has the newest fingerprint, but an older
+    /// stamp.
+    Versions,
+    /// Bytes of a log. Commits in them are not in the new database.
+    Log,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = self.count;
+        match self.kind {
+            LossKind::Entries => {
+                write!(f, "{n} entries are lost: their fingerprints or ids cannot be read")
+            }
+            LossKind::Removals => {
+                write!(f, "{n} removals are lost: entries that were removed may be there again")
+            }
+            LossKind::Documents => write!(f, "{n} records of documents are lost"),
+            LossKind::Names => {
+                write!(
+                    f,
+                    "{n} documents have lost their names: each is called \"(lost name of id N)\""
+                )
+            }
+            LossKind::Versions => write!(f, "{n} documents have an older stamp than before"),
+            LossKind::Log => write!(f, "{n} bytes of a log are lost, with the commits in them"),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Databases with damage of every kind, and what a repair saves.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::db::api::Db;
+use crate::{DocId, Entry, Key, Layout, OnDuplicate, Snapshot};
+
+/// Everything that a database says.
+#[derive(Debug, Clone, PartialEq)]
+struct Contents<F> {
+    entries: Vec<Entry<F>>,
+    documents: Vec<(Option<String>, Document<F>)>,
+}
+
+fn contents<F: Fingerprint>(snapshot: &Snapshot<F>) -> Contents<F> {
+    let documents = match snapshot.documents() {
+        Ok(documents) => documents.map(Result::unwrap).collect(),
+        Err(_) => Vec::new(),
+    };
+    Contents { entries: snapshot.iter().map(Result::unwrap).collect(), documents }
+}
+
+fn fingerprint<F: Fingerprint>(i: u64) -> F {
+    let spread = |i: u64| (i / 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1 << (i % 3 * 20);
+    F::from_u128(u128::from(spread(i)) << (F::BITS - 64) ^ u128::from(spread(i ^ 77)))
+}
+
+/// Creates a database with two segments, removals, duplicates and a log.
+fn create<F: Fingerprint>(options: Options<F>, ids: Ids, path: &Path) -> Contents<F> {
+    let options = options.ids(ids).block_size(128).background(false).memtable_entries(100_000);
+    let db: Db<F> = options.create(path).unwrap();
+    let names: Vec<String> = (0..3000).map(|i| format!("https://example.org/{i}")).collect();
+    let key = |i: u64| match ids {
+        Ids::Names => Key::from(names[i as usize].as_str()),
+        _ => Key::from(DocId(i)),
+    };
+    let insert = |range: std::ops::Range<u64>| {
+        let batch: Vec<_> = range.map(|i| (fingerprint::<F>(i), key(i))).collect();
+        let _ = db.write(&batch).run().unwrap();
+    };
+    insert(0..2000);
+    db.flush().unwrap();
+    insert(2000..2300);
+    for i in (0..2000).step_by(23) {
+        match ids {
+            Ids::User => assert!(db.remove_entry(fingerprint(i), DocId(i)).unwrap()),
+            _ => assert!(db.remove(key(i)).unwrap()),
+        }
+    }
+    if ids != Ids::User {
+        for i in (1..2000).step_by(69) {
+            assert!(db.touch(key(i), i).unwrap());
+        }
+        let moved: Vec<_> =
+            (2..2000).step_by(69).map(|i| (fingerprint(i + 5000), key(i))).collect();
+        let _ = db.write(&moved).run().unwrap();
+        let copies: Vec<_> = (2600..2620).map(|i| (fingerprint(i - 1000), key(i))).collect();
+        let remember = db.write(&copies).unless_near(0).or_update(OnDuplicate::Remember);
+        let _ = remember.run().unwrap();
+    }
+    db.flush().unwrap();
+    insert(2700..2800);
+    let found = contents(&db.snapshot());
+    drop(db);
+    found
+}
+
+/// The files of a folder, by name.
+fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = path.read_dir().unwrap().map(|file| file.unwrap().path());
+    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    files.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
+}
+
+/// Repairs a copy of the database with one file changed (or removed, if `damage` says so).
+fn repaired<F: Fingerprint>(
+    options: Options<F>,
+    files: &BTreeMap<String, Vec<u8>>,
+    name: &str,
+    damage: impl Fn(&mut Vec<u8>) -> bool,
+) -> (RepairReport, Contents<F>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (broken, fixed) = (folder.path().join("broken"), folder.path().join("fixed"));
+    std::fs::create_dir(&broken).unwrap();
+    for (other, bytes) in files {
+        let mut bytes = bytes.clone();
+        if other != name || damage(&mut bytes) {
+            std::fs::write(broken.join(other), bytes).unwrap();
+        }
+    }
+    let before = self::files(&broken);
+    let report = options.clone().repair(&broken, &fixed).unwrap();
+    assert!(before == self::files(&broken), "the damaged database was changed");
+    let db = options.open_read_only(&fixed).unwrap();
+    assert_eq!(db.snapshot().verify().unwrap().errors.len(), 0);
+    (report, contents(&db.snapshot()))
+}
+
+/// Returns the settings to test, each with the kinds of files that no other file replaces.
+fn all_64() -> Vec<(Options<u64>, Ids, &'static [&'static str])> {
+    let layout = |name| Db::options().layout(Layout::preset(name, 64).unwrap());
+    vec![
+        (layout("half-2"), Ids::User, &["ids", "del"]),
+        (layout("ring-4").code(crate::BlockCode::EliasFano), Ids::User, &["ids", "del"]),
+        (layout("single"), Ids::User, &["t00", "ids", "del"]),
+        (layout("half-2").filter_bits(10), Ids::Unique, &["docs"]),
+        (layout("single"), Ids::Names, &["docs"]),
+    ]
+}
+
+fn kind_of(name: &str) -> &str {
+    name.rsplit('.').next().unwrap()
+}
+
+/// Whether a repair can need the file: not the manifest, which is never damaged here.
+fn is_data(name: &str) -> bool {
+    !["MANIFEST", "LOCK"].contains(&name)
+}
+
+#[test]
+fn each_file_that_others_replace_is_repaired_completely() {
+    let check = |(options, ids, irreplaceable): (Options<u64>, Ids, &[&str])| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let expected = create(options.clone(), ids, &path);
+        let files = files(&path);
+        assert!(files.len() >= 7, "{:?}", files.keys());
+        for name in files.keys().filter(|name| is_data(name) && kind_of(name) != "log") {
+            let is_replaced = !irreplaceable.contains(&kind_of(name));
+            for how in 0..3 {
+                let (report, found) = repaired(options.clone(), &files, name, |bytes| {
+                    match how {
+                        0 => return false,
+                        1 => bytes[16..].fill(0x55),
+                        _ => bytes.truncate(bytes.len() / 2),
+                    }
+                    true
+                });
+                assert!(!report.damage.is_empty(), "{name}");
+                assert_eq!(report.losses.is_empty(), is_replaced, "{name} {:?}", report.losses);
+                if is_replaced {
+                    assert!(found == expected, "{name}, damage {how}, {ids}");
+                }
+            }
+        }
+    };
+    all_64().into_iter().for_each(check);
+}
+
+#[test]
+fn columns_are_repaired_from_table_0_and_table_0_from_documents() {
+    let options = Options::bits128().similar(crate::Jaccard::at_least(0.8));
+    for (ids, irreplaceable) in [(Ids::User, "t00"), (Ids::Unique, "docs")] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let expected = create(options.clone(), ids, &path);
+        let files = files(&path);
+        for name in files.keys().filter(|name| ["c00", "c01", "t00"].contains(&kind_of(name))) {
+            let (report, found) = repaired(options.clone(), &files, name, |_| false);
+            assert_eq!(report.losses.is_empty(), kind_of(name) != irreplaceable, "{name}");
+            if report.losses.is_empty() {
+                assert!(found == expected, "{name} {ids}");
+            }
+        }
+    }
+}
+
+/// Whatever is damaged, what a repair does not report as lost is there, and nothing else is.
+#[test]
+fn every_damaged_page_loses_at_most_what_the_report_says() {
+    for (options, ids, _) in all_64() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let expected = create(options.clone(), ids, &path);
+        let files = files(&path);
+        for (name, bytes) in files.iter().filter(|(name, _)| is_data(name)) {
+            for at in (100..bytes.len()).step_by(4096) {
+                let flip = |bytes: &mut Vec<u8>| {
+                    bytes[at] ^= 0x10;
+                    true
+                };
+                let (report, found) = repaired(options.clone(), &files, name, flip);
+                check_losses(&report, &expected, &found, &format!("{name} at {at}, {ids}"));
+            }
+        }
+    }
+}
+
+fn count(report: &RepairReport, kinds: &[LossKind]) -> u64 {
+    let of_kinds = report.losses.iter().filter(|loss| kinds.contains(&loss.kind));
+    of_kinds.map(|loss| loss.count).sum()
+}
+
+fn check_losses(
+    report: &RepairReport,
+    expected: &Contents<u64>,
+    found: &Contents<u64>,
+    context: &str,
+) {
+    assert!(!report.damage.is_empty(), "{context}");
+    if report.losses.is_empty() {
+        let is_same = found == expected;
+        let (found, expected) = (found.entries.len(), expected.entries.len());
+        assert!(is_same, "{context}: {found} of {expected}, {:?}", report.damage);
+        return;
+    }
+    let lost = |a: &Contents<u64>, b: &Contents<u64>| {
+        a.entries.iter().filter(|entry| b.entries.binary_search(entry).is_err()).count() as u64
+    };
+    let log = count(report, &[LossKind::Log]) > 0;
+    let missing = lost(expected, found);
+    assert!(
+        missing <= count(report, &[LossKind::Entries]) || log,
+        "{context}: {missing} missing, {:?}",
+        report.losses
+    );
+    let added = lost(found, expected);
+    let may_be_added = [LossKind::Removals, LossKind::Documents];
+    assert!(added <= count(report, &may_be_added) || log, "{context}: {added} added");
+}
+
+#[test]
+fn growing_damage_loses_no_more_than_it_hits() {
+    let options = Db::options().layout(Layout::preset("half-2", 64).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let expected = create(options.clone(), Ids::User, &path);
+    let mut files = files(&path);
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut pages: Vec<(String, usize)> = files
+        .iter()
+        .filter(|(name, _)| is_data(name) && kind_of(name) != "log")
+        .flat_map(|(name, bytes)| (0..bytes.len().div_ceil(4096)).map(|page| (name.clone(), page)))
+        .collect();
+    random.shuffle(&mut pages);
+    for (name, page) in &pages {
+        files.get_mut(name).unwrap()[page * 4096 + 70] ^= 1;
+        let (report, found) = repaired(options.clone(), &files, "none", |_| true);
+        check_losses(&report, &expected, &found, &format!("{name} page {page}"));
+    }
+}
+
+#[test]
+fn lost_names_are_made_up_and_near_duplicates_are_still_found() {
+    let options = Db::options().layout(Layout::preset("half-2", 64).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let expected = create(options.clone(), Ids::Names, &path);
+    let files = files(&path);
+    let name = files.keys().find(|name| kind_of(name) == "docs").unwrap();
+    let (report, found) = repaired(options, &files, name, |_| false);
+    assert!(count(&report, &[LossKind::Names]) > 0, "{:?}", report.losses);
+    assert!(found.entries == expected.entries);
+    let made_up = found.documents.iter().filter_map(|(name, _)| name.as_ref());
+    let made_up = made_up.filter(|name| name.starts_with("(lost name of id ")).count() as u64;
+    assert_eq!(made_up, count(&report, &[LossKind::Names]));
+}
+
+#[test]
+fn commits_after_a_damaged_one_are_saved() {
+    let options = Db::options().background(false);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let db = options.clone().create(&path).unwrap();
+    for i in 0..20 {
+        db.insert(fingerprint(i), DocId(i)).unwrap();
+    }
+    let expected = contents(&db.snapshot());
+    drop(db);
+    let files = files(&path);
+    let log = files.keys().find(|name| kind_of(name) == "log").unwrap();
+    let (report, found) = repaired(options, &files, log, |bytes| {
+        let wanted = fingerprint::<u64>(5).to_le_bytes();
+        let at = bytes.windows(8).position(|bytes| bytes == wanted).unwrap();
+        bytes[at] ^= 1;
+        true
+    });
+    // The frame of one commit.
+    assert_eq!(count(&report, &[LossKind::Log]), 24 + 17 + 4);
+    assert_eq!(found.entries.len(), expected.entries.len() - 1);
+    assert!(found.entries.iter().all(|entry| expected.entries.contains(entry)));
+}
