@@ -185,14 +185,21 @@ def measure_task(corpora: list[int], rows: int) -> None:
 
 
 def measure_batch(
-    session: Any, stored: int, segments: int, queries: list[int], folder: Path
+    session: Any,
+    stored: int,
+    segments: int,
+    queries: list[int],
+    similarity: float | None,
+    folder: Path,
 ) -> None:
     from fpdb_engine import spark as jobs
 
-    fingerprints = planted(stored)
+    fingerprints = planted(stored, similarity)
     rows = stored_frame(session, fingerprints, folder / "stored", 2)
     cpu = time.process_time()
-    parts, seconds = timed(lambda: jobs.build(rows, folder / "parts", segments))
+    parts, seconds = timed(
+        lambda: jobs.build(rows, folder / "parts", segments, similarity=similarity)
+    )
     cpu = (time.process_time() - cpu) / stored * 1e6
     size = sum(f.stat().st_size for f in (folder / "parts").rglob("*") if f.is_file())
     print(f"\nbuild: {stored} rows in {len(parts)} databases in {seconds:.2f} s, "
@@ -202,10 +209,10 @@ def measure_batch(
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     rng = np.random.default_rng(5)
     for count in queries:
-        asked = rng.integers(0, 1 << 64, count, np.uint64)
+        asked = rng.integers(0, 1 << 64, (count, *fingerprints.shape[1:]), np.uint64)
         asked[::10] = fingerprints[: len(asked[::10])] ^ np.uint64(5)
         frame = stored_frame(session, asked, folder / f"queries-{count}", 1)
-        job = lambda: jobs.batch(frame, folder / "parts", K, scratch=folder / "scratch").count()
+        job = lambda: jobs.batch(frame, folder / "parts", scratch=folder / "scratch").count()
         job()
         cpu = time.process_time()
         answers, seconds = timed(job)
@@ -244,7 +251,8 @@ def main() -> None:
         measure_pairs(session, options.pairs, tasks, options.similarity, Path(folder))
         if options.stored:
             measure_batch(
-                session, int(options.stored), options.segments, options.queries, Path(folder)
+                session, int(options.stored), options.segments, options.queries, options.similarity,
+                Path(folder),
             )
     session.stop()
 
