@@ -7,7 +7,15 @@
 //! as the places of prefixes in a filter (AVX2). So hot loops are compiled twice, and which version
 //! runs is chosen at run time. Both compute the same.
 
-#![expect(unsafe_code, reason = "all of them need processor intrinsics")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "all of them need processor intrinsics")
+)]
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!(
+    "fpdb needs a 64-bit target: files and counts may exceed what 32-bit addresses reach"
+);
 
 /// Whether the processor has every instruction set that `with_bit_instructions` is compiled for.
 #[cfg(target_arch = "x86_64")]

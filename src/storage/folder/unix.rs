@@ -125,8 +125,9 @@ impl Folder {
     /// Returns the name of the file system if it is one of another machine.
     #[cfg(target_os = "linux")]
     pub(in crate::storage) fn network_file_system(&self) -> io::Result<Option<&'static str>> {
+        // The type of the number differs between processors; the numbers have 32 bits.
         let number = rustix::fs::fstatfs(&self.fd)?.f_type;
-        Ok(network_name(number))
+        Ok(u32::try_from(number).ok().and_then(network_name))
     }
 
     /// Other systems do not say.
@@ -147,7 +148,7 @@ fn is_same(opened: &Stat, named: rustix::io::Result<Stat>) -> io::Result<bool> {
 
 /// Returns the name of a file system of another machine by the number of its type in linux/magic.h.
 #[cfg(target_os = "linux")]
-fn network_name(magic: i64) -> Option<&'static str> {
+fn network_name(magic: u32) -> Option<&'static str> {
     match magic {
         0x6969 => Some("NFS"),
         0x517b | 0xfe53_4d42 => Some("SMB"),
