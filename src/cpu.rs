@@ -8,7 +8,7 @@
 //! runs is chosen at run time. Both compute the same.
 
 #![cfg_attr(
-    target_arch = "x86_64",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
     expect(unsafe_code, reason = "all of them need processor intrinsics")
 )]
 
@@ -84,7 +84,14 @@ pub(crate) fn prefetch_address(address: *const u8) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address.cast());
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above. The standard library has no stable function for this instruction.
+    unsafe {
+        std::arch::asm!(
+            "prfm pldl1keep, [{}]", in(reg) address, options(readonly, nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = address;
 }
 
@@ -118,7 +125,36 @@ pub(crate) fn words_below(words: &[u8; 64], bound: i16) -> u32 {
         };
         low.cast_unsigned() | high.cast_unsigned() << 16
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    {
+        use std::arch::aarch64::{
+            vandq_u8, vcltq_s16, vdupq_n_s16, vgetq_lane_u32, vld1q_u8, vpaddq_u8,
+            vreinterpretq_s16_u8, vreinterpretq_u8_u16, vreinterpretq_u32_u8, vuzp1q_u8,
+        };
+
+        const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+        let (parts, _) = words.as_chunks::<16>();
+        let [a, b, c, d] = parts else { return 0 };
+        // SAFETY: these instructions belong to NEON, which every such target has, and each load
+        // reads an array of 16 bytes. Tested by `words_are_compared_as_if_one_by_one`.
+        unsafe {
+            let (bound, bits) = (vdupq_n_s16(bound), vld1q_u8(BITS.as_ptr()));
+            let below = |words: &[u8; 16]| {
+                let words = vreinterpretq_s16_u8(vld1q_u8(words.as_ptr()));
+                vreinterpretq_u8_u16(vcltq_s16(words, bound))
+            };
+            // A byte for each word, with the bit that stands for it, and then their sums by eight.
+            let low = vandq_u8(vuzp1q_u8(below(a), below(b)), bits);
+            let high = vandq_u8(vuzp1q_u8(below(c), below(d)), bits);
+            let twos = vpaddq_u8(low, high);
+            let fours = vpaddq_u8(twos, twos);
+            vgetq_lane_u32::<0>(vreinterpretq_u32_u8(vpaddq_u8(fours, fours)))
+        }
+    }
+    #[cfg(not(any(
+        target_arch = "x86_64",
+        all(target_arch = "aarch64", target_endian = "little")
+    )))]
     {
         let is_below = |&word: &[u8; 2]| u32::from(i16::from_le_bytes(word) < bound);
         words.as_chunks().0.iter().rev().fold(0, |bits, word| bits << 1 | is_below(word))
