@@ -68,9 +68,9 @@ def pairs(
     altogether more work, in proportion to q + 1.
 
     A task collects what it receives and searches it as a database in the folder for temporary files. For each
-    row that it received, it takes about 80 bytes of memory and 40 on disk with 64 bits, 130 and 60 with 128. About
-    (distance + 1) * n / tasks rows are sent to a task, or n / q rows, or fewer; more than 100 million do not fit into a batch
-    of Arrow.
+    row that it received, it takes about 80 bytes of memory and 40 on disk with 64 bits, 130 and 60 with 128.
+    About (distance + 1) * n / tasks rows are sent to a task, or n / q rows, or fewer; more than 100 million do
+    not fit into a batch of Arrow.
 
     The rule for a similarity and the default number of tasks depend on expected_entries, by default the number
     of rows, which takes another job to count.
