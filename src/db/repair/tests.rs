@@ -33,7 +33,7 @@ fn create<F: Fingerprint>(options: Options<F>, ids: Ids, path: &Path) -> Content
     let db: Db<F> = options.create(path).unwrap();
     let names: Vec<String> = (0..3000).map(|i| format!("https://example.org/{i}")).collect();
     let key = |i: u64| match ids {
-        Ids::Names => Key::from(names[i as usize].as_str()),
+        Ids::Names => Key::from(names[usize::try_from(i).unwrap()].as_str()),
         _ => Key::from(DocId(i)),
     };
     let insert = |range: std::ops::Range<u64>| {

@@ -61,7 +61,7 @@ impl Args {
         if !context.json {
             damage::print(&damage, context)?;
             for loss in &losses {
-                let path = printable(&loss.path.to_string_lossy()).into_owned();
+                let path = printable(&loss.path.to_string_lossy());
                 writeln!(context.out, "lost: {loss} ({path})")?;
             }
         }

@@ -1,0 +1,174 @@
+//! Makes the golden databases.
+
+use std::sync::Arc;
+
+use fpdb::storage::{Sim, Storage};
+use fpdb::{
+    BlockCode, Db, DocId, ExtractionName, Fingerprint, Ids, Jaccard, Key, Layout, OnDuplicate,
+    Options, RecipeName, Stamped,
+};
+
+use super::{Files, contents};
+
+/// A database and what it holds.
+pub(crate) struct Made {
+    pub(crate) files: Files,
+    pub(crate) contents: String,
+}
+
+type Make = fn() -> Made;
+
+/// All golden databases. A later version of the format adds others.
+pub(crate) const ALL: &[(&str, Make)] = &[
+    ("empty", || finish(with(Db::options()), Closed::Yes, |_| {})),
+    ("user-half-2-huffman", || {
+        finish(with(layout("half-2")).filter_bits(10), Closed::Yes, entries)
+    }),
+    ("user-single-elias-fano", || {
+        let options = with(layout("single")).code(BlockCode::EliasFano).block_size(4096);
+        finish(options, Closed::Yes, entries)
+    }),
+    ("user-paper-10-elias-fano", || {
+        finish(with(layout("paper-10")).code(BlockCode::EliasFano), Closed::Yes, entries)
+    }),
+    ("user-log-only", || finish(with(layout("half-2")), Closed::No, |db| some(db, 0..40))),
+    ("user-128-ring-4-huffman", || {
+        let layout = Layout::preset("ring-4", 128).unwrap();
+        finish(with(Options::bits128().layout(layout)).block_size(256), Closed::No, entries)
+    }),
+    ("user-many-ids", || finish(with(layout("half-2")), Closed::Yes, many_ids)),
+    ("unique-half-2", || {
+        finish(with(layout("half-2")).ids(Ids::Unique), Closed::Yes, |db| documents(db, false))
+    }),
+    ("names-ring-3", || {
+        let options = with(layout("ring-3")).ids(Ids::Names).max_distance(5);
+        finish(
+            options.recipe(RecipeName::custom("r/1")).extraction(ExtractionName::custom("e/1")),
+            Closed::No,
+            |db| documents(db, true),
+        )
+    }),
+    ("names-log-only", || {
+        finish(with(layout("half-2")).ids(Ids::Names), Closed::No, |db| named(db, 0..30))
+    }),
+    ("user-similar", || {
+        finish(with(Options::bits128().similar(Jaccard::at_least(0.8))), Closed::Yes, entries)
+    }),
+    ("names-similar", || {
+        let options = with(Options::bits128().similar(Jaccard::at_least(0.8))).ids(Ids::Names);
+        finish(options, Closed::No, |db| documents(db, true))
+    }),
+    ("distance-12", || finish(with(Db::options().max_distance(12)), Closed::Yes, entries)),
+];
+
+fn layout(name: &str) -> Options<u64> {
+    Db::options().layout(Layout::preset(name, 64).unwrap())
+}
+
+fn with<F: Fingerprint>(options: Options<F>) -> Options<F> {
+    options.background(false).block_size(128).expected_entries(1000).threads(1)
+}
+
+enum Closed {
+    Yes,
+    No,
+}
+
+/// Creates a database, fills it, and returns its files.
+fn finish<F: Fingerprint>(options: Options<F>, closed: Closed, fill: impl Fn(&Db<F>)) -> Made {
+    let sim = Sim::new();
+    let db = options.storage(sim.clone()).create("sim").unwrap();
+    fill(&db);
+    let ids = db.description().ids;
+    let contents = contents(&db.snapshot(), ids);
+    match closed {
+        Closed::Yes => db.close().unwrap(),
+        Closed::No => drop(db),
+    }
+    Made { files: files(&sim), contents }
+}
+
+fn files(sim: &Arc<Sim>) -> Files {
+    let names = sim.list().unwrap().unwrap();
+    names.into_iter().filter_map(|name| Some((name.clone(), sim.contents(&name)?))).collect()
+}
+
+/// Fingerprints of which each third is alone, and the others are a few bits from each other.
+fn fingerprint<F: Fingerprint>(i: u64) -> F {
+    let spread = |i: u64| (i / 3).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let bits = u128::from(spread(i)) << 64 | u128::from(spread(i ^ 0x55).rotate_left(17));
+    F::from_u128((bits >> (128 - F::BITS)) ^ 1 << (i % 3 * 20))
+}
+
+fn some<F: Fingerprint>(db: &Db<F>, ids: std::ops::Range<u64>) {
+    let batch: Vec<_> = ids.map(|i| (fingerprint::<F>(i), DocId(i * i))).collect();
+    let _ = db.write(&batch).run().unwrap();
+}
+
+/// Two segments, the second with removals, and a log.
+fn entries<F: Fingerprint>(db: &Db<F>) {
+    some(db, 0..200);
+    db.flush().unwrap();
+    some(db, 200..260);
+    for i in (0..200).step_by(9) {
+        assert!(db.remove_entry(fingerprint(i), DocId(i * i)).unwrap());
+    }
+    db.flush().unwrap();
+    some(db, 260..275);
+}
+
+/// Fingerprints with one to many ids, up to the greatest.
+fn many_ids(db: &Db) {
+    let ids = |i: u64| (0..1 + i % 5 * (i % 7)).map(move |n| DocId(n << (i % 64)));
+    let batch: Vec<_> = (0..60).flat_map(|i| ids(i).map(move |id| (fingerprint(i), id))).collect();
+    let _ = db.write(&batch).run().unwrap();
+    db.insert(fingerprint::<u64>(7), DocId(u64::MAX)).unwrap();
+}
+
+fn named<F: Fingerprint>(db: &Db<F>, documents: std::ops::Range<u64>) {
+    for i in documents {
+        db.insert(fingerprint::<F>(i), name(i).as_str()).unwrap();
+    }
+}
+
+fn name(i: u64) -> String {
+    match i % 11 {
+        0 => format!(
+            "https://例え.example/{i}/{}",
+            "very-long-".repeat(usize::try_from(i).unwrap() % 30)
+        ),
+        1 => format!("{i}"),
+        _ => format!("https://www.example.org/a/page?number={i}"),
+    }
+}
+
+/// Two segments and a log, with stamps, updates, removals and duplicates.
+fn documents<F: Fingerprint>(db: &Db<F>, has_names: bool) {
+    let names: Vec<String> = (0..300).map(name).collect();
+    let key = |i: u64| match has_names {
+        true => Key::from(names[usize::try_from(i).unwrap()].as_str()),
+        false => Key::from(DocId(i)),
+    };
+    let write = |of: std::ops::Range<u64>, moved: u64| {
+        let stamped = |i: u64| match i % 4 {
+            0 => Stamped::from(key(i)),
+            _ => Stamped::new(key(i), 1_700_000_000 + i),
+        };
+        let batch: Vec<_> = of.map(|i| (fingerprint::<F>(i + moved), stamped(i))).collect();
+        let _ = db.write(&batch).run().unwrap();
+    };
+    write(0..150, 0);
+    db.flush().unwrap();
+    write(150..200, 0);
+    write(20..30, 1000);
+    for i in (0..150).step_by(13) {
+        assert!(db.remove(key(i)).unwrap());
+    }
+    let copies: Vec<_> = (200..220).map(|i| (fingerprint::<F>(i - 100), key(i))).collect();
+    let remember = db.write(&copies).unless_near(0).or_update(OnDuplicate::Remember);
+    let _ = remember.run().unwrap();
+    db.flush().unwrap();
+    write(230..240, 0);
+    assert!(db.touch(key(150), 5).unwrap());
+    assert!(db.remove(key(151)).unwrap());
+}
