@@ -1,7 +1,7 @@
 """Documents: what a segment says about documents, in a B-tree with a locator and a filter."""
 
 from .conventions import MASK64, PAGE, Cursor, check, ones, packed_numbers, round_up
-from .leaf import read_leaf, read_node
+from .leaf import MOST_RECORDS, read_leaf, read_node
 from .symbols import Symbols
 from .xxh3 import xxh3_64
 
@@ -40,6 +40,8 @@ class Documents:
                       self.inner_pages, self.chunks, self.lines):
             self.refuse_unless(value < 2**48, "a count is 2^48 or more")
         self.refuse_unless(self.removed <= self.count, "there are more removals than records")
+        self.refuse_unless(self.count <= MOST_RECORDS * self.leaf_pages,
+                           "there are more records than fit into the leaves")
         self.live = self.count - self.removed
         self.refuse_unless(max(self.duplicates, self.stamped) <= self.live,
                            "there are more duplicates or stamps than documents")

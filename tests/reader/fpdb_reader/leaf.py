@@ -6,6 +6,7 @@ from .conventions import PAGE, Cursor, bitmap, check, packed_numbers
 
 REMOVED, DUPLICATES, STAMPS, SOME_STAMPS = 1, 2, 4, 8
 LONGEST_KEY = 65535
+MOST_RECORDS = 4096  # of a leaf, and most children of an inner node
 
 # What a segment says about one document. `removed` records have only a key. `original` is None unless the
 # document is a duplicate, and `stamp` is None without a stamp.
@@ -19,7 +20,7 @@ Node = namedtuple("Node", "first pages children separators")
 def read_leaf(body, start, end, number, symbols, has_names, bits):
     """The leaf that begins at page `number` of the leaves, which are at `start` to `end` of the body."""
     cursor = page_cursor(body, start, end, number, symbols.where, "leaf")
-    count = cursor.bounded(2, 1, 4096, "number of records")
+    count = cursor.bounded(2, 1, MOST_RECORDS, "number of records")
     pages = cursor.bounded(2, 1, 33, "number of pages")
     check(pages == 1 or count == 1, 15, cursor.where, "several records take more than one page")
     flags = cursor.bounded(1, 0, 15, "flags")
@@ -65,7 +66,7 @@ def make_records(rows, fingerprints, ids, stamps, originals):
 def read_node(body, start, end, number, symbols):
     """The inner node that begins at page `number` of the inner nodes."""
     cursor = page_cursor(body, start, end, number, symbols.where, "inner node")
-    count = cursor.bounded(2, 1, 4096, "number of children")
+    count = cursor.bounded(2, 1, MOST_RECORDS, "number of children")
     pages = cursor.bounded(2, 1, 33, "number of pages")
     check(pages == 1 or count <= 2, 15, cursor.where, "more than two children take more than one page")
     set_page_end(cursor, pages, end)
