@@ -1,6 +1,6 @@
 """Compares the second reader with fpdb.
 
-    python3 tests/reader/check.py FPDB_TOOL          makes databases of every kind, and compares
+    python3 tests/reader/check.py FPDB_TOOL          compares for the golden databases and fresh ones of every kind
     python3 tests/reader/check.py FPDB_TOOL DB ...   compares for these databases
 
 The reader must find the same entries and documents as fpdb, and give the same answers to queries. Then single
@@ -12,6 +12,7 @@ import random
 import re
 import sys
 import tempfile
+from itertools import chain
 from pathlib import Path
 
 import databases
@@ -19,6 +20,7 @@ import mutate
 from fpdb_reader.database import Database
 from fpdb_reader.manifest import CHOSEN, NAMES
 from fpdb_reader.xxh3 import xxh3_64
+from golden import golden_databases
 from tool import Tool
 
 SEED = 1
@@ -29,23 +31,29 @@ LARGE = 200_000  # bytes: a larger database is not changed
 
 
 def main(program, folders):
-    """Checks the given databases, or fresh ones."""
+    """Checks the given databases, or the golden ones and fresh ones."""
     check_hashes()
     rng = random.Random(SEED)
     changes = random.Random(SEED)
     in_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=in_memory) as scratch:
         tool = Tool(program, scratch)
-        made = ((folder, Path(folder)) for folder in folders) if folders else databases.make_all(tool, rng)
-        for count, (name, folder) in enumerate(made, 1):
+        made = named(map(Path, folders)) if folders else chain(named(golden_databases()),
+                                                               databases.make_all(tool, rng))
+        for name, folder in made:
             try:
                 compare(tool, folder, rng)
-                if not folders and size(folder) < LARGE:
+                if Path(scratch) in folder.parents and size(folder) < LARGE:
                     check_changes(tool, folder, changes)
             except Exception:
                 print(f"in the database {name}:", file=sys.stderr)
                 raise
-        print(f"the reader and fpdb agree on {count} databases")
+            print(f"the reader and fpdb agree on {name}")
+
+
+def named(folders):
+    """Each folder with its name."""
+    return ((folder.name, folder) for folder in folders)
 
 
 def check_hashes():
