@@ -101,10 +101,11 @@ fn records_after_a_wrong_length_are_found() {
     let page = |i: usize| record(&format!("u:{i}"), "", b"<p>text");
     let wrong = |length: &str| {
         let header = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: u:0\r\n";
-        format!("{header}Content-Length: {length}\r\n\r\nHTTP/1.1 200 OK\r\n\r\n\r\n\r\n")
+        let block = "<p>text ".repeat(1000);
+        format!("{header}Content-Length: {length}\r\n\r\nHTTP/1.1 200 OK\r\n\r\n{block}\r\n\r\n")
             .into_bytes()
     };
-    for length in ["1", "100", "1000", "1000000000000000000", "-1", "99999999999999999999"] {
+    for length in ["1", "12000", "1000000000000000000", "-1", "99999999999999999999"] {
         let bytes = [page(1), wrong(length), page(2), page(3)].concat();
         // That a member holds several records is an error too.
         for (bytes, errors) in [(gzip(&bytes), 2), (bytes, 1)] {
@@ -112,6 +113,82 @@ fn records_after_a_wrong_length_are_found() {
             let found = (pages(&outcomes).len(), outcomes.len());
             assert_eq!(found, (3, 3 + errors), "{length}: {outcomes:?}");
         }
+    }
+}
+
+#[test]
+fn a_length_that_is_wrong_by_little_loses_nothing() {
+    let texts = |outcomes: &Outcomes| -> Vec<String> {
+        pages(outcomes).iter().map(|page| page.text.clone()).collect()
+    };
+    let filler = "word ".repeat(400);
+    for by in [-1000, -100, -10, -5, -1, 0, 1, 3, 4, 5, 10, 100, 300, 1000] {
+        let warc = |i: i64| {
+            let page = format!("<p>{filler} page {i}");
+            let good = record(&format!("u:{i}"), "", page.as_bytes());
+            let length = 44 + page.len() as i64;
+            let at = format!("Content-Length: {length}\r\n");
+            let text = String::from_utf8(good).unwrap();
+            assert!(text.contains(&at), "{text}");
+            let wrong = if i == 2 || i == 3 || i == 5 { by } else { 0 };
+            text.replacen(&at, &format!("Content-Length: {}\r\n", length + wrong), 1).into_bytes()
+        };
+        let arc = |i: i64| {
+            let body =
+                format!("HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{filler} page {i}");
+            let wrong = if i == 2 || i == 3 || i == 5 { by } else { 0 };
+            let length = body.len() as i64 + wrong;
+            format!("http://a/{i} 127.0.0.1 20140216050221 text/html {length}\n{body}\n")
+                .into_bytes()
+        };
+        let expected: Vec<_> = (1..=5).map(|i| format!("{} page {i}", filler.trim())).collect();
+        let warcs: Vec<Vec<u8>> = (1..=5).map(warc).collect();
+        let arcs: Vec<Vec<u8>> = (1..=5).map(arc).collect();
+        for (kind, bytes) in [
+            ("plain", warcs.concat()),
+            ("members", warcs.iter().flat_map(|record| gzip(record)).collect()),
+            ("one member", gzip(&warcs.concat())),
+            ("arc", arcs.concat()),
+            ("arc members", arcs.iter().flat_map(|record| gzip(record)).collect()),
+        ] {
+            let outcomes = outcomes(&bytes, Limits::default());
+            assert_eq!(texts(&outcomes), expected, "{kind}, {by}: {outcomes:?}");
+            let errors = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+            assert!(by.abs() <= 4 || errors >= 3, "{kind}, {by}: {outcomes:?}");
+            assert!(by != 0 || errors == usize::from(kind == "one member"), "{kind}: {outcomes:?}");
+        }
+    }
+}
+
+#[test]
+fn gzip_members_after_uncompressed_records_are_found() {
+    let page = |i: usize| record(&format!("u:{i}"), "", b"<p>text");
+    let members = |from: usize| (from..from + 3).flat_map(|i| gzip(&page(i))).collect::<Vec<u8>>();
+    let found = |parts: &[Vec<u8>]| {
+        let outcomes = outcomes(&parts.concat(), Limits::default());
+        let urls: Vec<_> = pages(&outcomes).iter().map(|page| page.url.clone()).collect();
+        (urls.join(" "), outcomes.len() - urls.len())
+    };
+    let all = "u:1 u:2 u:3 u:4 u:5 u:6 u:7 u:8";
+    let plain = [page(4), page(5)].concat();
+    assert_eq!(found(&[members(1), plain.clone(), members(6)]), (all.to_owned(), 0));
+    let garbage = b"\x1f\x8b\x08garbage\x1f\x8b\x08\0 that is none\n\x1f\x8b".to_vec();
+    assert_eq!(found(&[members(1), plain, garbage, members(6)]), (all.to_owned(), 1));
+    assert_eq!(found(&[page(1), members(2)]), ("u:1 u:2 u:3 u:4".to_owned(), 0));
+}
+
+#[test]
+fn arc_records_are_read_without_the_description_of_the_file() {
+    let body = "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>text";
+    let length = body.len();
+    let record = |media_type: &str| {
+        format!("http://a/ 127.0.0.1 20140216050221 {media_type} {length}\n{body}\n")
+    };
+    let dns = "dns:a 127.0.0.1 20140216050221 text/dns 3\nabc\n";
+    let arc = ["text/html", "", "no-type", "text/html; charset=utf-8"].map(record).concat() + dns;
+    for bytes in [arc.clone().into_bytes(), gzip(arc.as_bytes())] {
+        let outcomes = outcomes(&bytes, Limits::default());
+        assert_eq!(pages(&outcomes).len(), 4, "{outcomes:?}");
     }
 }
 

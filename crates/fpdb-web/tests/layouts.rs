@@ -67,3 +67,38 @@ fn an_article_has_the_same_text_in_every_layout() {
         }
     }
 }
+
+/// Layouts in which an element that holds the menu is never closed, so that it holds the article too.
+const UNCLOSED: [&str; 12] = [
+    "<nav>MENU<h1>TITLE</h1>TEXT MORE",
+    "<nav>LINKS<h1>TITLE</h1>TEXT MORE",
+    "<nav>LINKS<br><b>TITLE</b><br>LINES<br>MORE",
+    "<div class=nav>MENU<h1>TITLE</h1>TEXT MORE",
+    "<div id=menu>LINKS<h1>TITLE</h1>TEXT",
+    "<div role=navigation>MENU<div><h1>TITLE</h1>TEXT</div>MORE",
+    "<div class=sidebar>MENU<div><h1>TITLE</h1>TEXT</div>",
+    "<header>MENU<h1>TITLE</h1>TEXT MORE",
+    "<div>LINKS<h1>TITLE</h1>TEXT",
+    "<table><tr><td><nav>MENU<td><h1>TITLE</h1>TEXT</table>MORE",
+    "<table><tr><td class=menu>LINKS<tr><td><table><tr><td>LINKS<td><h1>TITLE</h1>TEXT</table></table>",
+    "<nav><table><tr><td>LINKS<td><b>TITLE</b><br>LINES</table>MORE",
+];
+
+#[test]
+fn an_article_is_not_lost_in_a_menu_that_is_not_closed() {
+    let names = ["Home", "News", "Sport", "Politics", "Weather", "Contact"];
+    let links = names.map(|name| format!("<a href=/{name}>{name}</a>"));
+    let menu = format!("<ul>{}</ul>", links.clone().map(|link| format!("<li>{link}")).concat());
+    let more = |i| format!("<li><a href=/{i}>A longer headline number {i} about the town</a>");
+    let more = format!("<h3>More</h3><ul>{}</ul>", (0..12).map(more).collect::<String>());
+    for layout in UNCLOSED {
+        let layout = layout.replace("MENU", &menu).replace("LINKS", &links.join(" "));
+        let layout = layout.replace("MORE", &more);
+        for article in ARTICLES {
+            let text = text(&layout.replace("LINES", &article.1.join("<br><br>")), article);
+            for part in [article.0, article.1[0], article.1[1], article.1[2]] {
+                assert!(text.contains(part), "{layout}: {text}");
+            }
+        }
+    }
+}

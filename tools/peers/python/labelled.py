@@ -7,14 +7,15 @@ text) or `with` and `without` (pieces that the text must and must not have). Pri
   pages whose 64-bit fingerprint is at most 3 bits from that of the true text, the share whose pairs of words have a
   Jaccard similarity of at least .8 with it, and the F1 of the pieces of all pages together; the seconds for the set;
 * per set: the same article in two layouts. The true text of a page is put into the layouts of two other pages, in
-  place of their own. Found: the share of these pairs within 3 bits, and with a Jaccard similarity of .8. Confused: the
-  share of pairs of different articles in one layout that are within 3 bits.
+  place of their own. Found: the share of these pairs within 3 bits, and with a Jaccard similarity of .8, and the mean
+  distance. Confused: pairs of different articles in one layout that are within 3 bits.
 
     pip install trafilatura==2.3.1 readability-lxml==0.9
     python3 labelled.py --tool target/release/fpdb-tool SET.ndjson.xz ...
 """
 
 import argparse
+import itertools
 import json
 import logging
 import lzma
@@ -32,6 +33,8 @@ import trafilatura
 
 WORD = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+")
 EXTRACTIONS = ["main/2", "main/1", "strip/1"]
+# Of the second table: articles in two layouts, and articles in each layout.
+COPIES, ARTICLES = 1000, 12
 
 
 def words(text):
@@ -136,7 +139,10 @@ def report(name, pages, method, tool, folder):
 
 
 def layout(page):
-    """The page as a function of an article: its smallest element with most of the true text, filled with the article."""
+    """The page as a function of an article: its smallest element with most of the true text, filled with the article.
+
+    There is none if the page has its text twice, since the other copy would stay.
+    """
     try:
         tree = lxml.html.document_fromstring(page["html"])
     except (ValueError, lxml.etree.LxmlError):
@@ -150,10 +156,18 @@ def layout(page):
     if place is None or place.tag == "body":
         return None
 
-    def fill(article):
+    def clear():
         for child in list(place):
             place.remove(child)
         place.text = None
+
+    clear()
+    rest = " ".join(tree.xpath("//text()[not(ancestor::script or ancestor::style)]"))
+    if len(pairs(rest) & pairs(page["main"])) > 0.5 * len(pairs(page["main"])):
+        return None
+
+    def fill(article):
+        clear()
         for line in filter(None, article.split("\n")):
             paragraph = lxml.html.Element("p")
             paragraph.text = "".join(c for c in line if c >= " ")
@@ -167,27 +181,36 @@ def report_layouts(name, pages, method, tool, folder):
     rng = random.Random(1)
     articles = [page for page in pages if page.get("main") and page["kind"] in ("article", "news")]
     fills = [fill for fill in map(layout, rng.sample(articles, min(200, len(articles)))) if fill]
-    chosen = [page for page in articles if len(words(page["main"])) >= 100]
+    chosen = [page["main"] for page in articles if len(words(page["main"])) >= 100]
     made = {}
-    for number in range(400):
-        first, second = rng.sample(range(len(fills)), 2)
-        one, other = rng.sample(chosen, 2)
-        made[f"{number} a"] = fills[first](one["main"])
-        made[f"{number} b"] = fills[second](one["main"])
-        made[f"{number} c"] = fills[first](other["main"])
+    for number in range(COPIES):
+        article = rng.choice(chosen)
+        for copy, fill in enumerate(rng.sample(fills, 2)):
+            made[f"{number} {copy}"] = fill(article)
+    for site, fill in enumerate(fills):
+        for number, article in enumerate(rng.sample(chosen, ARTICLES)):
+            made[f"site {site} {number}"] = fill(article)
     found, _ = texts_of(method, tool, made, folder)
     prints = fingerprints(tool, found, folder)
-    numbers = range(400)
-    same = share(near(prints.get(f"{n} a"), prints.get(f"{n} b")) for n in numbers)
-    alike = share(jaccard(pairs(found[f"{n} a"]), pairs(found[f"{n} b"])) >= 0.8 for n in numbers)
-    confused = sum(near(prints.get(f"{n} a"), prints.get(f"{n} c")) for n in numbers)
-    print(f"| {name} | {method} | {len(fills)} | {same} | {alike} | {confused} of {len(numbers)} |")
+    copies = [(f"{number} 0", f"{number} 1") for number in range(COPIES)]
+    same = share(near(prints.get(a), prints.get(b)) for a, b in copies)
+    alike = share(jaccard(pairs(found[a]), pairs(found[b])) >= 0.8 for a, b in copies)
+    apart = [(prints[a] ^ prints[b]).bit_count() for a, b in copies if a in prints and b in prints]
+    others = [
+        (f"site {site} {a}", f"site {site} {b}")
+        for site in range(len(fills))
+        for a, b in itertools.combinations(range(ARTICLES), 2)
+    ]
+    confused = sum(near(prints.get(a), prints.get(b)) for a, b in others)
+    mean = sum(apart) / max(1, len(apart))
+    print(f"| {name} | {method} | {len(fills)} | {same} | {alike} | {mean:.1f} | {confused} of {len(others):,} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", default="fpdb-tool", help="the program fpdb-tool")
     parser.add_argument("--only", action="store_true", help="without trafilatura and readability")
+    parser.add_argument("--layouts", action="store_true", help="print the second table only")
     parser.add_argument("sets", type=Path, nargs="+", help="files of labelled pages")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
@@ -197,14 +220,15 @@ def main():
         with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
             sets[path.name.split(".")[0]] = [json.loads(line) for line in file]
     with tempfile.TemporaryDirectory() as folder:
-        print("| set | kind | pages | method | precision | recall | F1 | within 3 bits | J >= .8 | pieces F1 | seconds |")
-        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-        for name, pages in sets.items():
-            for method in methods:
-                report(name, pages, method, arguments.tool, Path(folder))
-        print()
-        print("| set | method | layouts | found within 3 bits | found at J >= .8 | confused |")
-        print("| --- | --- | --- | --- | --- | --- |")
+        if not arguments.layouts:
+            print("| set | kind | pages | method | precision | recall | F1 | within 3 bits | J >= .8 | pieces F1 | seconds |")
+            print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+            for name, pages in sets.items():
+                for method in methods:
+                    report(name, pages, method, arguments.tool, Path(folder))
+            print()
+        print("| set | method | layouts | found within 3 bits | found at J >= .8 | mean distance | confused |")
+        print("| --- | --- | --- | --- | --- | --- | --- |")
         for name, pages in sets.items():
             if sum(bool(page.get("main")) for page in pages) > 100:
                 for method in methods:

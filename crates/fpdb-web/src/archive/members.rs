@@ -10,7 +10,7 @@ use flate2::bufread::GzDecoder;
 
 use super::tape::Tape;
 
-const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
+pub(super) const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
 const CHUNK: usize = 1 << 15;
 /// Bytes that may be read in vain as members that are none, without losing any member: this many,
 /// and this many per byte of the file.
@@ -135,6 +135,42 @@ impl<R: Read> Members<R> {
         Ok(true)
     }
 
+    /// Goes on with the gzip member that begins at the next byte of an uncompressed part of the file.
+    /// Returns false, and stays where it is, if no member begins there that begins as a record does.
+    pub(super) fn enter_gzip(&mut self, is_record: impl Fn(&[u8]) -> bool) -> io::Result<bool> {
+        let offset = self.place().offset;
+        let Stored::Plain(tape) = &mut self.stored else { return Ok(false) };
+        let begins = self.buffer.get(self.next..).is_some_and(|b| b.starts_with(&GZIP_MAGIC));
+        if !begins || self.wasted > MAX_WASTED + offset.saturating_mul(WASTED_PER_BYTE) {
+            return Ok(false);
+        }
+        let unread = tape.offset();
+        tape.rewind(offset);
+        if tape.offset() != offset {
+            tape.rewind(unread);
+            return Ok(false);
+        }
+        tape.mark();
+        let tape = std::mem::replace(tape, Tape::empty());
+        // A new decoder reads from its reader at once.
+        let mut decoder = GzDecoder::new(Tape::empty());
+        decoder.reset(tape);
+        self.stored = Stored::Gzip(Box::new(decoder));
+        self.begin();
+        if self.fill(16).is_ok() && is_record(&self.buffer) {
+            return Ok(true);
+        }
+        let Stored::Gzip(decoder) = &mut self.stored else { return Ok(false) };
+        let mut tape = std::mem::replace(decoder.get_mut(), Tape::empty());
+        self.wasted += tape.offset() - offset;
+        tape.rewind(offset);
+        self.stored = Stored::Plain(tape);
+        (self.next, self.uncompressed, self.ended) = (0, 0, false);
+        self.buffer.clear();
+        self.fill(CHUNK)?;
+        Ok(false)
+    }
+
     /// Finds the next member after damage: one that begins as a record does. Returns false if
     /// there is none.
     pub(super) fn recover(&mut self, is_record: impl Fn(&[u8]) -> bool) -> io::Result<bool> {
@@ -186,9 +222,9 @@ impl<R: Read> Members<R> {
         let room = self.buffer.get_mut(old..).unwrap_or_default();
         let read = match &mut self.stored {
             Stored::Plain(tape) => {
-                let read = tape.read(room);
-                tape.mark();
-                read
+                // The bytes that have not been consumed may be the beginning of a member.
+                tape.mark_before(old);
+                tape.read(room)
             }
             Stored::Gzip(decoder) => decoder.read(room),
         };

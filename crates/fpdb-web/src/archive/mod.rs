@@ -1,6 +1,7 @@
 //! Archives of crawls: the records of a WARC or ARC file.
 
 mod arc;
+mod format;
 mod header;
 mod members;
 mod reader;

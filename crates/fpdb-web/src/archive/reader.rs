@@ -3,8 +3,9 @@
 
 use std::io::{self, Read};
 
+use super::format::{Format, PEEK};
 use super::header::Header;
-use super::members::{Members, Place};
+use super::members::{GZIP_MAGIC, Members, Place};
 use super::record::Record;
 use super::{arc, warc};
 use crate::error::{Error, ErrorKind, Result};
@@ -12,8 +13,12 @@ use crate::limits::Limits;
 
 /// The most bytes that are put back over all of a file, in records of the largest size.
 const MAX_PUT_BACK: usize = 16;
-/// Bytes that are looked at to decide whether a record begins: almost the longest ARC header.
-const PEEK: usize = 1 << 12;
+
+/// A length that is wrong by up to so many bytes loses nothing.
+const LITTLE: usize = 1 << 10;
+
+const MENDED: &str =
+    "the record's length is wrong: it was read up to the next record, or to the end of the file";
 
 /// Reported once per file. All records are still read.
 const SHARED_MEMBER: &str = "a gzip member holds several records, so they cannot be found by their \
@@ -63,12 +68,6 @@ pub struct Archive<R> {
     waiting: Option<Record>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Warc,
-    Arc,
-}
-
 /// Why a record cannot be read.
 enum Fault {
     /// The bytes cannot be read or uncompressed.
@@ -88,15 +87,6 @@ impl From<io::Error> for Fault {
 impl Fault {
     fn record(message: impl Into<String>) -> Self {
         Self::Record(Error::new(ErrorKind::Record, message))
-    }
-}
-
-impl Format {
-    fn is_header(self, bytes: &[u8]) -> bool {
-        match self {
-            Self::Warc => warc::is_header(bytes),
-            Self::Arc => arc::is_header(bytes),
-        }
     }
 }
 
@@ -161,13 +151,14 @@ impl<R: Read> Archive<R> {
             return Ok(None);
         }
         let shares_member = place.inside > 0 && !was_lost;
-        if place.offset == 0 && place.inside == 0 && self.peek()?.starts_with(arc::MAGIC) {
+        if place.offset == 0 && place.inside == 0 && arc::is_file(self.members.at_least(PEEK)?) {
             self.format = Format::Arc;
         }
         let header = self.header()?;
         let truncated = header.length > self.limits.record as u64;
-        let block = self.block(header.length)?;
-        self.check_end(&block)?;
+        let mut block = Vec::new();
+        let is_long = self.read_block(header.length, &mut block)?;
+        let is_mended = self.check_end(&mut block, truncated)? || is_long;
         if let Some(fault) = header.fault {
             return Err(Fault::Complete(Error::new(ErrorKind::Record, fault)));
         }
@@ -180,6 +171,10 @@ impl<R: Read> Archive<R> {
             block: if truncated { Vec::new() } else { block },
             truncated,
         };
+        if is_mended {
+            self.waiting = Some(record);
+            return Err(Fault::Complete(Error::new(ErrorKind::Record, MENDED)));
+        }
         if shares_member && !self.reported_shared_member {
             self.reported_shared_member = true;
             self.waiting = Some(record);
@@ -234,14 +229,14 @@ impl<R: Read> Archive<R> {
                 return Ok(());
             }
             if taken == 0 {
-                self.cross_members("in the header of a record", &[])?;
+                self.cross_members("in the header of a record", &mut Vec::new())?;
             }
         }
     }
 
-    /// Consumes a block and returns it, or only a part of it if it exceeds the limit.
-    fn block(&mut self, length: u64) -> Result<Vec<u8>, Fault> {
-        let mut block = Vec::new();
+    /// Consumes a block and adds it to `block`, or only a part of it if it exceeds the limit. Returns
+    /// whether the block is shorter than `length` by little.
+    fn read_block(&mut self, length: u64, block: &mut Vec<u8>) -> Result<bool, Fault> {
         let mut left = length;
         while left > 0 {
             let bytes = self.members.bytes()?;
@@ -253,17 +248,26 @@ impl<R: Read> Archive<R> {
             left -= taken as u64;
             if taken == 0 {
                 let place = format!("after {} of the record's {length} bytes", length - left);
-                self.cross_members(&place, &block)?;
+                let is_all = block.len() as u64 + left == length;
+                match self.cross_members(&place, block) {
+                    Err(Fault::Record(_))
+                        if is_all && length - block.len() as u64 <= LITTLE as u64 =>
+                    {
+                        self.format.trim_separator(block);
+                        return Ok(true);
+                    }
+                    crossed => crossed?,
+                }
             }
         }
-        Ok(block)
+        Ok(false)
     }
 
     /// Continues a record in the next gzip member, unless another record begins there. At the end
     /// of the file, the record's length may have been wrong.
-    fn cross_members(&mut self, place: &str, block: &[u8]) -> Result<(), Fault> {
+    fn cross_members(&mut self, place: &str, block: &mut Vec<u8>) -> Result<(), Fault> {
         if !self.members.next_member()? {
-            self.put_back_records(block);
+            self.put_back_records(block, 0);
             return Err(Fault::record(format!("the file ends {place}")));
         }
         match self.peek() {
@@ -273,12 +277,13 @@ impl<R: Read> Archive<R> {
     }
 
     /// Checks that a record's length is right: that its block is followed by another record, or
-    /// by nothing. If not, puts back the records that the block has swallowed.
-    fn check_end(&mut self, block: &[u8]) -> Result<(), Fault> {
+    /// by nothing. If the length was wrong by little, mends the block and returns true. If it was wrong
+    /// by more, puts back the records that the block has swallowed.
+    fn check_end(&mut self, block: &mut Vec<u8>, truncated: bool) -> Result<bool, Fault> {
         let next = match self.peek() {
             Ok(next) => next,
             // The file is cut off after this record. Reading the next record reports it.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
             Err(error) => return Err(error.into()),
         };
         let separator: [&[u8]; 2] = match self.format {
@@ -287,26 +292,59 @@ impl<R: Read> Archive<R> {
         };
         // What follows the separator does not concern this record. Some writers omit it.
         if separator.iter().any(|separator| next.starts_with(separator)) {
-            return Ok(());
+            return Ok(false);
+        }
+        if let Some(at) = self.format.find_cut_header(block, &next).filter(|_| !truncated) {
+            self.put_back_from(block, at);
+            return Ok(true);
         }
         let next = next.trim_ascii_start();
         let is_start = self.format == Format::Warc && warc::MAGIC.starts_with(next);
         if self.format.is_header(next) || is_start {
-            return Ok(());
+            return Ok(false);
         }
-        self.put_back_records(block);
+        let near = block.len().saturating_sub(LITTLE);
+        if !truncated && (self.put_back_records(block, near) || self.lengthen(block)?) {
+            return Ok(true);
+        }
+        self.put_back_records(block, 0);
         Err(Fault::record("the record's length is wrong: no other record follows it"))
     }
 
-    /// Puts back the records that a block has swallowed. Their total is bounded: otherwise a file
-    /// of nothing but wrong lengths would be read once per record.
-    fn put_back_records(&mut self, block: &[u8]) {
-        let at = if self.format == Format::Warc { find_line(block, warc::MAGIC) } else { None };
-        let Some(records) = at.and_then(|at| block.get(at..)) else { return };
+    /// Adds what follows a block whose length was too small by little: up to the next record, or to
+    /// the end of the member. Returns whether there is an end so near.
+    fn lengthen(&mut self, block: &mut Vec<u8>) -> io::Result<bool> {
+        // With the first line of a header.
+        let near = LITTLE + PEEK;
+        let bytes = self.members.at_least(near)?;
+        let bytes = bytes.get(..near).unwrap_or(bytes).to_vec();
+        let end =
+            self.format.find_header(&bytes, 0).or((bytes.len() < near).then_some(bytes.len()));
+        let Some(rest) = end.filter(|&end| end <= LITTLE).and_then(|end| bytes.get(..end)) else {
+            return Ok(false);
+        };
+        block.extend_from_slice(rest);
+        self.members.consume(rest.len());
+        self.format.trim_separator(block);
+        Ok(true)
+    }
+
+    /// Cuts off the records that a block has swallowed, from the first that begins at `from` or later,
+    /// and puts them back. Returns whether there are any.
+    fn put_back_records(&mut self, block: &mut Vec<u8>, from: usize) -> bool {
+        let at = self.format.find_header(block, from);
+        at.inspect(|&at| self.put_back_from(block, at)).is_some()
+    }
+
+    /// Cuts off a block at a record, and puts the rest back. The total is bounded: otherwise a file of
+    /// nothing but wrong lengths would be read once per record.
+    fn put_back_from(&mut self, block: &mut Vec<u8>, at: usize) {
+        let records = block.split_off(at);
         if let Some(left) = self.put_back_left.checked_sub(records.len()) {
             self.put_back_left = left;
-            self.members.put_back(records);
+            self.members.put_back(&records);
         }
+        self.format.trim_separator(block);
     }
 
     fn peek(&mut self) -> io::Result<Vec<u8>> {
@@ -321,6 +359,8 @@ impl<R: Read> Archive<R> {
             let spaces = bytes.iter().take_while(|b| b.is_ascii_whitespace()).count();
             if bytes.len() > spaces {
                 self.members.consume(spaces);
+                let format = self.format;
+                self.members.enter_gzip(|bytes| format.is_header(bytes))?;
                 return Ok(true);
             }
             let at_end = bytes.is_empty();
@@ -345,6 +385,10 @@ impl<R: Read> Archive<R> {
             if format.is_header(bytes) {
                 return Ok(());
             }
+            if self.members.enter_gzip(|bytes| format.is_header(bytes))? {
+                return Ok(());
+            }
+            let bytes = self.members.at_least(PEEK)?;
             let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
             // Damage may end in the middle of a line.
             let rest = bytes.get(1..line).unwrap_or_default();
@@ -352,6 +396,8 @@ impl<R: Read> Archive<R> {
                 Format::Warc => memchr::memmem::find(rest, warc::MAGIC),
                 Format::Arc => None,
             };
+            let member = memchr::memmem::find(rest, &GZIP_MAGIC);
+            let found = [found, member].into_iter().flatten().min();
             let skipped = found.map_or(line, |found| found + 1);
             // The last bytes may be the beginning of the magic.
             let is_whole = bytes.get(line - 1) == Some(&b'\n') || bytes.len() < PEEK;
@@ -398,12 +444,6 @@ fn io_error(error: &io::Error) -> Error {
 fn not_a_record(start: &[u8]) -> Fault {
     let start = String::from_utf8_lossy(start.get(..40).unwrap_or(start).trim_ascii());
     Fault::record(format!("expected a WARC record, found {start:?}"))
-}
-
-/// Returns where `needle` begins at the start of a line.
-fn find_line(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    let mut found = memchr::memmem::find_iter(bytes, needle);
-    found.find(|&at| at == 0 || bytes.get(at - 1) == Some(&b'\n'))
 }
 
 impl<R: Read> Iterator for Archive<R> {

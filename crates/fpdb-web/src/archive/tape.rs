@@ -40,7 +40,12 @@ impl<R: Read> Tape<R> {
 
     /// Keeps bytes from here on. Those before can no longer be gone back to.
     pub(super) fn mark(&mut self) {
-        self.first = self.replay;
+        self.mark_before(0);
+    }
+
+    /// Does the same from `count` bytes before here.
+    pub(super) fn mark_before(&mut self, count: usize) {
+        self.first = self.replay.saturating_sub(count).max(self.first);
         // Not for each mark: there may be one every few bytes, and each would move all that follow.
         if self.first > self.kept.len() / 2 {
             self.forget(self.first);
