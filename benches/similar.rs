@@ -3,7 +3,7 @@
 //!     cargo bench --bench similar -- [--n 20,24] [--jaccard 0.8] [--recall 0.95]
 //!         [--distances 12,16,18] [--layout ring:22/22/21/21/21/21] [--code huffman]
 //!         [--filter 0] [--memory 4294967296] [--explain true] [--pairs true]
-//!         [--insert 100000] [--batch 100000] [--queries 10000]
+//!         [--insert 100000] [--batch 100000] [--queries 10000] [--near 20]
 //!
 //! `found` is the share found of 2,000 fingerprints whose bits differ from a stored one with the
 //! probability that belongs to the similarity. `false` counts the matches of random fingerprints, as
@@ -18,6 +18,7 @@
 mod common;
 
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use common::{Random, option, percentile};
@@ -41,9 +42,17 @@ fn main() {
     }
 }
 
+/// Returns a stored fingerprint: uniform, but with `--near N`, each Nth is two bits from the one
+/// before it.
 fn stored(id: u64) -> u128 {
-    let mut random = Random(id << 1);
-    u128::from(random.next()) << 64 | u128::from(random.next())
+    static NEAR: OnceLock<u64> = OnceLock::new();
+    let near = *NEAR.get_or_init(|| option("--near", 0));
+    let (origin, error) = match near > 0 && id % near == near - 1 && id > 0 {
+        true => (id - 1, 1 << (id % 128) ^ 1 << (id / 7 % 128)),
+        false => (id, 0),
+    };
+    let mut random = Random(origin << 1);
+    (u128::from(random.next()) << 64 | u128::from(random.next())) ^ error
 }
 
 fn options(n: u64, jaccard: Jaccard) -> Options<u128> {

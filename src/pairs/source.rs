@@ -85,8 +85,10 @@ impl<'a, F: Fingerprint> RowSource<'a, F> {
             }
             Self::Columns { columns, .. } => {
                 let rows = columns.view().rows_with(prefix)?.len() as u64;
-                // A row may stand for several fingerprints of its block.
-                if columns.rows() as u64 == count { rows } else { rows * (self.in_block() + 1) }
+                // A row may stand for several fingerprints of its block, but all rows together
+                // have no more of these than there are more fingerprints than rows.
+                let more = count.saturating_sub(columns.rows() as u64);
+                rows + more.min(rows * self.in_block())
             }
         };
         Ok(most.min(count))

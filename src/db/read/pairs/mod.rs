@@ -100,12 +100,12 @@ impl<F: Fingerprint> Search<'_, F> {
         Ok(counts.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Searches everything. Returns where to resume if `is_stopped` in between.
     /// Returns the distance beyond which fingerprints never match.
     fn distance(&self) -> u32 {
         self.reader.planner.test(self.options.within).distance
     }
 
+    /// Searches everything. Returns where to resume if `is_stopped` in between.
     fn run(
         &self,
         sink: &Sink<'_, F>,
