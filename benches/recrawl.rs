@@ -190,7 +190,7 @@ fn main() {
         );
     }
     pages.iter().for_each(|page| check(&db, page));
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 
     let fresh = create(&folder.path().join("fresh"), memtable);
     pages.iter_mut().for_each(|page| page.expected = Expected::New);

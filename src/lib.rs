@@ -107,7 +107,7 @@ pub use db::{
     Description, Documents, Durability, ExpireReport, ExtractionName, Found, Iter, Join,
     JoinReport, Key, LoadReport, Loss, LossKind, MergeReport, OnDuplicate, Options, Outcome, Pair,
     Pairs, PairsPosition, PairsReport, ReadOnlyDb, RecipeName, RecoveryReport, RepairReport,
-    SegmentStats, Snapshot, Stamped, Stats, TableStats, VerifyReport, Write,
+    SegmentStats, Snapshot, Stamped, Stats, TableStats, VerifyLevel, VerifyReport, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};

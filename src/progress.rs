@@ -65,7 +65,7 @@ impl fmt::Display for Phase {
 ///     eprintln!("{}: {} of {:?}", progress.phase, progress.done, progress.total);
 ///     ControlFlow::Continue(())
 /// });
-/// watched.verify()?;
+/// watched.verify(fpdb::VerifyLevel::Full)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Progress {
     ///     ControlFlow::Continue(())
     /// });
     /// db.insert(7, 1)?;
-    /// assert!(db.verify()?.errors.is_empty());
+    /// assert!(db.verify(fpdb::VerifyLevel::Full)?.errors.is_empty());
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     #[must_use]

@@ -28,7 +28,7 @@ fn empty_database_answers_and_can_be_flushed_compacted_copied_and_closed() {
             assert!(snapshot.is_empty() && snapshot.iter().next().is_none());
             assert_eq!(snapshot.query(0, 3).unwrap(), []);
             assert_eq!(snapshot.nearest(u64::MAX, 3).unwrap(), None);
-            assert!(snapshot.verify().unwrap().errors.is_empty());
+            assert!(snapshot.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
         });
     }
 }
@@ -75,7 +75,7 @@ fn one_fingerprint_may_have_100_000_ids() {
         assert_eq!(db.query(4, 1).unwrap().len(), 0);
         let _ = db.compact().unwrap();
     }
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }
 
 /// A frame of the log holds 65,535 operations and 16 MiB.
@@ -139,5 +139,5 @@ fn names_beyond_4_gib_are_found() {
         assert_eq!(db.snapshot().ids(i << 20).unwrap(), [DocId(i)]);
         assert_eq!(db.snapshot().name(DocId(i)).unwrap(), Some(name(i)));
     }
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }

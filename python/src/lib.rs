@@ -14,6 +14,7 @@
 //! | `results` | what methods return |
 //! | `answers` `pairs` `writes` `stats` | queries; searches for pairs; writes of batches; statistics |
 //! | `reader` `db` `read_only` | the classes of handles |
+//! | `repair` | repair of damaged databases |
 //! | `text` `jaccard` | fingerprints of texts; their exact similarity |
 //! | `web` `tool` | web pages and archives; the command-line tool |
 
@@ -34,6 +35,7 @@ mod pairs;
 mod parallel;
 mod read_only;
 mod reader;
+mod repair;
 mod results;
 mod source;
 mod stats;
@@ -59,6 +61,8 @@ mod _native {
     use super::read_only::ReadOnlyDb;
     #[pymodule_export]
     use super::reader::{Reader, Snapshot};
+    #[pymodule_export]
+    use super::repair::repair;
     #[pymodule_export]
     use super::results::{Document, Match, Outcome};
     #[pymodule_export]

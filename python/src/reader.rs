@@ -1,6 +1,6 @@
 //! The class of all handles that can be read from, and the class of snapshots.
 
-use fpdb::{DocId, Jaccard};
+use fpdb::{DocId, Jaccard, VerifyLevel};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -13,9 +13,13 @@ use crate::handle::{Handle, Info};
 use crate::interrupt::cancellable;
 use crate::keys::OwnedKey;
 use crate::numbers::{Distance, Number, within};
+use crate::options::one_of;
 use crate::pairs::{self, Other, Search};
 use crate::results::{Document, Match, named_tuple};
 use crate::source::{AnySnapshot, Source, at_width};
+
+const LEVELS: [(&str, VerifyLevel); 3] =
+    [("quick", VerifyLevel::Quick), ("full", VerifyLevel::Full), ("deep", VerifyLevel::Deep)];
 
 /// A database that can be read: what Db, ReadOnlyDb and Snapshot have in common.
 #[pyclass(frozen, subclass, module = "fpdb_engine")]
@@ -370,17 +374,28 @@ impl Reader {
         EntryIterator::of(self.handle.snapshot_now()?)
     }
 
-    /// Reads and checks every byte of every segment. A database that is open for writing is flushed first.
+    /// Reads every byte of every segment and checks it. A database that is open for writing is flushed first.
+    ///
+    /// level: "quick" compares all bytes with their checksums; "full" also decodes everything and checks that the
+    /// files of each segment agree; "deep" also compares the segments with each other, and the answers to 32
+    /// queries with a scan.
     ///
     /// Damage is no exception: the report lists it.
     ///
-    /// >>> db.verify().errors
+    /// >>> db.verify(level="deep").errors
     /// []
-    fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(signature = (level = None))]
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        level: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let level = level.map(|level| one_of("level", level, &LEVELS)).transpose()?;
+        let level = level.unwrap_or_default();
         let source = self.handle.with_source(Clone::clone)?;
         let report = at_width!(&source, source => match source {
-            Source::Db(db) => cancellable(py, db, fpdb::Db::verify),
-            other => cancellable(py, &other.snapshot(), fpdb::Snapshot::verify),
+            Source::Db(db) => cancellable(py, db, |db| db.verify(level)),
+            other => cancellable(py, &other.snapshot(), |snapshot| snapshot.verify(level)),
         })?;
         let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
         named_tuple(py, "VerifyReport", (report.files, report.bytes, errors))

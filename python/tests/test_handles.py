@@ -64,6 +64,9 @@ def test_damage_is_reported(tmp_path: Path) -> None:
     with fpdb.Db.create(path) as db:
         db.bulk_load(np.arange(10_000, dtype=np.uint64) << np.uint64(40), np.arange(10_000))
         assert db.verify().errors == []
+        assert db.verify(level="deep").errors == []
+        with pytest.raises(fpdb.InvalidArgumentError, match='level "thorough": expected "quick"'):
+            db.verify(level="thorough")  # type: ignore[arg-type]
     table = max(path.iterdir(), key=lambda file: file.stat().st_size)
     damaged = bytearray(table.read_bytes())
     damaged[len(damaged) // 3] ^= 1
@@ -421,3 +424,17 @@ def test_messages_have_the_names_of_python(db: fpdb.Db, tmp_path: Path) -> None:
         with pytest.raises(fpdb.Error, match=message) as raised:
             call()
         assert "::" not in str(raised.value) and "DocId" not in str(raised.value)
+
+
+def test_a_damaged_database_is_repaired_into_a_new_one(tmp_path: Path) -> None:
+    with fpdb.Db.create(tmp_path / "broken", ids="unique") as db:
+        db.write([7, 9], [1, 2])
+    for file in (tmp_path / "broken").glob("*.t00"):
+        file.write_bytes(b"nothing")
+    report = fpdb.repair(tmp_path / "broken", tmp_path / "fixed")
+    assert len(report.damage) == 1 and ".t00" in report.damage[0]
+    assert (report.losses, report.written) == ([], 2)
+    with fpdb.Db.open(tmp_path / "fixed") as db:
+        assert db.get(2) == fpdb.Document(9, 2)
+    with pytest.raises(fpdb.AlreadyExistsError):
+        fpdb.repair(tmp_path / "broken", tmp_path / "fixed")

@@ -34,7 +34,7 @@ pub use read::clusters::{Cluster, ClusterMethod, ClusterReport};
 pub use read::join::JoinReport;
 pub use read::pairs::{Found, Pair, PairsPosition, PairsReport};
 pub use read::stats::{Description, SegmentStats, Stats, TableStats};
-pub use read::verify::VerifyReport;
+pub use read::verify::{VerifyLevel, VerifyReport};
 pub use recovery::recover::RecoveryReport;
 pub use repair::{Loss, LossKind, RepairReport};
 pub use state::key::{Key, Stamped};

@@ -201,6 +201,16 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
 
     /// Returns the next batch of entries. Empty at the end.
     pub(crate) fn next_batch(&mut self) -> Result<&[Merged<F>]> {
+        self.next_changes()?;
+        if self.sources.len() > 1 {
+            self.batch.dedup_by(|newer, sum| newer.entry == sum.entry && sum.add(newer));
+        }
+        Ok(&self.batch)
+    }
+
+    /// Returns the changes of the next batch by entry, and of the same entry from the oldest source
+    /// to the newest. Empty at the end.
+    pub(crate) fn next_changes(&mut self) -> Result<&[Merged<F>]> {
         self.batch.clear();
         self.at = 0;
         let ready = self.sources.iter().filter_map(|s| s.ready().last());
@@ -215,7 +225,6 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
         if self.sources.len() > 1 {
             // The sort is stable: among equal entries, the one from the oldest source comes first.
             self.batch.sort_by_key(|merged| merged.entry);
-            self.batch.dedup_by(|newer, sum| newer.entry == sum.entry && sum.add(newer));
         }
         Ok(&self.batch)
     }

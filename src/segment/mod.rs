@@ -423,6 +423,14 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
+    /// Reads every byte of every file and compares it with its checksums.
+    pub(crate) fn verify_checksums(&self, inspection: &mut Inspection<'_>) -> Result<()> {
+        for (file, (_, expected)) in self.files().into_iter().zip(self.meta.files()) {
+            file.verify(expected, inspection)?;
+        }
+        Ok(())
+    }
+
     /// Returns how many bytes [`verify`](Self::verify) counts: all bytes of all files, and the
     /// bytes of the tables a second time for decoding them.
     pub(crate) fn bytes_to_verify(&self) -> u64 {

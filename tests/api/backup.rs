@@ -107,7 +107,7 @@ fn backup_of_a_reader_has_what_it_shows_while_the_writer_goes_on() {
             snapshot.documents().unwrap().collect::<fpdb::Result<Vec<_>>>().unwrap()
         };
         assert_eq!(documents(&shown), documents(&copied));
-        assert!(copy.verify().unwrap().errors.is_empty());
+        assert!(copy.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
         // It is a database of its own, whose next ids follow those that it has.
         let id = copy.insert(step, "new").unwrap();
         assert_eq!(copy.get("new").unwrap().map(|found| found.id), Some(id));

@@ -42,7 +42,7 @@ fn files<F: Fingerprint>(entries: &[Entry<F>], memory: usize, threads: usize) ->
     assert_eq!(report.read, entries.len() as u64);
     let stats = db.stats();
     assert_eq!((stats.entries, stats.segments.len()), (report.inserted, 1));
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
     let expected: std::collections::BTreeSet<_> = entries.iter().copied().collect();
     let found: Result<Vec<_>> = db.snapshot().iter().collect();
     assert!(found.unwrap().into_iter().eq(expected));

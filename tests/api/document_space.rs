@@ -119,7 +119,7 @@ fn full_disk_leaves_the_state_before_or_after(ids: Ids, fault: Fault, persistent
             let durable = db.snapshot().len() == after.entries().count() as u64;
             assert!(durable || result.is_err(), "{what}: acknowledged and lost");
             assert_documents(&db.snapshot(), if durable { &after } else { &before });
-            assert!(db.verify().unwrap().errors.is_empty(), "{what}");
+            assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty(), "{what}");
             db.close().unwrap();
             assert_no_orphans(&sim, &what);
             if !reached {

@@ -202,7 +202,7 @@ fn cancelled_expiry_has_removed_some_documents_and_can_be_repeated() {
     assert!(calls > 1 && (200..=3000).contains(&left), "{calls} calls, {left} documents");
     assert_eq!(db.snapshot().len(), left);
     assert_eq!(db.expire(2800).unwrap().removed, left - 200);
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn assert_becomes_original(db: &Db) {
     assert_eq!(upsert(db, 1, "b", REMEMBER), Outcome::Unchanged(DocId(1)));
     db.compact().unwrap();
     assert_eq!(db.stats().duplicates, 0);
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn remembered_duplicate_that_is_written_again_is_one_of_the_nearest_document() {
     assert_eq!(write, [unchanged_duplicate_of(d, 0b0011)]);
     db.flush().unwrap();
     assert_eq!(db.get("b").unwrap().unwrap().duplicate_of, Some(d));
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn snapshot_keeps_its_documents_while_the_database_goes_on() {
     }
     assert_eq!(snapshot.query(far(999), QueryOptions::within(0).since(999)).unwrap().len(), 1);
     assert!(snapshot.query(far(999), QueryOptions::within(0).since(1000)).unwrap().is_empty());
-    assert!(snapshot.verify().unwrap().errors.is_empty());
+    assert!(snapshot.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }
 
 #[test]
@@ -415,6 +415,6 @@ fn read_only_handle_sees_documents_and_their_changes_after_a_refresh() {
         let names = [None, Some(kept.to_owned()), Some("new".to_owned())];
         assert_eq!(reader.snapshot().names(&ids).unwrap(), names);
         assert_eq!((reader.stats().documents, reader.stats().duplicates), (700, 1));
-        assert!(reader.snapshot().verify().unwrap().errors.is_empty());
+        assert!(reader.snapshot().verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
     }
 }

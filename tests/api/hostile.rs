@@ -57,7 +57,7 @@ fn forged_next_id_does_not_make_compaction_write_names_for_the_gap() {
         assert_eq!(db.snapshot().name(DocId(0)).unwrap().as_deref(), Some("first"));
         assert_eq!(db.snapshot().name(DocId(gap)).unwrap().as_deref(), Some("second"));
         assert_eq!(db.snapshot().name(DocId(gap - 1)).unwrap(), None);
-        assert!(db.verify().unwrap().errors.is_empty());
+        assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
     }
 }
 

@@ -64,7 +64,7 @@ fn files_of_diverged_copies_do_not_mix() {
                 .open_read_only(&first)
                 .unwrap()
                 .snapshot()
-                .verify()
+                .verify(fpdb::VerifyLevel::Full)
                 .unwrap()
                 .errors
                 .is_empty()

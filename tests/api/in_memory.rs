@@ -33,7 +33,7 @@ fn database_in_memory_answers_as_one_on_the_disk_and_so_does_its_backup() {
         oracle.0.iter().step_by(9).for_each(|e| {
             assert_answers(&snapshot, &oracle, e.fingerprint, 4);
         });
-        assert!(db.verify().unwrap().errors.is_empty());
+        assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
     };
     check(&db);
     db.compact().unwrap();

@@ -173,7 +173,12 @@ fn operation_in_this_process() {
             }
         }
         "verify" => {
-            let report = options().open_read_only("db").unwrap().snapshot().verify().unwrap();
+            let report = options()
+                .open_read_only("db")
+                .unwrap()
+                .snapshot()
+                .verify(fpdb::VerifyLevel::Full)
+                .unwrap();
             assert!(report.errors.is_empty());
         }
         "import" => {

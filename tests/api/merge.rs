@@ -95,7 +95,7 @@ fn rebuild_with_other_options_gives_the_same_answers() {
         for Entry { fingerprint, .. } in db.snapshot().iter().map(Result::unwrap).take(30) {
             assert_answers(&copy.snapshot(), &entries(&db), fingerprint ^ 1, 6);
         }
-        assert!(copy.verify().unwrap().errors.is_empty());
+        assert!(copy.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
         // New ids follow those that were ever assigned.
         if ids == Ids::Names {
             let next = db.insert(1, "https://b.example/").unwrap();
@@ -178,7 +178,7 @@ fn merge_takes_the_newest_of_documents_with_the_same_key() {
         let originals = found.values().filter(|d| d.duplicate_of.is_none());
         let expected = originals.map(|d| Entry { fingerprint: d.fingerprint, id: d.id });
         assert_entries(&merged.snapshot(), &Oracle(expected.collect()));
-        assert!(merged.verify().unwrap().errors.is_empty());
+        assert!(merged.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
         if ids == Ids::Names {
             assert_eq!(merged.insert(5, "one more").unwrap(), DocId(raised));
         }

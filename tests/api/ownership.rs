@@ -61,7 +61,7 @@ fn copy_over(from: &Path, to: &Path) {
 fn expect_documents(path: &Path, documents: u64) {
     let db = Db::open(path).unwrap();
     assert_eq!(db.snapshot().len(), documents);
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }
 
 #[test]
@@ -474,7 +474,7 @@ fn writer_that_lost_its_lock_removes_no_file_of_the_next_one() {
         let after = sim.list().unwrap().unwrap();
         assert!(before.iter().all(|name| after.contains(name)), "{held_up}: {after:?}");
         assert_eq!(second.snapshot().len(), 30 * round + 30);
-        assert!(second.verify().unwrap().errors.is_empty());
+        assert!(second.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
         second.close().unwrap();
         drop(options().storage(sim.clone()).open("sim").unwrap());
     }

@@ -84,7 +84,7 @@ fn truncated_files(is_warm: bool) {
     assert!(used.clone().all(|id| is_found(&db, id).is_some()));
     let failed = (0..ENTRIES).step_by(7).filter(|&id| is_found(&db, id).is_none()).count();
     assert_eq!(failed > 0, !is_warm, "{failed} queries failed");
-    assert!(!db.verify().unwrap().errors.is_empty());
+    assert!(!db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
     let failed = used.filter(|&id| match reader.query(fingerprint(id), 0) {
         Ok(matches) => {
             assert!(matches.iter().any(|m| m.id == DocId(id)), "entry {id} is missing");
@@ -121,7 +121,7 @@ fn change_on_disk_does_not_affect_pages_that_were_read() {
             file.write_all(&vec![0x5a; usize::try_from(len - 64).unwrap()]).unwrap();
         }
         assert!(all().all(|id| is_found(&db, id).is_some()), "{is_warm}");
-        assert!(!db.verify().unwrap().errors.is_empty());
+        assert!(!db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
     }
 }
 
@@ -143,7 +143,7 @@ fn pages_in_memory_stay_within_their_limit() {
         // What reads everything keeps no pages.
         let before = db.stats().page_memory_bytes;
         assert_eq!(db.snapshot().iter().count() as u64, ENTRIES);
-        assert!(db.verify().unwrap().errors.is_empty());
+        assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
         db.backup(folder.path().join(format!("backup {limit}"))).unwrap();
         assert_eq!(db.snapshot().query(5, 40).unwrap().len(), scan(5, 40));
         let queries: Vec<u64> = (0..ENTRIES).map(fingerprint).collect();
@@ -249,5 +249,5 @@ fn answers_are_right_while_pages_are_dropped_under_readers_and_writers() {
     for id in (0..ENTRIES + 6000).step_by(3) {
         assert!(is_found(&db, id).is_some());
     }
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }

@@ -59,7 +59,7 @@ fn verify_compact_and_backup_report_their_progress_up_to_the_total() {
     let db = database(&folder.path().join("db"));
     let (reports, report) = record();
     let db = db.on_progress(report);
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
     check(&take(&reports), Phase::Check, 0.0);
     db.backup(folder.path().join("copy")).unwrap();
     check(&take(&reports), Phase::Copy, 0.0);
@@ -73,7 +73,7 @@ fn cancelled_operations_change_nothing_and_can_be_repeated() {
     let db = database(&folder.path().join("db"));
     let copy = folder.path().join("copy");
     let cancelled = db.on_progress(|_| ControlFlow::Break(()));
-    assert_eq!(cancelled.verify().unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(cancelled.verify(fpdb::VerifyLevel::Full).unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(cancelled.backup(&copy).unwrap_err().kind(), ErrorKind::Cancelled);
     assert!(!copy.exists());
     assert_eq!(cancelled.compact().unwrap_err().kind(), ErrorKind::Cancelled);
@@ -81,7 +81,7 @@ fn cancelled_operations_change_nothing_and_can_be_repeated() {
     db.backup(&copy).unwrap();
     assert_eq!(db.compact().unwrap().segments_after, 1);
     assert_eq!(Db::open_read_only(&copy).unwrap().snapshot().len(), 25_000);
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }
 
 #[test]

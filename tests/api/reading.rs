@@ -77,7 +77,7 @@ fn check_all_amounts_of_memory<F: Fingerprint>() {
         check(&db, &oracle, &queries);
         db.compact().unwrap();
         check(&db, &oracle, &queries);
-        assert_eq!(db.verify().unwrap().errors.len(), 0, "{memory:?}");
+        assert_eq!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.len(), 0, "{memory:?}");
         damage_is_found(&path, db, memory);
     }
 }
@@ -99,7 +99,7 @@ fn damage_is_found<F: Fingerprint>(path: &Path, db: Db<F>, memory: Memory) {
     bytes[4096 + 77] ^= 4;
     std::fs::write(&table, bytes).unwrap();
     let db = open::<F>(path, memory);
-    assert!(!db.verify().unwrap().errors.is_empty(), "{memory:?}");
+    assert!(!db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty(), "{memory:?}");
     let all = db.snapshot().iter().collect::<Result<Vec<_>, _>>();
     assert_eq!(all.unwrap_err().kind(), fpdb::ErrorKind::Corruption, "{memory:?}");
 }
@@ -194,7 +194,10 @@ fn files_with_memory_of_their_own_are_read_in_the_background_and_then_no_more() 
         assert_eq!(db.query(fingerprint ^ 3, 3).unwrap().len(), 1);
     }
     assert_eq!(db.snapshot().iter().filter(|entry| entry.is_ok()).count(), all.len());
-    assert!(!db.verify().unwrap().errors.is_empty(), "the files are checked, not the memory");
+    assert!(
+        !db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty(),
+        "the files are checked, not the memory"
+    );
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn outcomes_and_reports_are_objects() {
         format!(r#"{{"fingerprint":{},"id":1}}"#, u128::MAX)
     );
     db.compact().unwrap();
-    let verified = db.snapshot().verify().unwrap();
+    let verified = db.snapshot().verify(fpdb::VerifyLevel::Full).unwrap();
     assert_eq!(to_value(&verified).unwrap()["errors"], json!([]));
     let recovered = to_value(db.recovery()).unwrap();
     let nothing = json!({"commits": 0, "operations": 0, "torn_tail": false, "orphans": 0});

@@ -89,7 +89,7 @@ fn files_are_dropped_while_memory_is_short_and_read_again_when_there_is_plenty()
     let reads = sim.reads();
     check(|query| ids(db.query(query, 3)));
     assert_eq!(sim.reads(), reads, "everything is in memory");
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }
 
 #[test]

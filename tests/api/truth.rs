@@ -171,7 +171,7 @@ impl Case<'_> {
         let stats = db.stats();
         assert!(stats.index_loaded_bytes > 8 * stats.entries);
         self.check(&db, "with decoded tables", half);
-        let report = db.verify().unwrap();
+        let report = db.verify(fpdb::VerifyLevel::Full).unwrap();
         assert!(report.errors.is_empty(), "{:?}", report.errors);
     }
 }

@@ -175,7 +175,7 @@ fn outcomes_are_those_of_one_thread(ids: Ids, durability: Durability) {
     db.close().unwrap();
     let db = options().open("sim").unwrap();
     assert_documents(&db.snapshot(), &model);
-    assert!(db.verify().unwrap().errors.is_empty());
+    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
 }
 
 #[test]

@@ -257,7 +257,7 @@ pub(crate) fn check_combined<F: Fingerprint>(
         return Err(format!("new database: {}", unexplained(&found, &[&expected])));
     }
     oracle::check_files(&state.folder(Path::new(OUT)), &db)?;
-    match db.snapshot().verify().unwrap().errors.into_iter().next() {
+    match db.snapshot().verify(fpdb::VerifyLevel::Full).unwrap().errors.into_iter().next() {
         Some(error) => Err(format!("verify the new database: {error:?}")),
         None => Ok(()),
     }

@@ -158,7 +158,7 @@ fn checker() {
         let db = open_with(Db::options().background(false), path);
         let n = operations(&db.snapshot());
         assert!(n >= setting(ACKNOWLEDGED, 0) as u64, "{n} operations are left");
-        assert!(db.verify().unwrap().errors.is_empty());
+        assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
         assert_no_leaks(path, &db);
         assert!(found == 0 || found == n, "{found} operations, then {n}");
         found = n;
@@ -267,7 +267,7 @@ pub(crate) fn kill_at_random(kills: usize, readers: usize, random: &mut Random) 
         let found = operations(&db.snapshot());
         // One more operation may have been written and not yet acknowledged.
         assert!((acknowledged..=acknowledged + 1).contains(&found), "{round}: {found}");
-        assert!(db.verify().unwrap().errors.is_empty());
+        assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
         assert_no_leaks(&path, &db);
         progress += usize::from(found > acknowledged);
         acknowledged = found;

@@ -141,7 +141,9 @@ pub(crate) fn check<F: Fingerprint>(
     for _ in 0..2 {
         check_queries(setup, &db, &found.entries, random)?;
     }
-    if let Some(error) = db.snapshot().verify().unwrap().errors.into_iter().next() {
+    if let Some(error) =
+        db.snapshot().verify(fpdb::VerifyLevel::Full).unwrap().errors.into_iter().next()
+    {
         return Err(format!("verify: {error:?}"));
     }
     Ok((db, found))

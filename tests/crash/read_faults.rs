@@ -232,7 +232,7 @@ impl<F: Fingerprint> Life<'_, F> {
 
     fn verify(&mut self, snapshot: &Snapshot<F>) -> Verdict {
         let before = self.sim.reads();
-        let errors = snapshot.verify().unwrap().errors;
+        let errors = snapshot.verify(fpdb::VerifyLevel::Full).unwrap().errors;
         for error in &errors {
             self.check_error(error, before).map_err(|e| format!("verify: {e}: {error:?}"))?;
         }
@@ -378,7 +378,7 @@ impl<F: Fingerprint> Life<'_, F> {
         db.compact().map_err(text("compact"))?;
         is_right(&db, &self.docs)?;
         check_files(&self.sim, &db)?;
-        let errors = db.verify().map_err(text("verify"))?.errors;
+        let errors = db.verify(fpdb::VerifyLevel::Full).map_err(text("verify"))?.errors;
         if !errors.is_empty() {
             return Err(format!("verify: {errors:?}"));
         }

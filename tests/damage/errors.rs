@@ -96,7 +96,7 @@ fn verify_reports_each_damaged_place_once() {
     flip(".t01", 9000, 8192);
     flip(".ids", 4100, 4096);
     let reader = Db::open_read_only(&path).unwrap();
-    let report = reader.snapshot().verify().unwrap();
+    let report = reader.snapshot().verify(fpdb::VerifyLevel::Full).unwrap();
     let found: Vec<_> =
         report.errors.iter().map(|e| (e.path().unwrap().to_owned(), e.offset().unwrap())).collect();
     assert_eq!(found, places);

@@ -142,7 +142,7 @@ impl<'a, F: Fingerprint> Damage<'a, F> {
         let state = states.iter().rev().find(|state| state.0.len() as u64 == snapshot.len());
         let state = state.unwrap_or_else(|| panic!("{}: {} entries", self.what, snapshot.len()));
         let checked = self.intact.check(&snapshot, state, self.what);
-        let errors = reader.snapshot().verify().unwrap().errors;
+        let errors = reader.snapshot().verify(fpdb::VerifyLevel::Full).unwrap().errors;
         errors.iter().for_each(|error| self.assert_names_the_file(error));
         if let Err(error) = &checked {
             self.assert_names_the_file(error);
@@ -184,7 +184,11 @@ impl<'a, F: Fingerprint> Damage<'a, F> {
         drop(db);
         if changed.is_ok() && checked.is_ok() {
             let reader = options::<F>(&sim).open_read_only("sim").unwrap();
-            assert!(reader.snapshot().verify().unwrap().errors.is_empty(), "{}", self.what);
+            assert!(
+                reader.snapshot().verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty(),
+                "{}",
+                self.what
+            );
             self.intact.check(&reader.snapshot(), state, self.what).unwrap();
         }
         if is_torn && !is_prefix {
@@ -214,7 +218,7 @@ fn in_parallel(count: usize, check: impl Fn(usize) + Sync) {
 fn check_undamaged<F: Fingerprint>(intact: &Intact<F>, _: &Counts) {
     let sim = intact.with(&BTreeMap::new());
     let reader = options::<F>(&sim).open_read_only("sim").unwrap();
-    assert!(reader.snapshot().verify().unwrap().errors.is_empty());
+    assert!(reader.snapshot().verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
     intact.check(&reader.snapshot(), intact.last(), "undamaged").unwrap();
     let db = options::<F>(&sim).open("sim").unwrap();
     assert_eq!(db.recovery().commits, 3);

@@ -66,7 +66,7 @@ fn check<F: Fingerprint>(options: &Options<F>, files: &Files, expected: &str, na
     let db = options.clone().storage(sim.clone()).open_read_only("sim").unwrap();
     let ids = db.description().ids;
     assert!(contents(&db.snapshot(), ids) == expected, "{name} is read as something else");
-    assert_eq!(db.snapshot().verify().unwrap().errors.len(), 0, "{name}");
+    assert_eq!(db.snapshot().verify(fpdb::VerifyLevel::Deep).unwrap().errors.len(), 0, "{name}");
     drop(db);
     let db = options.storage(sim).open("sim").unwrap();
     assert!(contents(&db.snapshot(), ids) == expected, "{name} is opened as something else");

@@ -306,7 +306,7 @@ impl<F: Fingerprint> Run<F> {
     }
 
     fn step_verify(&mut self) {
-        let report = self.db().verify().unwrap();
+        let report = self.db().verify(fpdb::VerifyLevel::Deep).unwrap();
         assert!(report.errors.is_empty(), "{:?}", report.errors);
     }
 

@@ -23,7 +23,7 @@ fn check(db: &Db, oracle: &Oracle<u64>) {
     for e in &oracle.0 {
         assert_answers(&snapshot, oracle, e.fingerprint, 4);
     }
-    let report = snapshot.verify().unwrap();
+    let report = snapshot.verify(fpdb::VerifyLevel::Deep).unwrap();
     assert!(report.errors.is_empty(), "{:?}", report.errors);
 }
 

@@ -349,7 +349,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     }
 
     fn step_verify(&mut self) {
-        let report = self.db().verify().unwrap();
+        let report = self.db().verify(fpdb::VerifyLevel::Deep).unwrap();
         assert!(report.errors.is_empty(), "{:?}", report.errors);
     }
 

@@ -112,8 +112,10 @@ fn is_folder_name(name: &str) -> bool {
 /// `FP.VERIFY`
 pub(crate) fn verify<F: Width>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
     let report = match &service.db {
-        Handle::Writer(db) => db.on_progress(ends_with(service)).verify()?,
-        Handle::Reader { db, .. } => db.on_progress(ends_with(service)).snapshot().verify()?,
+        Handle::Writer(db) => db.on_progress(ends_with(service)).verify(fpdb::VerifyLevel::Full)?,
+        Handle::Reader { db, .. } => {
+            db.on_progress(ends_with(service)).snapshot().verify(fpdb::VerifyLevel::Full)?
+        }
     };
     replies.map(3);
     for (name, value) in [("files", report.files as u64), ("bytes", report.bytes)] {

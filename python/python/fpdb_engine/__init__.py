@@ -67,6 +67,7 @@ from ._native import (
     jaccard,
     jaccard_pairs,
     recipes,
+    repair,
 )
 from ._parquet import dedup_parquet
 from ._results import (
@@ -78,6 +79,7 @@ from ._results import (
     OutcomeKind,
     Outcomes,
     Pairs,
+    RepairReport,
     SegmentStats,
     Stats,
     VerifyReport,
@@ -114,6 +116,7 @@ __all__ = [
     "PoisonedError",
     "ReadOnlyDb",
     "Reader",
+    "RepairReport",
     "ReplacedError",
     "SegmentStats",
     "Snapshot",
@@ -135,4 +138,5 @@ __all__ = [
     "jaccard",
     "jaccard_pairs",
     "recipes",
+    "repair",
 ]

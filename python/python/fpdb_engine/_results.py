@@ -106,6 +106,17 @@ class VerifyReport(NamedTuple):
     """All damage that was found."""
 
 
+class RepairReport(NamedTuple):
+    """What repair() found and wrote."""
+
+    damage: list[str]
+    """All damage that was found."""
+    losses: list[str]
+    """What no file proves any more; empty if nothing was lost."""
+    written: int
+    """Number of documents in the new database; of entries, if it has user ids."""
+
+
 class SegmentStats(typing.TypedDict):
     """A segment in Stats: a part of the database that is written at once."""
 

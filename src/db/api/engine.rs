@@ -21,7 +21,7 @@ use crate::db::read::lookup::NamedDocument;
 use crate::db::read::pairs::{self, PairOptions, PairsReport};
 use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
-use crate::db::read::verify::VerifyReport;
+use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::recovery::recover::RecoveryReport;
 use crate::db::repair::{RepairReport, repair};
 use crate::db::state::key::{Key, Stamped};
@@ -123,8 +123,8 @@ pub(crate) trait ReadEngine<F: Fingerprint>: Send + Sync {
         join::join(self.reader(), other, options, visit)
     }
 
-    fn verify(&self) -> Result<VerifyReport> {
-        self.reader().verify()
+    fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
+        self.reader().verify(level)
     }
 }
 
@@ -259,12 +259,12 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
         compact::most_space(self.handle().core())
     }
 
-    fn verify(&self) -> Result<VerifyReport> {
+    fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
         let handle = self.handle();
         if !handle.core().poison.is_set() {
             handle.flush()?;
         }
-        handle.reader().verify()
+        handle.reader().verify(level)
     }
 
     fn backup(&self, path: &Path) -> Result<()> {

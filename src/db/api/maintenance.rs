@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::db::api::db::Db;
-use crate::db::read::verify::VerifyReport;
+use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::upkeep::compact::CompactReport;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -129,12 +129,12 @@ impl<F: Fingerprint> Db<F> {
     /// ```
     /// # let db = fpdb::Db::options().in_memory()?;
     /// db.insert(7, 1)?;
-    /// let report = db.verify()?;
+    /// let report = db.verify(fpdb::VerifyLevel::Full)?;
     /// assert!(report.files > 0 && report.errors.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn verify(&self) -> Result<VerifyReport> {
-        self.engine().verify()
+    pub fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
+        self.engine().verify(level)
     }
 
     /// Copies the database, as it is now, into an empty or missing folder. Writers wait while

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::db::api::engine::ReadEngine;
 use crate::db::api::iterators::{Documents, Iter};
 use crate::db::read::reader::Reader;
-use crate::db::read::verify::VerifyReport;
+use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::state::key::Key;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match};
@@ -327,8 +327,9 @@ impl<F: Fingerprint> Snapshot<F> {
         self.engine.documents().map(Documents)
     }
 
-    /// Reads and checks every byte of every segment: checksums, order, counts, and that all tables
-    /// contain the same fingerprints. Takes as long as reading and decoding all files.
+    /// Reads every byte of every segment, and checks it as thoroughly as the level says:
+    /// [`VerifyLevel`] lists what each does. [`Full`](VerifyLevel::Full) takes as long as reading and
+    /// decoding all files.
     ///
     /// Damage is reported once. If a page of a file is damaged, that page is reported, and not what
     /// follows from it.
@@ -341,11 +342,11 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # let db = fpdb::Db::options().in_memory()?;
     /// db.insert(7, 1)?;
     /// db.flush()?;
-    /// assert!(db.snapshot().verify()?.errors.is_empty());
+    /// assert!(db.snapshot().verify(fpdb::VerifyLevel::Full)?.errors.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn verify(&self) -> Result<VerifyReport> {
-        self.engine.verify()
+    pub fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
+        self.engine.verify(level)
     }
 }
 

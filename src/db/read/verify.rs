@@ -1,16 +1,16 @@
 //! Verification: every byte of every segment is read and checked, and documents are compared with
 //! entries, which no single file can answer.
 
+mod deep;
+
+use deep::BYTES_PER_RECORD;
 use twox_hash::XxHash3_64;
 
 use crate::db::read::reader::Reader;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::inspection::Inspection;
 use crate::progress::{Meter, Phase};
-
-/// The bytes that the comparison counts as checked per entry and per document.
-const BYTES_PER_RECORD: u64 = 16;
 
 /// What [`Snapshot::verify`](crate::Snapshot::verify) read and found.
 ///
@@ -19,7 +19,7 @@ const BYTES_PER_RECORD: u64 = 16;
 /// ```
 /// # let db = fpdb::Db::options().in_memory()?;
 /// db.insert(7, 1)?;
-/// let report = db.verify()?;
+/// let report = db.verify(fpdb::VerifyLevel::Full)?;
 /// assert!(report.errors.is_empty() && report.bytes > 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -34,6 +34,35 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// The damage found, each with file and offset. Empty if everything is sound.
     pub errors: Vec<Error>,
+}
+
+/// How thoroughly [`Snapshot::verify`](crate::Snapshot::verify) checks. Each level does what those
+/// before it do.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::VerifyLevel;
+///
+/// # let db = fpdb::Db::options().in_memory()?;
+/// db.insert(7, 1)?;
+/// assert!(db.verify(VerifyLevel::Quick)?.errors.is_empty());
+/// assert!(db.verify(VerifyLevel::Deep)?.errors.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[non_exhaustive]
+pub enum VerifyLevel {
+    /// Reads every byte and compares it with its checksums. Finds what a device or a copy has
+    /// changed.
+    Quick,
+    /// Decodes everything: order and counts; that all tables hold the same fingerprints; that
+    /// filters, directories, columns, ids and documents agree with them.
+    #[default]
+    Full,
+    /// Compares the segments with each other, and the answers to 32 queries with a scan of all
+    /// entries.
+    Deep,
 }
 
 /// A sum over entries that does not depend on their order.
@@ -59,29 +88,43 @@ fn hash<F: Fingerprint>(Entry { fingerprint, id }: Entry<F>) -> u64 {
 }
 
 impl<F: Fingerprint> Reader<F> {
-    /// Reads and checks every byte of every segment: checksums, order, counts, and that all tables
-    /// contain the same fingerprints. Takes as long as reading and decoding all files.
-    pub(crate) fn verify(&self) -> Result<VerifyReport> {
-        let files: u64 = self.version.segments.iter().map(|s| s.bytes_to_verify()).sum();
-        let total = files + self.bytes_to_compare();
+    /// Reads and checks every byte of every segment, and more if the level says so.
+    pub(crate) fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
+        let segments = self.version.segments.iter();
+        let total = match level {
+            VerifyLevel::Quick => segments.map(|s| s.meta().bytes()).sum(),
+            _ => segments.map(|s| s.bytes_to_verify()).sum::<u64>() + self.bytes_to_compare(),
+        };
+        let more = if level == VerifyLevel::Deep { deep::PASSES * self.len() } else { 0 };
+        let total = total + more * BYTES_PER_RECORD;
         let meter = Meter::new(&self.watch, Phase::Check, Some(total));
-        let report = self.inspect(&meter)?;
+        let report = self.inspect(level, &meter)?;
         meter.finish();
         Ok(report)
     }
 
-    fn inspect<'m>(&self, meter: &'m Meter<'m>) -> Result<VerifyReport> {
+    fn inspect<'m>(&self, level: VerifyLevel, meter: &'m Meter<'m>) -> Result<VerifyReport> {
         let mut inspection = Inspection::new(Some(meter));
         let mut report = VerifyReport::default();
         for segment in &self.version.segments {
             report.files += segment.meta().files().len();
             report.bytes += segment.meta().bytes();
-            segment.verify(&self.settings, &mut inspection)?;
+            match level {
+                VerifyLevel::Quick => segment.verify_checksums(&mut inspection)?,
+                _ => segment.verify(&self.settings, &mut inspection)?,
+            }
         }
         report.errors = inspection.into_errors();
         // Damage leads to contradictions.
-        if report.errors.is_empty() {
+        if report.errors.is_empty() && level > VerifyLevel::Quick {
             report.errors.extend(self.contradiction(meter)?);
+        }
+        if report.errors.is_empty() && level == VerifyLevel::Deep {
+            match self.disagreement(meter) {
+                Ok(found) => report.errors.extend(found),
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+                Err(error) => report.errors.push(error),
+            }
         }
         Ok(report)
     }
@@ -152,6 +195,7 @@ impl<F: Fingerprint> Reader<F> {
 
 #[cfg(test)]
 mod tests {
+    use super::VerifyLevel;
     use crate::db::state::core::Core;
     use crate::db::upkeep::sync::acknowledge;
     use crate::db::write::commit::commit;
@@ -168,7 +212,13 @@ mod tests {
     }
 
     fn errors(db: &Db) -> Vec<String> {
-        db.snapshot().verify().unwrap().errors.iter().map(ToString::to_string).collect()
+        db.snapshot()
+            .verify(VerifyLevel::Deep)
+            .unwrap()
+            .errors
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
@@ -203,6 +253,31 @@ mod tests {
                 assert!(found.iter().all(|error| error.contains(words)), "{found:?}");
                 db.flush().unwrap();
             }
+        }
+    }
+
+    #[test]
+    fn segments_that_contradict_each_other_are_found_by_a_deep_verification() {
+        let remove = Op::Remove { fingerprint: 10, id: DocId(7) };
+        let insert = Op::Insert { fingerprint: 9, id: DocId(1) };
+        for (op, expected) in [
+            (remove, "removes the entry 0x000000000000000a with id 7, which older segments do not"),
+            (insert, "two segments have the entry 0x0000000000000009 with id 1"),
+        ] {
+            let db = Db::options().background(false).storage(Sim::new()).create("sim").unwrap();
+            db.insert(9, DocId(1)).unwrap();
+            db.insert(10, DocId(2)).unwrap();
+            db.flush().unwrap();
+            assert_eq!(errors(&db), [""; 0]);
+            plant(db.core(), &[op]);
+            // More entries, so that the segments are not merged.
+            for i in 0..50 {
+                db.insert(i << 40, DocId(i + 10)).unwrap();
+            }
+            db.flush().unwrap();
+            let found = errors(&db);
+            assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
+            assert!(db.verify(VerifyLevel::Full).unwrap().errors.is_empty());
         }
     }
 }

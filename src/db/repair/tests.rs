@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::db::api::Db;
-use crate::{DocId, Entry, Key, Layout, OnDuplicate, Snapshot};
+use crate::{DocId, Entry, Key, Layout, OnDuplicate, Snapshot, VerifyLevel};
 
 /// Everything that a database says.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,7 +94,7 @@ fn repaired<F: Fingerprint>(
     let report = options.clone().repair(&broken, &fixed).unwrap();
     assert!(before == self::files(&broken), "the damaged database was changed");
     let db = options.open_read_only(&fixed).unwrap();
-    assert_eq!(db.snapshot().verify().unwrap().errors.len(), 0);
+    assert_eq!(db.snapshot().verify(VerifyLevel::Deep).unwrap().errors.len(), 0);
     (report, contents(&db.snapshot()))
 }
 

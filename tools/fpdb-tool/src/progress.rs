@@ -99,7 +99,7 @@ mod tests {
         let loaded = db.bulk_load(entries).unwrap();
         assert_eq!(loaded.inserted, 1000);
         let bar = ProgressBar::hidden();
-        let report = db.snapshot().on_progress(on(&bar)).verify().unwrap();
+        let report = db.snapshot().on_progress(on(&bar)).verify(fpdb::VerifyLevel::Full).unwrap();
         assert!(report.errors.is_empty());
         assert!(bar.position() > 0);
         assert_eq!(Some(bar.position()), bar.length());

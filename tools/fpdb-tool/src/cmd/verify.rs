@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Error, ErrorKind, Fingerprint, Options, VerifyReport};
+use fpdb::{Error, ErrorKind, Fingerprint, Options, VerifyLevel, VerifyReport};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -23,6 +23,10 @@ Example:
 ///
 /// Lists each damaged file, with the offset and kind of all damage in it, and changes nothing. The
 /// exit code is 0 if the database is sound and 1 if it is damaged.
+///
+/// `--level quick` compares all bytes with their checksums. `full` also decodes everything, and
+/// checks that the files of each segment agree. `deep` also compares the segments with each other,
+/// and the answers to 32 queries with a scan.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -30,8 +34,33 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
+    /// How thoroughly to check
+    #[arg(long, value_enum, default_value_t)]
+    level: Level,
+
     #[command(flatten)]
     memory: MemoryArgs,
+}
+
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum Level {
+    /// Checksums
+    Quick,
+    /// Checksums and contents
+    #[default]
+    Full,
+    /// Also segments against each other, and queries against a scan
+    Deep,
+}
+
+impl From<Level> for VerifyLevel {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Quick => Self::Quick,
+            Level::Full => Self::Full,
+            Level::Deep => Self::Deep,
+        }
+    }
 }
 
 /// `fpdb.verify/1`
@@ -87,7 +116,7 @@ impl Args {
     ) -> fpdb::Result<VerifyReport> {
         let options = self.memory.apply(options.index_memory(0));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
-        snapshot.on_progress(progress::on(bar)).verify()
+        snapshot.on_progress(progress::on(bar)).verify(self.level.into())
     }
 }
 

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 30] = [
     "create",
     "import",
     "dedup",
@@ -24,6 +24,7 @@ const COMMANDS: [&str; 29] = [
     "backup",
     "merge",
     "rebuild",
+    "repair",
     "health",
     "evaluate",
     "hamming",

@@ -109,6 +109,10 @@ fn verify_of_a_sound_database_writes_nothing_to_standard_output() {
     let report = folder.ok("verify a --json").json();
     assert_eq!((&report["schema"], &report["clean"]), (&"fpdb.verify/1".into(), &true.into()));
     assert_eq!(report["errors"], serde_json::json!([]));
+    for level in ["quick", "full", "deep"] {
+        folder.ok(&format!("verify a --level {level}"));
+    }
+    folder.exits(2, "verify a --level thorough");
     folder.exits(2, "verify nowhere");
 }
 
@@ -136,6 +140,7 @@ fn verify_names_the_damaged_file() {
         assert_eq!(report["clean"], false);
         let error = &report["errors"][0];
         assert!(error["path"].as_str().unwrap().ends_with(name), "{error}");
+        folder.exits(1, "verify a --level quick");
         fs::write(file, &sound).unwrap();
     }
     folder.ok("verify a");

@@ -1,0 +1,33 @@
+//! Repair of damaged databases.
+
+use std::path::PathBuf;
+
+use fpdb::{Options, RepairReport};
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+use crate::interrupt::interruptible;
+use crate::results::named_tuple;
+
+/// Writes everything that a damaged database still proves to a new database at out, which must not exist
+/// or be empty. The damaged one is not changed.
+///
+/// Most damage loses nothing, because each file of a database is proven by others. The report lists all
+/// damage and what was lost. Documents whose names are lost keep their fingerprints, and each is called
+/// "(lost name of id N)".
+///
+/// >>> report = fpdb_engine.repair("crawl.fpdb", "repaired.fpdb")
+/// >>> report.losses
+/// []
+#[pyfunction]
+pub(crate) fn repair(py: Python<'_>, path: PathBuf, out: PathBuf) -> PyResult<Bound<'_, PyAny>> {
+    let bits = fpdb::Description::read(&path).or_raise()?.bits;
+    let report = interruptible(py, |cancel| match bits {
+        64 => Options::<u64>::new().on_progress(cancel.progress()).repair(&path, &out),
+        _ => Options::bits128().on_progress(cancel.progress()).repair(&path, &out),
+    })?;
+    let RepairReport { damage, losses, written, .. } = report.or_raise()?;
+    let damage: Vec<String> = damage.iter().map(ToString::to_string).collect();
+    let losses = losses.iter().map(|loss| format!("{loss} ({})", loss.path.display()));
+    named_tuple(py, "RepairReport", (damage, losses.collect::<Vec<_>>(), written))
+}

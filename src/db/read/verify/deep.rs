@@ -1,0 +1,128 @@
+//! What no segment shows by itself: that segments agree with each other, and that queries find what
+//! a scan finds.
+
+use crate::db::read::reader::Reader;
+use crate::error::{Error, Result};
+use crate::fingerprint::{Entry, Fingerprint};
+use crate::merge::{Merge, Merged};
+use crate::progress::Meter;
+use crate::query::{QueryOptions, Within};
+
+/// The bytes that count as checked per entry and per document.
+pub(super) const BYTES_PER_RECORD: u64 = 16;
+
+/// How often all entries are read.
+pub(super) const PASSES: u64 = 3;
+
+/// Queries whose answers are compared with a scan.
+const QUERIES: u64 = 32;
+
+/// A query, and the entries that a scan finds.
+struct Sample<F> {
+    fingerprint: F,
+    expected: Vec<Entry<F>>,
+}
+
+impl<F: Fingerprint> Reader<F> {
+    /// Returns the first contradiction, if there is one.
+    pub(super) fn disagreement(&self, meter: &Meter<'_>) -> Result<Option<Error>> {
+        if let Some(error) = self.contradictory_segments(meter)? {
+            return Ok(Some(error));
+        }
+        self.wrong_answer(meter)
+    }
+
+    /// Checks that each tombstone removes an entry that is live in the older segments, and that no
+    /// segment holds an entry that still is.
+    fn contradictory_segments(&self, meter: &Meter<'_>) -> Result<Option<Error>> {
+        let segments = self.version.segments.iter().map(|segment| &**segment);
+        let mut merge = Merge::of_segments(segments, F::ZERO)?;
+        loop {
+            let changes = merge.next_changes()?;
+            if changes.is_empty() {
+                return Ok(None);
+            }
+            meter.advance(changes.len() as u64 * BYTES_PER_RECORD)?;
+            for of_entry in changes.chunk_by(|a, b| a.entry == b.entry) {
+                if let Some(message) = contradiction(of_entry) {
+                    return Ok(Some(self.at_path(Error::corruption(message))));
+                }
+            }
+        }
+    }
+
+    /// Compares the answers to some queries near stored fingerprints with a scan.
+    fn wrong_answer(&self, meter: &Meter<'_>) -> Result<Option<Error>> {
+        let test = self.planner.test(Within::Rule);
+        let mut samples = self.samples(meter, test.distance)?;
+        for entry in self.iter() {
+            let entry = entry?;
+            meter.advance(BYTES_PER_RECORD)?;
+            for sample in &mut samples {
+                let difference = entry.fingerprint ^ sample.fingerprint;
+                if difference.count_ones() <= test.distance && test.accepts(difference) {
+                    sample.expected.push(entry);
+                }
+            }
+        }
+        for Sample { fingerprint, expected } in samples {
+            let found = self.query(fingerprint, QueryOptions::within(Within::Rule))?;
+            let mut found: Vec<_> = found.iter().map(|found| found.entry()).collect();
+            found.sort_unstable();
+            if found != expected {
+                let message = format!(
+                    "the query {} finds {} entries, but a scan finds {}",
+                    fingerprint.to_hex(),
+                    found.len(),
+                    expected.len()
+                );
+                return Ok(Some(self.at_path(Error::corruption(message))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns queries from 0 to `distance` bits from stored fingerprints.
+    fn samples(&self, meter: &Meter<'_>, distance: u32) -> Result<Vec<Sample<F>>> {
+        let mut samples = Vec::new();
+        let step = (self.len() / QUERIES).max(1);
+        for (at, entry) in (0u64..).zip(self.iter()) {
+            let mut fingerprint = entry?.fingerprint;
+            meter.advance(BYTES_PER_RECORD)?;
+            if at % step != 0 {
+                continue;
+            }
+            let number = u32::try_from(samples.len()).unwrap_or(0);
+            for error in 0..number % (distance + 1) {
+                // Each sample has its errors in other bits.
+                let bit = number.wrapping_mul(37).wrapping_add(error * 11) % F::BITS;
+                fingerprint = fingerprint ^ F::ONE << bit;
+            }
+            samples.push(Sample { fingerprint, expected: Vec::new() });
+        }
+        Ok(samples)
+    }
+}
+
+/// Returns what is wrong with the changes of one entry, from the oldest segment to the newest.
+fn contradiction<F: Fingerprint>(changes: &[Merged<F>]) -> Option<String> {
+    let mut is_live = false;
+    for Merged { entry, net, .. } in changes {
+        let Entry { fingerprint, id } = entry;
+        if net.removes_older && !is_live {
+            return Some(format!(
+                "a segment removes the entry {} with id {id}, which older segments do not have",
+                fingerprint.to_hex()
+            ));
+        }
+        is_live &= !net.removes_older;
+        if net.inserted && is_live {
+            return Some(format!(
+                "two segments have the entry {} with id {id}",
+                fingerprint.to_hex()
+            ));
+        }
+        is_live |= net.inserted;
+    }
+    None
+}
