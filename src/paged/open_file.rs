@@ -21,6 +21,12 @@ use crate::storage::{PageMemory, Pages, ReadFile, Reservation, Storage};
 /// Pages that are read at a time when an entire file or a large part is read.
 pub(super) const CHUNK: usize = 64;
 
+/// Returns how many bytes the checksums of a body take.
+fn checksums_len(body_len: usize) -> usize {
+    let pages = body_len.div_ceil(PAGE);
+    pages.saturating_add(pages.div_ceil(CHECKSUMS_PER_PAGE)).saturating_mul(4)
+}
+
 /// What is shared by all page memories of a file.
 #[derive(Debug)]
 pub(super) struct OpenFile {
@@ -55,7 +61,55 @@ impl OpenFile {
         Self::from_source(source, &path, header, expected_len).map_err(|e| e.at_path(path))
     }
 
+    /// Opens a file whose header or footer may be damaged, for a repair. `meta` is what the footer
+    /// must have had. Each page still has its checksum.
+    pub(super) fn open_without_footer(
+        storage: &dyn Storage,
+        name: &str,
+        header: &FileHeader,
+        expected_len: u64,
+        meta: Vec<u8>,
+    ) -> Result<Self> {
+        let path = storage.root().join(name);
+        let source = storage.open(name)?;
+        let mut file = Self::unread(source, &path, header, expected_len)?;
+        let start = file.len.saturating_sub(TRAILER_LEN + meta.len());
+        // The length grows with the body's.
+        let body_len = {
+            let (mut low, mut high) = (0, start);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if middle + checksums_len(middle) < start {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
+            }
+            low
+        };
+        if body_len < HEADER_LEN || body_len + checksums_len(body_len) != start {
+            return Err(Error::corruption("the file cannot have this length").at_path(path));
+        }
+        file.set_body(body_len, (start, meta));
+        Ok(file)
+    }
+
     fn from_source(
+        source: Arc<dyn ReadFile>,
+        path: &Path,
+        header: &FileHeader,
+        expected_len: u64,
+    ) -> Result<Self> {
+        let mut file = Self::unread(source, path, header, expected_len)?;
+        let mut bytes = vec![0; file.len.min(HEADER_LEN)];
+        file.read(0, &mut bytes)?;
+        header.expect(&bytes)?;
+        file.read_footer()?;
+        Ok(file)
+    }
+
+    /// Returns a file of the right length of which nothing was read.
+    fn unread(
         source: Arc<dyn ReadFile>,
         path: &Path,
         header: &FileHeader,
@@ -70,7 +124,7 @@ impl OpenFile {
         let len = usize::try_from(expected_len)
             .map_err(|_| Error::corruption("the file does not fit into the address space"))?;
         let checksum = Checksum::of_file(header);
-        let mut file = Self {
+        Ok(Self {
             source,
             path: path.to_owned(),
             checksum,
@@ -81,12 +135,7 @@ impl OpenFile {
             meta: (0, Vec::new()),
             checksums: Box::default(),
             copy: OnceLock::new(),
-        };
-        let mut bytes = vec![0; len.min(HEADER_LEN)];
-        file.read(0, &mut bytes)?;
-        header.expect(&bytes)?;
-        file.read_footer()?;
-        Ok(file)
+        })
     }
 
     /// Reads the body's length and the meta fields.
@@ -116,18 +165,20 @@ impl OpenFile {
             return Err(corruption("the footer does not match its checksum", start));
         }
         let body_len = usize::try_from(body).unwrap_or(usize::MAX);
-        let pages = body_len.div_ceil(PAGE);
-        let checksum_pages = pages.div_ceil(CHECKSUMS_PER_PAGE);
-        let checksums = pages.saturating_add(checksum_pages).saturating_mul(4);
-        if body_len < HEADER_LEN || body_len.saturating_add(checksums) != start {
+        if body_len < HEADER_LEN || body_len.saturating_add(checksums_len(body_len)) != start {
             let message = "the body length in the footer does not match the file's length";
             return Err(corruption(message, trailer));
         }
         let meta = in_tail(start..trailer).to_vec();
-        self.body_len = body_len;
-        self.meta = (start, meta);
-        self.checksums = (0..checksum_pages).map(|_| OnceLock::new()).collect();
+        self.set_body(body_len, (start, meta));
         Ok(())
+    }
+
+    fn set_body(&mut self, body_len: usize, meta: (usize, Vec<u8>)) {
+        self.body_len = body_len;
+        self.meta = meta;
+        let checksum_pages = body_len.div_ceil(PAGE).div_ceil(CHECKSUMS_PER_PAGE);
+        self.checksums = (0..checksum_pages).map(|_| OnceLock::new()).collect();
     }
 
     pub(super) fn path(&self) -> &Path {

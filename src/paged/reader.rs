@@ -41,6 +41,21 @@ impl PagedFile {
         Ok(Self { file, pages, ahead: None })
     }
 
+    /// Opens a file whose header or footer may be damaged, for a repair. `meta` is what the footer
+    /// must have had.
+    pub(crate) fn open_without_footer(
+        storage: &dyn Storage,
+        name: &str,
+        header: &FileHeader,
+        expected_len: u64,
+        meta: Vec<u8>,
+    ) -> Result<Self> {
+        let file = OpenFile::open_without_footer(storage, name, header, expected_len, meta)?;
+        let file = Arc::new(file);
+        let pages = Arc::new(CountedPages::new(&file, storage.page_budget())?);
+        Ok(Self { file, pages, ahead: None })
+    }
+
     /// Returns the same file with empty memory for its pages, or with the same memory if that is
     /// set aside for it.
     pub(crate) fn renewed(&self) -> Result<Self> {
@@ -128,8 +143,8 @@ impl PagedFile {
         self.file.path()
     }
 
-    #[cfg(test)]
-    pub(super) fn body_len(&self) -> usize {
+    /// Returns the length of the body.
+    pub(crate) fn body_len(&self) -> usize {
         self.file.body_len
     }
 

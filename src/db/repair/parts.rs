@@ -1,6 +1,6 @@
 //! The files of a damaged segment, as far as each can be opened by itself.
 
-use crate::codec::header::FileKind;
+use crate::codec::header::{FileHeader, FileKind};
 use crate::columns::Columns;
 use crate::documents::Documents;
 use crate::error::{Error, ErrorKind, Result};
@@ -54,14 +54,9 @@ impl<F: Fingerprint> Parts<F> {
             // Columns are made of table 0, so they prove nothing.
             readable(Columns::open(storage, &name, &header, file.len), file, inspection)?;
         }
-        let name = FileName::Postings(meta.id).to_string();
+        let blocks = tables.first().and_then(Option::as_ref).map(Table::blocks);
         let postings =
-            Postings::open(storage, &name, &header(FileKind::Postings, 0), meta.postings.len)
-                .and_then(|postings| match postings.entries() == meta.entries {
-                    true => Ok(postings),
-                    false => Err(other_count(storage, &name)),
-                });
-        let postings = readable(postings, meta.postings, inspection)?;
+            open_postings(storage, meta, &header(FileKind::Postings, 0), blocks, inspection)?;
         let tombstones = match meta.tombstones {
             Some(file) => {
                 let name = FileName::Tombstones(meta.id).to_string();
@@ -82,6 +77,28 @@ impl<F: Fingerprint> Parts<F> {
         let permutations = settings.permutations();
         Ok(Self { meta: meta.clone(), tables, postings, tombstones, documents, permutations })
     }
+}
+
+/// Opens postings. Without a readable footer, what it said follows from the manifest and from the
+/// number of blocks of table 0, if that is known.
+fn open_postings(
+    storage: &dyn Storage,
+    meta: &SegmentMeta,
+    header: &FileHeader,
+    blocks: Option<usize>,
+    inspection: &mut Inspection<'_>,
+) -> Result<Option<Postings>> {
+    let (name, len) = (FileName::Postings(meta.id).to_string(), meta.postings.len);
+    let opened = Postings::open(storage, &name, header, len).and_then(|postings| {
+        match postings.entries() == meta.entries {
+            true => Ok(postings),
+            false => Err(other_count(storage, &name)),
+        }
+    });
+    let opened = readable(opened, meta.postings, inspection)?;
+    let (None, Some(blocks)) = (&opened, blocks) else { return Ok(opened) };
+    let entries = meta.entries;
+    undamaged(Postings::open_without_footer(storage, &name, header, len, entries, blocks))
 }
 
 /// Reads an entire file and reports its damage. Returns it unless it could not be opened.

@@ -282,3 +282,23 @@ fn commits_after_a_damaged_one_are_saved() {
     assert_eq!(found.entries.len(), expected.entries.len() - 1);
     assert!(found.entries.iter().all(|entry| expected.entries.contains(entry)));
 }
+
+#[test]
+fn header_and_footer_of_postings_are_not_needed() {
+    let options = Db::options().layout(Layout::preset("half-2", 64).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let expected = create(options.clone(), Ids::User, &path);
+    let files = files(&path);
+    for (name, bytes) in files.iter().filter(|(name, _)| kind_of(name) == "ids") {
+        for at in [3, 60, bytes.len() - 30, bytes.len() - 20, bytes.len() - 1] {
+            let (report, found) = repaired(options.clone(), &files, name, |bytes| {
+                bytes[at] ^= 0x20;
+                true
+            });
+            // The header is on the first page, which has ids, too.
+            assert_eq!(report.losses.is_empty(), at > 64, "{name} at {at}");
+            check_losses(&report, &expected, &found, &format!("{name} at {at}"));
+        }
+    }
+}
