@@ -75,7 +75,7 @@ def compare(tool, folder, rng):
     for distance in (None, rng.randrange(10)):
         equal(f"answers within {distance}", [database.query(query, distance) for query in queries],
               tool_answers(tool, folder, queries, database.manifest.layout.bits, distance))
-    tool.run("verify", folder)
+    tool.run("verify", folder, "--level", "deep")
 
 
 def equal(what, ours, theirs):
