@@ -53,7 +53,47 @@ impl Unwritten {
     }
 }
 
+/// Stands for the file of a log that has not begun.
+#[derive(Debug)]
+struct NoFile;
+
+impl NoFile {
+    fn error() -> Error {
+        Error::invalid("the log has not begun")
+    }
+}
+
+impl WriteFile for NoFile {
+    fn append(&self, _: &[u8]) -> Result<()> {
+        Err(Self::error())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Err(Self::error())
+    }
+
+    fn check_name(&self) -> Result<()> {
+        Err(Self::error())
+    }
+}
+
 impl LogWriter {
+    /// Stands for a log until it [begins](Self::begin). Nothing can be written to it.
+    pub(crate) fn not_begun(header: &FileHeader) -> Self {
+        Self {
+            file: Arc::new(NoFile),
+            seal: Seal::new(header),
+            bits: header.bits,
+            len: 0,
+            // No commit follows it.
+            last_seq: u64::MAX,
+            durable: 0,
+            payload_limit: PAYLOAD_LIMIT,
+            commit_limit: MAX_COMMIT_LEN,
+            unwritten: Vec::new(),
+        }
+    }
+
     /// Begins a log in an empty file, and syncs it.
     pub(crate) fn begin(
         file: Arc<dyn WriteFile>,

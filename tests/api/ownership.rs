@@ -412,8 +412,8 @@ fn writer_begins_no_file_if_its_manifest_was_replaced() {
     ];
     for work in works {
         let db = Db::options().background(false).open(&path).unwrap();
-        let ours = fs::read(path.join("MANIFEST")).unwrap();
         db.insert(7, 1000).unwrap();
+        let ours = fs::read(path.join("MANIFEST")).unwrap();
         fs::write(path.join("MANIFEST"), &older).unwrap();
         let before = contents(&path);
         assert_eq!(work(&db).unwrap_err().kind(), ErrorKind::Replaced);

@@ -72,6 +72,8 @@ fn failed_sync_is_reported_to_all_that_wait_for_it_or_a_later_one() {
         let storage = Counting::new(sim.clone(), Duration::ZERO);
         let options = Db::options().storage(storage.clone() as Arc<dyn Storage>);
         let db = options.background(false).create("sim").unwrap();
+        // The log begins.
+        db.insert(u64::MAX, u64::MAX >> 1).unwrap();
         storage.hold(Some(".log"));
         let insert = |i: u64| {
             let db = db.clone();
@@ -80,7 +82,7 @@ fn failed_sync_is_reported_to_all_that_wait_for_it_or_a_later_one() {
         let alone = insert(0);
         storage.wait_for_held_call();
         let others: Vec<_> = (1..WRITERS).map(insert).collect();
-        while (db.stats().memtable_entries as u64) < WRITERS {
+        while (db.stats().memtable_entries as u64) < 1 + WRITERS {
             thread::yield_now();
         }
         sim.fail_at(sim.calls() + call, Fault::Error, false);
@@ -96,7 +98,7 @@ fn failed_sync_is_reported_to_all_that_wait_for_it_or_a_later_one() {
             _ => assert_eq!((results.0, failed), (Ok(()), 1), "{failing}"),
         }
         assert_eq!(failed + refused, results.1.len(), "{failing}");
-        assert_eq!(db.snapshot().len(), u64::from(call > 2), "{failing}");
+        assert_eq!(db.snapshot().len(), 1 + u64::from(call > 2), "{failing}");
     }
 }
 
@@ -204,4 +206,23 @@ fn folder_stays_locked_until_a_merge_beside_the_close_has_ended() {
     let db = options().open("sim").unwrap();
     assert_eq!((db.recovery().orphans, db.stats().segments.len()), (0, 2));
     assert_eq!(db.snapshot().len(), 2);
+}
+
+#[test]
+fn opening_after_a_clean_close_syncs_the_folder_only_and_closing_then_writes_nothing() {
+    let sim = Sim::new();
+    let options = || Db::options().storage(sim.clone()).background(false);
+    let db = options().create("sim").unwrap();
+    db.insert(7, 7).unwrap();
+    db.close().unwrap();
+    let before = sim.record().len();
+    let db = options().open("sim").unwrap();
+    assert_eq!(db.query(7, 0).unwrap().len(), 1);
+    assert!(db.insert_if_novel(7, 9).unwrap().is_duplicate());
+    db.close().unwrap();
+    assert_eq!(sim.record()[before..], ["sync_dir"]);
+    let db = options().open("sim").unwrap();
+    db.insert(8, 8).unwrap();
+    drop(db);
+    assert_eq!(options().open("sim").unwrap().recovery().commits, 1);
 }

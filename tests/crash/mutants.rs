@@ -26,8 +26,8 @@ const REDUNDANT: [(&str, &str); 10] = [
         "Creation installs the manifest and then opens it, which syncs the folder again.",
     ),
     (
-        "skip sync_dir (after sync_dir, before create *.log, append to *.log)",
-        "The same, the other way round.",
+        "skip sync_dir (after sync_dir, before create *.log, sync_dir)",
+        "The same, the other way round: no call is between the two syncs.",
     ),
     (
         "skip sync *.log (after append to *.log, before append to *.log, create *.log)",

@@ -8,6 +8,7 @@ use crate::db::handle::open;
 use crate::db::state::options::Options;
 use crate::db::upkeep::install;
 use crate::db::upkeep::new_folder::NewFolder;
+use crate::db::upkeep::session;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileName, MANIFEST};
 use crate::fingerprint::Fingerprint;
@@ -72,7 +73,7 @@ impl<F: Fingerprint> WriteHandle<F> {
     fn finish(self) -> Result<()> {
         self.flush()?;
         let core = self.core();
-        let folder = core.keep_folder()?;
+        let folder = session::own_folder(core)?;
         install::manifest(core, &folder, |manifest| manifest.is_unfinished = false)?;
         drop(folder);
         self.close()

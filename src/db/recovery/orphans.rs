@@ -9,7 +9,7 @@ use std::io;
 
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileId, FileName, MANIFEST, generation_of};
+use crate::file_names::{FileId, FileName, MANIFEST, MANIFEST_TMP, generation_of};
 use crate::fingerprint::Fingerprint;
 use crate::log::{FIRST_FRAME, MAX_LOG_LEN, ReadMode, read_log};
 use crate::manifest::Manifest;
@@ -38,6 +38,10 @@ pub(crate) fn remove<F: Fingerprint>(folder: &LockedFolder, manifest: &Manifest)
     folder.check()?;
     // Only after all checks: a newer manifest that is restored needs what this one does not name.
     orphans.iter().try_for_each(|name| storage.remove(&name.to_string()))?;
+    // A manifest that was being written. Nothing needs it, and nobody writes one now.
+    if names.iter().any(|name| name == MANIFEST_TMP) {
+        storage.remove(MANIFEST_TMP)?;
+    }
     Ok(orphans.len() as u64)
 }
 

@@ -99,7 +99,12 @@ pub(crate) fn recover<F: Fingerprint>(
         })
         .map_err(|error| error.at_path(storage.root()))?;
     settings.check()?;
-    let writer = begin_log(&folder, &found, &mut manifest, recovery.log_end)?;
+    // After a clean close there is nothing to write, so opening syncs no more than the folder.
+    let writer = if manifest == found && found.logs.is_empty() {
+        Writer::not_begun(&manifest.settings, manifest.last_seq, manifest.next_doc)
+    } else {
+        begin_log(&folder, &found, &mut manifest, recovery.log_end)?
+    };
     recovery.report(storage.root());
 
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));

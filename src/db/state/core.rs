@@ -13,6 +13,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
+use crate::codec::header::FileKind;
 use crate::db::state::disk_space::DiskSpace;
 use crate::db::state::group::Groups;
 use crate::db::state::index_loader::{HasVersion, IndexLoader};
@@ -74,7 +75,7 @@ pub(crate) struct Log {
     pub(crate) writer: Mutex<Writer>,
     /// Where the leader of a sync group waits for its followers, with `writer`.
     pub(crate) gathered: Condvar,
-    /// Bytes in the log's file, readable without the writer.
+    /// Bytes in the log's file, readable without the writer; 0 if the log has not begun.
     pub(crate) bytes: AtomicU64,
 }
 
@@ -104,6 +105,18 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// A writer to a log that will begin with the first write.
+    pub(crate) fn not_begun(settings: &Settings, seq: u64, next_doc: u64) -> Self {
+        let id = FileId { number: 0, nonce: 0 };
+        let log = LogWriter::not_begun(&settings.header(FileKind::Log, 0, id));
+        Self::new(log, id, seq, next_doc)
+    }
+
+    /// Whether the log has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.log.len() > 0
+    }
+
     /// A writer to a log that has no commits yet.
     pub(crate) fn new(log: LogWriter, log_id: FileId, seq: u64, next_doc: u64) -> Self {
         let (committed_end, groups) = (log.len(), Groups::default());

@@ -4,6 +4,7 @@ use crate::db::state::core::{Core, closed};
 use crate::db::state::locks::lock;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::install;
+use crate::db::upkeep::session;
 use crate::error::Result;
 use crate::file_names::{FileName, MANIFEST};
 use crate::fingerprint::Fingerprint;
@@ -37,11 +38,12 @@ pub(crate) fn close_and_remove_if_empty<F: Fingerprint>(core: &Core<F>) -> Resul
 
 fn flush_and_end_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let writer = flush::flush_all(core)?;
-    let folder = &*install::own_folder(core)?;
-    let log = writer.log_id;
-    // The log is empty: every commit is in a segment.
-    install::manifest(core, folder, |manifest| manifest.logs.clear())?;
-    install::remove_file(folder, FileName::Log(log.number));
+    if writer.has_begun() {
+        let folder = &*session::own_folder(core)?;
+        // The log is empty: every commit is in a segment.
+        install::manifest(core, folder, |manifest| manifest.logs.clear())?;
+        install::remove_file(folder, FileName::Log(writer.log_id.number));
+    }
     // While the writer is held, so that no write comes after the last log.
     core.poison.set(closed(&*core.storage));
     Ok(())

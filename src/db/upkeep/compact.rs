@@ -12,6 +12,7 @@ use crate::db::state::disk_space::Claim;
 use crate::db::state::locks::lock;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::install;
+use crate::db::upkeep::session;
 use crate::db::upkeep::space;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
@@ -60,7 +61,7 @@ pub(crate) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
     let segments = core.current.get().segments.clone();
     let weights: Vec<Weight> = segments.iter().map(|s| weight(s.meta())).collect();
     let Some(mut run) = pick(&weights) else { return Ok(false) };
-    let folder = &*install::own_folder(core)?;
+    let folder = &*session::own_folder(core)?;
     // One processor is left to writes and queries.
     let threads = core.threads().saturating_sub(1).max(1);
     let (sizes, mut usable) = (
@@ -133,9 +134,9 @@ pub(crate) fn flush_and_compact_all<F: Fingerprint>(
 
 fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactReport> {
     let _one_at_a_time = lock(&core.compacting);
-    let folder = &*install::own_folder(core)?;
     let before = core.current.get().segments.clone();
     if is_worthwhile(&before) {
+        let folder = session::own_folder(core)?;
         let claim = claim_for_all(core, &before)?;
         let folder = &folder.counting(claim.written().clone());
         let work = Merger::work(&core.settings, &before);

@@ -8,6 +8,7 @@ use crate::db::state::core::{Core, Writer};
 use crate::db::state::locks::lock;
 use crate::db::upkeep::install;
 use crate::db::upkeep::rotate;
+use crate::db::upkeep::session;
 use crate::db::upkeep::sync;
 use crate::documents::SymbolTable;
 use crate::error::Result;
@@ -65,7 +66,7 @@ pub(crate) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 }
 
 fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Result<()> {
-    let folder = &*install::own_folder(core)?;
+    let folder = &*session::own_folder(core)?;
     let start = Instant::now();
     let counting = folder.counting(frozen.flushed().clone());
     let written = write_memtable(&counting, &core.settings, core.next_number(folder)?, frozen)?;

@@ -82,16 +82,6 @@ pub(crate) fn cannot_be_named<F: Fingerprint>(core: &Core<F>, error: &Error) -> 
     !core.poison.is_set() || matches!(error.kind(), ErrorKind::Replaced | ErrorKind::Closed)
 }
 
-/// Returns the locked folder, for an operation that creates or removes files. Fails if it belongs
-/// to somebody else now.
-pub(crate) fn own_folder<F: Fingerprint>(core: &Core<F>) -> Result<Arc<LockedFolder>> {
-    let folder = core.keep_folder()?;
-    let manifest = lock(&core.manifest);
-    core.poison.after(expect_installed(&folder, &manifest))?;
-    drop(manifest);
-    Ok(folder)
-}
-
 /// Opens a segment that was just written, after making its file names durable: no manifest may name
 /// it earlier.
 pub(crate) fn open_new<F: Fingerprint>(

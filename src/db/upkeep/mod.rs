@@ -8,5 +8,6 @@ pub(crate) mod flush;
 pub(crate) mod install;
 pub(crate) mod new_folder;
 pub(crate) mod rotate;
+pub(crate) mod session;
 pub(crate) mod space;
 pub(crate) mod sync;

@@ -9,6 +9,7 @@ use crate::db::state::core::{Core, Writer};
 use crate::db::state::locks::lock;
 use crate::db::state::poison::PanicGuard;
 use crate::db::upkeep::install;
+use crate::db::upkeep::session;
 use crate::db::upkeep::sync::{self, SyncPermit};
 use crate::error::Result;
 use crate::file_names::{FileId, FileName};
@@ -27,8 +28,8 @@ pub(crate) fn rotate<'c, F: Fingerprint>(
 ) -> Result<MutexGuard<'c, Writer>> {
     // Slow work comes first, while others can still write.
     sync::sync(core, permit, lock(&core.log.writer))?;
-    let folder = &*install::own_folder(core)?;
-    let (log_id, file) = create_log(core, folder)?;
+    let folder = &*session::own_folder(core)?;
+    let (log_id, file) = session::create_log(core, folder)?;
     let mut writer = lock(&core.log.writer);
     match switch_logs(core, folder, &mut writer, log_id, file) {
         Ok(()) => Ok(writer),
@@ -37,24 +38,6 @@ pub(crate) fn rotate<'c, F: Fingerprint>(
                 install::remove_file(folder, FileName::Log(log_id.number));
             }
             Err(error)
-        }
-    }
-}
-
-/// Creates the file of a new log, still empty, and makes its name durable: no manifest may name it
-/// earlier.
-fn create_log<F: Fingerprint>(
-    core: &Core<F>,
-    folder: &LockedFolder,
-) -> Result<(FileId, Arc<dyn WriteFile>)> {
-    let id = FileId { number: core.next_number(folder)?, nonce: folder.session() };
-    let name = FileName::Log(id.number);
-    let file = core.storage.create(&name.to_string())?;
-    match core.storage.sync_dir() {
-        Ok(()) => Ok((id, file)),
-        Err(error) => {
-            install::remove_file(folder, name);
-            Err(core.poison.set(error))
         }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::options::Durability;
+use crate::db::upkeep::session;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::log::Op;
@@ -22,6 +23,7 @@ pub(crate) fn commit<F: Fingerprint>(
     ops: &[Op<F>],
 ) -> Result<u64> {
     core.poison.check()?;
+    session::begin_with(core, writer)?;
     let is_buffered = core.tuning.durability == Durability::Buffered;
     let seq = writer.seq + 1;
     writer.committed_end = writer.log.append(seq, ops)?;

@@ -9,6 +9,7 @@ use crate::db::state::locks::lock;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::install;
+use crate::db::upkeep::session;
 use crate::db::upkeep::space;
 use crate::db::write::backpressure;
 use crate::db::write::load_space::{
@@ -76,7 +77,7 @@ pub(crate) fn load<F: Fingerprint>(
         )
         .at_path(core.storage.root()));
     }
-    let folder = install::own_folder(core)?;
+    let folder = session::own_folder(core)?;
     let entries = entries.into_iter();
     // What cannot fit is refused at once, and not after hours.
     let least = entries.size_hint().0 as u64;
@@ -137,7 +138,7 @@ pub(crate) fn load_documents<F: Fingerprint>(
     if documents.peek().is_none() {
         return Ok(0);
     }
-    let folder = &*install::own_folder(core)?;
+    let folder = &*session::own_folder(core)?;
     let meter = Meter::new(watch, Phase::Read, Some(most));
     let load = Load { core, folder, threads: core.threads(), meter, claim: None };
     let mut writer = flush::flush_all(core)?;
