@@ -130,13 +130,13 @@ fn a_length_that_is_wrong_by_little_loses_nothing() {
             let at = format!("Content-Length: {length}\r\n");
             let text = String::from_utf8(good).unwrap();
             assert!(text.contains(&at), "{text}");
-            let wrong = if i == 2 || i == 3 || i == 5 { by } else { 0 };
+            let wrong = if i == 2 || i == 3 { by } else { 0 };
             text.replacen(&at, &format!("Content-Length: {}\r\n", length + wrong), 1).into_bytes()
         };
         let arc = |i: i64| {
             let body =
                 format!("HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{filler} page {i}");
-            let wrong = if i == 2 || i == 3 || i == 5 { by } else { 0 };
+            let wrong = if i == 2 || i == 3 { by } else { 0 };
             let length = body.len() as i64 + wrong;
             format!("http://a/{i} 127.0.0.1 20140216050221 text/html {length}\n{body}\n")
                 .into_bytes()
@@ -154,7 +154,7 @@ fn a_length_that_is_wrong_by_little_loses_nothing() {
             let outcomes = outcomes(&bytes, Limits::default());
             assert_eq!(texts(&outcomes), expected, "{kind}, {by}: {outcomes:?}");
             let errors = outcomes.iter().filter(|outcome| outcome.is_err()).count();
-            assert!(by.abs() <= 4 || errors >= 3, "{kind}, {by}: {outcomes:?}");
+            assert!(by.abs() <= 4 || errors >= 2, "{kind}, {by}: {outcomes:?}");
             assert!(by != 0 || errors == usize::from(kind == "one member"), "{kind}: {outcomes:?}");
         }
     }

@@ -18,7 +18,7 @@ const MAX_PUT_BACK: usize = 16;
 const LITTLE: usize = 1 << 10;
 
 const MENDED: &str =
-    "the record's length is wrong: it was read up to the next record, or to the end of the file";
+    "the record's length is wrong: it was read up to the next record, or to the end of the member";
 
 /// Reported once per file. All records are still read.
 const SHARED_MEMBER: &str = "a gzip member holds several records, so they cannot be found by their \
@@ -229,7 +229,10 @@ impl<R: Read> Archive<R> {
                 return Ok(());
             }
             if taken == 0 {
-                self.cross_members("in the header of a record", &mut Vec::new())?;
+                let place = "in the header of a record";
+                if !self.cross_members(place, &mut Vec::new())? {
+                    return Err(Fault::record(format!("the gzip member ends {place}")));
+                }
             }
         }
     }
@@ -249,31 +252,29 @@ impl<R: Read> Archive<R> {
             if taken == 0 {
                 let place = format!("after {} of the record's {length} bytes", length - left);
                 let is_all = block.len() as u64 + left == length;
-                match self.cross_members(&place, block) {
-                    Err(Fault::Record(_))
-                        if is_all && length - block.len() as u64 <= LITTLE as u64 =>
-                    {
-                        self.format.trim_separator(block);
-                        return Ok(true);
-                    }
-                    crossed => crossed?,
+                if self.cross_members(&place, block)? {
+                    continue;
                 }
+                if is_all && length - block.len() as u64 <= LITTLE as u64 {
+                    self.format.trim_separator(block);
+                    return Ok(true);
+                }
+                return Err(Fault::record(format!("another record begins {place}")));
             }
         }
         Ok(false)
     }
 
-    /// Continues a record in the next gzip member, unless another record begins there. At the end
-    /// of the file, the record's length may have been wrong.
-    fn cross_members(&mut self, place: &str, block: &mut Vec<u8>) -> Result<(), Fault> {
+    /// Continues a record in the next gzip member. Returns false if another record begins there, or
+    /// if the block has swallowed others up to the end of the file: its length is wrong then.
+    fn cross_members(&mut self, place: &str, block: &mut Vec<u8>) -> Result<bool, Fault> {
         if !self.members.next_member()? {
-            self.put_back_records(block, 0);
-            return Err(Fault::record(format!("the file ends {place}")));
+            return match self.put_back_records(block, 0) {
+                true => Ok(false),
+                false => Err(Fault::record(format!("the file ends {place}"))),
+            };
         }
-        match self.peek() {
-            Ok(next) if !self.format.is_header(&next) => Ok(()),
-            _ => Err(Fault::record(format!("the gzip member ends {place}"))),
-        }
+        Ok(matches!(self.peek(), Ok(next) if !self.format.is_header(&next)))
     }
 
     /// Checks that a record's length is right: that its block is followed by another record, or
@@ -295,7 +296,9 @@ impl<R: Read> Archive<R> {
             return Ok(false);
         }
         if let Some(at) = self.format.find_cut_header(block, &next).filter(|_| !truncated) {
-            self.put_back_from(block, at);
+            let near = block.len().saturating_sub(LITTLE);
+            let first = self.format.find_header(block, near).unwrap_or(at);
+            self.put_back_from(block, first.min(at));
             return Ok(true);
         }
         let next = next.trim_ascii_start();

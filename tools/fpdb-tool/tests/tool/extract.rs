@@ -195,12 +195,13 @@ fn damage_is_reported_and_the_records_after_it_are_read() {
         for archive in [archive.concat(), members(archive)] {
             let (run, summary) = extract(&folder, &archive, &[]);
             let found: Vec<_> = texts(&run).into_iter().map(|(id, _)| id).collect();
-            assert_eq!(
-                (run.code, found),
-                (2, ["u:0", "u:1", "u:2", "u:3"].map(str::to_owned).into()),
-                "{i}: {}",
-                run.err
-            );
+            // A length that is wrong by little loses nothing.
+            let expected: &[&str] = match i {
+                1 | 2 => &["u:0", "u:1", "u:bad", "u:2", "u:3"],
+                _ => &["u:0", "u:1", "u:2", "u:3"],
+            };
+            assert_eq!(run.code, 2, "{i}: {}", run.err);
+            assert_eq!(found, expected, "{i}: {}", run.err);
             assert_eq!(summary["broken"], 1, "{i}: {}", run.err);
             assert!(run.err.contains("standard input, offset "), "{}", run.err);
         }
