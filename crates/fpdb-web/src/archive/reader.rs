@@ -151,7 +151,10 @@ impl<R: Read> Archive<R> {
             return Ok(None);
         }
         let shares_member = place.inside > 0 && !was_lost;
-        if place.offset == 0 && place.inside == 0 && arc::is_file(self.members.at_least(PEEK)?) {
+        // No more than needed is read, because a file may be cut off after its last record.
+        let is_first = place.offset == 0 && place.inside == 0;
+        if is_first && !warc::is_header(&self.peek()?) && arc::is_file(self.members.at_least(PEEK)?)
+        {
             self.format = Format::Arc;
         }
         let header = self.header()?;
