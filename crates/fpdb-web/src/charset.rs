@@ -156,6 +156,26 @@ pub(crate) fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
+/// Returns the text of bytes that are UTF-8 but for few places, with U+FFFD there; or `None` if other
+/// bytes than few are wrong, as in text of another encoding.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_web::nearly_utf8;
+///
+/// let cut_off = &"中文中文".as_bytes()[..11];
+/// assert_eq!(nearly_utf8(cut_off).as_deref(), Some("中文中\u{fffd}"));
+/// assert_eq!(nearly_utf8(b"caf\xe9"), None);
+/// ```
+#[must_use]
+pub fn nearly_utf8(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(Cow::Borrowed(text)),
+        Err(_) => is_nearly_utf8(bytes).then(|| String::from_utf8_lossy(bytes)),
+    }
+}
+
 /// Returns whether the bytes are UTF-8 but for few places, such as bytes of another encoding or a
 /// character that is cut off. The longer a valid sequence is, the less likely it is by chance.
 fn is_nearly_utf8(bytes: &[u8]) -> bool {

@@ -48,7 +48,7 @@ mod page;
 mod prescan;
 
 pub use archive::{Archive, Record, RecordKind};
-pub use charset::{CharsetSource, Decoded, decode};
+pub use charset::{CharsetSource, Decoded, decode, nearly_utf8};
 pub use error::{Error, ErrorKind, Result};
 pub use extraction::Extraction;
 pub use http::Response;

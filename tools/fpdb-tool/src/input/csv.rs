@@ -218,7 +218,12 @@ impl Header {
             let stamp = value(*column)?.parse();
             stamp.map_err(|_| no_stamp(name))
         });
-        Ok(Document::new(value(self.id)?, value(self.text)?, stamp.transpose()?))
+        let text = row.value(self.text).unwrap_or_default();
+        let text = match fpdb_web::nearly_utf8(text) {
+            Some(text) => text.into_owned(),
+            None => value(self.text)?,
+        };
+        Ok(Document::new(value(self.id)?, text, stamp.transpose()?))
     }
 }
 

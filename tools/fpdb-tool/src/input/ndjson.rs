@@ -1,11 +1,13 @@
 //! Documents as NDJSON: one object per line, with an id and a text among its fields.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::document::Document;
+use super::text::decode_line;
 
 /// The fields with a document's id and text and, if it is requested, its stamp. Each is the name of
 /// a field or, if it starts with `/`, a JSON pointer through objects.
@@ -26,9 +28,8 @@ impl Fields {
     /// says what is wrong with the line.
     pub(crate) fn parse(&self, line: &[u8]) -> Result<(Document, Option<String>), String> {
         // Checked for the entire line, because serde_json does not check the strings that it skips.
-        let line = std::str::from_utf8(line)
-            .map_err(|e| format!("invalid UTF-8 after {} bytes", e.valid_up_to()))?;
-        let mut json = serde_json::Deserializer::from_str(line);
+        let line = decode_line(line)?;
+        let mut json = serde_json::Deserializer::from_str(&line);
         let mut found = Found::default();
         let (id, text) = (Some(&*self.id), Some(&*self.text));
         let stamp = self.stamp.as_deref();
@@ -37,6 +38,10 @@ impl Fields {
         json.end().map_err(|e| without_line(&e))?;
         let missing = |path: &[String]| format!("no field {:?}", path.join("/"));
         let id = found.id.ok_or_else(|| missing(&self.id))?;
+        // Different ids must stay different.
+        if matches!(line, Cow::Owned(_)) && id.contains(char::REPLACEMENT_CHARACTER) {
+            return Err("invalid UTF-8 in the id".to_owned());
+        }
         let text = found.text.ok_or_else(|| missing(&self.text))?;
         let stamp = match (&self.stamp, found.stamp) {
             (Some(path), None) => return Err(missing(path)),

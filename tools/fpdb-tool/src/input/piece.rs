@@ -9,6 +9,7 @@ use fpdb_web::{ErrorKind, Extractor, SkipReason};
 
 use super::document::Document;
 use super::ndjson::Fields;
+use super::text::decode_line;
 
 /// The place of something in the input, for messages.
 #[derive(Debug, Clone)]
@@ -194,8 +195,7 @@ impl Rules {
 }
 
 fn line(id: String, raw: Vec<u8>, zeros: bool) -> Result<Document, String> {
-    let text = std::str::from_utf8(&raw)
-        .map_err(|e| format!("invalid UTF-8 after {} bytes", e.valid_up_to()))?;
+    let text = decode_line(&raw)?;
     if !zeros && text.contains('\0') {
         return Err("a zero byte: this is not text, unless you give --from lines".to_owned());
     }

@@ -1,5 +1,7 @@
 //! Decoding plain text.
 
+use std::borrow::Cow;
+
 use super::kind::{is_undeclared_utf16, is_utf16};
 
 /// Decodes the text of a file: as UTF-8 if it is valid, else by its byte order mark, else by the
@@ -21,4 +23,12 @@ pub(super) fn decode(mut bytes: Vec<u8>, zeros: bool) -> Result<String, String> 
     }
     String::from_utf8(bytes)
         .or_else(|e| Ok(fpdb_web::decode(e.as_bytes(), "", "").text.into_owned()))
+}
+
+/// Decodes a line: U+FFFD stands for bytes that are not UTF-8, if they are few.
+pub(super) fn decode_line(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
+    fpdb_web::nearly_utf8(bytes).ok_or_else(|| {
+        let error = std::str::from_utf8(bytes).err();
+        format!("invalid UTF-8 after {} bytes", error.map_or(0, |error| error.valid_up_to()))
+    })
 }

@@ -69,6 +69,33 @@ fn errors_name_files_that_are_not_text() {
 }
 
 #[test]
+fn few_bytes_that_are_not_utf8_are_replaced_in_texts_but_not_in_ids() {
+    let folder = Folder::new();
+    let text = "图书馆晚上六点闭馆，今天到期的图书可以在午夜之前归还";
+    let (before, after) = text.split_at(30);
+    let bad = |bytes: &[u8]| [before.as_bytes(), bytes, after.as_bytes()].concat();
+    let [wrong, replaced] = [bad(b"\xff"), bad("\u{fffd}".as_bytes())];
+    let line = |text: &[u8]| [b"{\"id\":1,\"text\":\"", text, b"\"}\n"].concat();
+    let row = |text: &[u8]| [b"id,text\n1,", text, b"\n"].concat();
+    let fingerprint = |name: &str, bytes: Vec<u8>| {
+        folder.write(name, bytes);
+        folder.ok(&format!("fingerprint --json {name}")).records()[0]["fingerprint"].clone()
+    };
+    let expected = fingerprint("docs.ndjson", line(&replaced));
+    assert!(expected.is_string(), "{expected}");
+    assert_eq!(fingerprint("docs.ndjson", line(&wrong)), expected);
+    assert_eq!(fingerprint("docs.csv", row(&wrong)), expected);
+    assert_eq!(fingerprint("docs.txt", wrong.clone()), expected);
+
+    folder.write("ids.ndjson", [b"{\"id\":\"", &wrong[..], b"\",\"text\":\"a b\"}\n"].concat());
+    let run = folder.exits(2, "fingerprint ids.ndjson");
+    assert!(run.err.contains("ids.ndjson, line 1: invalid UTF-8 in the id"), "{}", run.err);
+    folder.write("ids.csv", [b"id,text\n", &wrong[..], b",a b\n"].concat());
+    let run = folder.exits(2, "fingerprint ids.csv");
+    assert!(run.err.contains("ids.csv, line 2: invalid UTF-8 in column 1"), "{}", run.err);
+}
+
+#[test]
 fn errors_name_tables_without_the_columns_or_with_ragged_rows() {
     let folder = Folder::new();
     for (header, message) in [
