@@ -16,7 +16,8 @@ use crate::results::named_tuple;
 /// damage and what was lost. Documents whose names are lost keep their fingerprints, and each is called
 /// "(lost name of id N)".
 ///
-/// >>> report = fpdb_engine.repair("crawl.fpdb", "repaired.fpdb")
+/// >>> Db.create(folder / "crawl.fpdb").close()
+/// >>> report = repair(folder / "crawl.fpdb", folder / "repaired.fpdb")
 /// >>> report.losses
 /// []
 #[pyfunction]
