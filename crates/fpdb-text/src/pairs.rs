@@ -120,7 +120,7 @@ impl<const N: usize, const L: usize> Window<N, L> {
     /// The number of tokens of a run that ends with this one.
     #[inline]
     fn length(token: &str) -> usize {
-        // The letters in question have three bytes, of which the first is one of these.
+        // Each of these letters takes three bytes, and begins with one of these two.
         let maybe = L > N && matches!(token.as_bytes().first(), Some(0xe0 | 0xe1));
         if maybe && token.chars().next().is_some_and(is_one_of_few) { L } else { N }
     }

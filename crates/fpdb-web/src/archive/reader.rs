@@ -14,7 +14,7 @@ use crate::limits::Limits;
 /// The most bytes that are put back over all of a file, in records of the largest size.
 const MAX_PUT_BACK: usize = 16;
 
-/// A length that is wrong by up to so many bytes loses nothing.
+/// A length that is wrong by at most this many bytes loses nothing.
 const LITTLE: usize = 1 << 10;
 
 const MENDED: &str =

@@ -235,7 +235,7 @@ impl Codec {
 fn check_lengths(page: &Page, optional: bool) -> Result<()> {
     let lists = match page.encoding() {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-        // The first list has the lengths of the shared prefixes, the second those of the suffixes.
+        // The first list holds the lengths of shared prefixes, and the second those of suffixes.
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => return Ok(()),
     };
