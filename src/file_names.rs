@@ -8,6 +8,8 @@
 pub(crate) const MANIFEST: &str = "MANIFEST";
 /// The next manifest, before it is renamed to [`MANIFEST`].
 pub(crate) const MANIFEST_TMP: &str = "MANIFEST.tmp";
+/// A copy of [`MANIFEST`], from which only a repair reads.
+pub(crate) const MANIFEST_COPY: &str = "MANIFEST.copy";
 
 /// Bits of a file's number that count the files of one generation.
 const NUMBER_BITS: u32 = 24;

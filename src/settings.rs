@@ -176,10 +176,7 @@ impl Settings {
         let recipe = (!recipe.is_empty()).then(|| recipe.to_owned());
         let extraction = fields.text("extraction")?;
         let extraction = (!extraction.is_empty()).then(|| extraction.to_owned());
-        let layout = Layout::decode(fields)?;
-        if layout.bits() != header.bits {
-            return Err(fields.corruption("the layout's width differs from the file's"));
-        }
+        let layout = Layout::decode(fields, header.bits)?;
         let rule = MatchRule::decode(fields, &layout)?;
         let database_id = header.database_id;
         let settings = Self {

@@ -70,7 +70,6 @@ impl<F: Fingerprint> Tombstones<F> {
         let file = PagedFile::open(storage, name, header, len)?;
         let mut meta = file.meta();
         let count = usize::try_from(meta.u64("tombstone count")?).unwrap_or(usize::MAX);
-        meta.finish("tombstones footer")?;
         let len = count.checked_mul(Self::RECORD_LEN);
         file.expect_body_end(len.and_then(|len| HEADER_LEN.checked_add(len)))?;
         Ok(Self { file, count, width: PhantomData })

@@ -22,7 +22,7 @@ use crate::results::named_tuple;
 /// []
 #[pyfunction]
 pub(crate) fn repair(py: Python<'_>, path: PathBuf, out: PathBuf) -> PyResult<Bound<'_, PyAny>> {
-    let bits = fpdb::Description::read(&path).or_raise()?.bits;
+    let bits = fpdb::Description::read_damaged(&path).or_raise()?.bits;
     let report = interruptible(py, |cancel| match bits {
         64 => Options::<u64>::new().on_progress(cancel.progress()).repair(&path, &out),
         _ => Options::bits128().on_progress(cancel.progress()).repair(&path, &out),

@@ -21,10 +21,10 @@ const RESERVED_LEN: usize = 4;
 const MAGIC: [u8; 8] = [0x8f, b'f', b'p', b'd', b'b', b'\r', b'\n', 0x1a];
 
 /// The format's major version. A file with another one cannot be read.
-pub(crate) const MAJOR: u16 = 0;
-/// The format's minor version. A file with another one cannot be read either; version 1.0 will
-/// define what a reader may do with a newer one.
-pub(crate) const MINOR: u16 = 1;
+pub(crate) const MAJOR: u16 = 1;
+/// The format's minor version. It is for information: what is newer in a database is a feature.
+/// storage-format.md, "Compatibility".
+pub(crate) const MINOR: u16 = 0;
 
 /// What a file holds. The numbers are part of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl FileHeader {
     pub(crate) fn identity(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(40);
         out.put_u8(self.kind as u8);
-        out.put_u8(u8::try_from(self.bits).unwrap_or(0));
+        out.put_u8(u8::try_from(self.bits / 8).unwrap_or(0));
         out.put_u16(self.part);
         out.put_u32(0);
         out.put_u64(self.file_id);
@@ -117,7 +117,7 @@ impl FileHeader {
             ))
             .at_offset(16));
         }
-        let bits = u32::from(fields.u8("width")?);
+        let bits = 8 * u32::from(fields.u8("width in bytes")?);
         let part = fields.u16("part")?;
         let zero = fields.u32("reserved")?;
         let file_id = fields.u64("file number")?;
@@ -176,15 +176,14 @@ fn check_preamble(kind: FileKind, bytes: &[u8]) -> Result<()> {
             Error::corruption("the file's version does not match its checksum").at_offset(0)
         );
     }
-    if (major, minor) == (MAJOR, MINOR) {
+    if major == MAJOR {
         return Ok(());
     }
-    let remedy =
-        if (major, minor) > (MAJOR, MINOR) { "use a newer fpdb" } else { "use an older fpdb" };
+    let remedy = if major > MAJOR { "use a newer fpdb" } else { "use an older fpdb" };
     Err(Error::new(
         ErrorKind::Unsupported,
         format!(
-            "the file has format version {major}.{minor}, this build reads {MAJOR}.{MINOR}: {remedy}"
+            "the file has format version {major}.{minor}, this build reads {MAJOR}.x: {remedy}"
         ),
     ))
 }
@@ -242,10 +241,22 @@ mod tests {
     fn newer_version_is_unsupported_and_its_number_reported() {
         let mut bytes = header().encode();
         bytes[8] = 9;
+        bytes[10] = 1;
         let crc = crc32fast::hash(&bytes[..12]);
         bytes[12..16].copy_from_slice(&crc.to_le_bytes());
         let err = header().expect(&bytes).unwrap_err();
         assert_eq!(err.kind(), ErrorKind::Unsupported);
-        assert!(err.to_string().contains("format version 9.1, this build reads 0.1"));
+        assert!(err.to_string().contains("format version 9.1, this build reads 1.x"));
+    }
+
+    #[test]
+    fn newer_minor_version_is_read() {
+        let mut bytes = header().encode();
+        bytes[10] = 7;
+        for covered in [12, HEADER_LEN - 4] {
+            let crc = crc32fast::hash(&bytes[..covered]);
+            bytes[covered..covered + 4].copy_from_slice(&crc.to_le_bytes());
+        }
+        header().expect(&bytes).unwrap();
     }
 }

@@ -56,7 +56,6 @@ impl Columns {
                 meta.corruption("the footer of the columns has a value that is not allowed")
             );
         }
-        meta.finish("columns footer")?;
         let columns = Self { rows, bucket_bits, block_bytes, file };
         columns
             .file

@@ -87,7 +87,6 @@ impl Meta {
             chunks: fields.u64("chunk count")?,
             filter_blocks: fields.u64("blocks of the filter")?,
         };
-        fields.finish("documents footer")?;
         Ok(meta)
     }
 

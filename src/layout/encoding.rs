@@ -11,7 +11,6 @@ impl Layout {
     /// number of tables, and a u8 per cell for each table.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.put_string(self.name.as_bytes());
-        out.put_u8(self.bits);
         out.put_u8(small(self.cells.len()));
         out.extend_from_slice(&self.cells);
         out.put_u8(small(self.orders.len()));
@@ -20,11 +19,10 @@ impl Layout {
         }
     }
 
-    /// Reads what [`encode`](Self::encode) wrote. Checks all that [`Layout::new`] requires.
-    pub(crate) fn decode(fields: &mut Fields<'_>) -> Result<Self> {
+    /// Reads what [`encode`](Self::encode) wrote for fingerprints of `bits` bits. Checks all that [`Layout::new`] requires.
+    pub(crate) fn decode(fields: &mut Fields<'_>, bits: u32) -> Result<Self> {
         let start = fields.clone();
         let name = fields.text("layout name")?;
-        let bits = fields.u8("layout bits")?;
         let cells = count(fields, MAX_CELLS, "layout cells")?;
         let widths = fields.bytes(cells, "layout cells")?;
         let tables = count(fields, MAX_TABLES, "layout tables")?;
@@ -33,8 +31,7 @@ impl Layout {
             let order = fields.bytes(cells, "layout order")?;
             orders.push(order.iter().map(|&cell| cell.into()).collect());
         }
-        Self::new(name, bits.into(), widths, &orders)
-            .map_err(|error| start.corruption(error.to_string()))
+        Self::new(name, bits, widths, &orders).map_err(|error| start.corruption(error.to_string()))
     }
 }
 

@@ -119,9 +119,9 @@ mod encoding {
         out
     }
 
-    fn decode(bytes: &[u8]) -> Result<Layout> {
+    fn decode(bytes: &[u8], bits: u32) -> Result<Layout> {
         let mut fields = Fields::new(bytes, 1000);
-        let layout = Layout::decode(&mut fields)?;
+        let layout = Layout::decode(&mut fields, bits)?;
         fields.finish("layout")?;
         Ok(layout)
     }
@@ -129,7 +129,7 @@ mod encoding {
     #[test]
     fn half_2_has_these_bytes() {
         let bytes = encoded(&Layout::preset("half-2", 64).unwrap());
-        assert_eq!(bytes, *b"\x06\0\0\0half-2\x40\x02\x20\x20\x02\0\x01\x01\0");
+        assert_eq!(bytes, *b"\x06\0\0\0half-2\x02\x20\x20\x02\0\x01\x01\0");
     }
 
     #[test]
@@ -138,9 +138,9 @@ mod encoding {
             for bits in [64, 128] {
                 let layout = Layout::preset(name, bits).unwrap();
                 let bytes = encoded(&layout);
-                assert_eq!(decode(&bytes).unwrap(), layout);
+                assert_eq!(decode(&bytes, bits).unwrap(), layout);
                 for len in 0..bytes.len() {
-                    let error = decode(&bytes[..len]).unwrap_err();
+                    let error = decode(&bytes[..len], bits).unwrap_err();
                     assert_eq!(error.kind(), ErrorKind::Corruption);
                     assert!(error.offset().unwrap() >= 1000);
                 }
@@ -152,12 +152,13 @@ mod encoding {
     fn a_changed_byte_is_corruption_or_another_valid_layout() {
         let layout = Layout::preset("paper-10", 64).unwrap();
         let bytes = encoded(&layout);
+        let bits = layout.bits();
         let mut refused = 0;
         for at in 0..bytes.len() {
             for change in [1, 0x80, 0xff] {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= change;
-                match decode(&bytes) {
+                match decode(&bytes, bits) {
                     Ok(other) => assert_eq!(encoded(&other), bytes),
                     Err(error) => {
                         assert_eq!(error.kind(), ErrorKind::Corruption);

@@ -14,9 +14,11 @@ use std::collections::BTreeSet;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileId, MANIFEST, MANIFEST_TMP, MAX_GENERATION, generation_of};
+use crate::file_names::{
+    FileId, MANIFEST, MANIFEST_COPY, MANIFEST_TMP, MAX_GENERATION, generation_of,
+};
 use crate::segment::SegmentMeta;
-use crate::settings::Settings;
+use crate::settings::{Ids, Settings};
 use crate::storage::Storage;
 
 /// Most segments. There are more than a few dozen only if compaction fails again and again.
@@ -245,6 +247,9 @@ impl Manifest {
         {
             return Some("a counter is beyond its limit");
         }
+        if self.next_doc != 0 && self.settings.ids != Ids::Names {
+            return Some("a database without names has a next id");
+        }
         let logs = self.logs.iter().map(|log| log.id.number);
         let mut numbers: Vec<u64> = logs.chain(self.segments.iter().map(|s| s.id)).collect();
         numbers.sort_unstable();
@@ -270,8 +275,17 @@ impl Manifest {
     /// Fails with `NotFound` if there is none. The caller decides about a folder that has other
     /// files of a database but no manifest.
     pub(crate) fn read(storage: &dyn Storage) -> Result<Self> {
-        let path = storage.root().join(MANIFEST);
-        let bytes = storage.read(MANIFEST, MAX_LEN)?;
+        Self::read_file(storage, MANIFEST)
+    }
+
+    /// Reads the copy of the manifest, for a repair. It may be older than the manifest was.
+    pub(crate) fn read_copy(storage: &dyn Storage) -> Result<Self> {
+        Self::read_file(storage, MANIFEST_COPY)
+    }
+
+    fn read_file(storage: &dyn Storage, name: &str) -> Result<Self> {
+        let path = storage.root().join(name);
+        let bytes = storage.read(name, MAX_LEN)?;
         Self::decode(&bytes).map_err(|e| e.at_path(path))
     }
 
@@ -306,7 +320,9 @@ impl Manifest {
     pub(crate) fn publish(storage: &dyn Storage) -> Result<()> {
         storage.rename(MANIFEST_TMP, MANIFEST)?;
         // Once this is done, files that only the old manifest names may be removed.
-        storage.sync_dir()
+        storage.sync_dir()?;
+        storage.keep_copy(MANIFEST, MANIFEST_COPY);
+        Ok(())
     }
 }
 

@@ -200,7 +200,7 @@ fn every_flipped_bit_and_truncation_is_corruption() {
 
 #[test]
 fn contradictory_manifest_is_refused() {
-    let changes: [fn(&mut Manifest); 8] = [
+    let changes: [fn(&mut Manifest); 9] = [
         |m| m.segments[0].entries = 1 << 48,
         |m| m.generation = MAX_GENERATION + 1,
         |m| m.next_doc = u64::MAX,
@@ -209,6 +209,7 @@ fn contradictory_manifest_is_refused() {
         |m| m.earlier_sessions[0].last = 7,
         |m| m.segments[0].id = first_number(5),
         |m| m.logs[0].end = None,
+        |m| (m.settings.ids, m.next_doc) = (Ids::Unique, 7),
     ];
     for (case, change) in changes.iter().enumerate() {
         let mut manifest = sample();

@@ -8,6 +8,7 @@ mod copy;
 mod load;
 mod open_file;
 mod reader;
+mod restore;
 mod sequential;
 mod writer;
 

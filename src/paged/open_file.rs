@@ -32,7 +32,7 @@ fn checksums_len(body_len: usize) -> usize {
 pub(super) struct OpenFile {
     pub(super) source: Arc<dyn ReadFile>,
     path: PathBuf,
-    checksum: Checksum,
+    pub(super) checksum: Checksum,
     /// Whether queries read so many places of the file that address translation takes much of
     /// their time.
     pub(super) is_scattered: bool,
@@ -255,8 +255,27 @@ impl OpenFile {
             .u32("page checksum")
     }
 
+    /// Returns the number of checksum pages.
+    pub(super) fn checksum_pages(&self) -> usize {
+        self.checksums.len()
+    }
+
+    /// Uses these checksums for a checksum page that is damaged.
+    pub(super) fn set_checksums(&self, number: usize, checksums: Vec<u8>) {
+        if let Some(place) = self.checksums.get(number) {
+            let _ = place.set(checksums.into());
+        }
+    }
+
+    /// Returns the bytes of the meta fields and the trailer, unchecked.
+    pub(super) fn footer(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; self.len.saturating_sub(self.meta.0)];
+        self.read(self.meta.0, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Returns the checksums on one checksum page.
-    fn checksum_page(&self, number: usize) -> Result<&[u8]> {
+    pub(super) fn checksum_page(&self, number: usize) -> Result<&[u8]> {
         let place = self.checksums.get(number);
         let place = place.ok_or_else(|| self.corruption(self.body_len, "there is no such page"))?;
         if let Some(crcs) = place.get() {

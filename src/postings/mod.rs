@@ -68,7 +68,6 @@ impl Postings {
         let entries = meta.u64("entry count")?;
         let groups = usize::try_from(meta.u64("number of id groups")?).unwrap_or(usize::MAX);
         let heads_at = usize::try_from(meta.u64("offset of the heads")?).unwrap_or(usize::MAX);
-        meta.finish("postings footer")?;
         let heads = groups.div_ceil(GROUPS).checked_mul(HEAD_LEN);
         file.expect_body_end(heads.and_then(|len| heads_at.checked_add(len)))?;
         Ok(Self { file, entries, groups, heads_at })

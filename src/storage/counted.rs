@@ -62,6 +62,10 @@ impl Storage for CountedStorage {
         self.storage.remove(name)
     }
 
+    fn keep_copy(&self, name: &str, copy: &str) {
+        self.storage.keep_copy(name, copy);
+    }
+
     fn sync_dir(&self) -> Result<()> {
         self.storage.sync_dir()
     }

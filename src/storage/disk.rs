@@ -153,6 +153,14 @@ impl Storage for Disk {
         self.with("remove the file", name, |folder| folder.remove(name))
     }
 
+    fn keep_copy(&self, name: &str, copy: &str) {
+        // A file of its own, not another name for the same one, which would decay with it.
+        let _ = self.read(name, u64::MAX).and_then(|bytes| {
+            let _ = self.remove(copy);
+            self.create(copy)?.append(&bytes)
+        });
+    }
+
     fn sync_dir(&self) -> Result<()> {
         let synced = self.folder().and_then(|folder| folder.sync());
         synced.map_err(|e| failed("sync the folder", &self.root, e))

@@ -127,6 +127,11 @@ pub trait Storage: Debug + Send + Sync {
     /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
     fn remove(&self, name: &str) -> Result<()>;
 
+    /// Replaces `copy` by a copy of the small file `name`, in case `name` is damaged some day. Nothing
+    /// depends on it: a failure is not reported, and nothing becomes durable. The default does nothing,
+    /// which is right where files do not decay, such as in memory.
+    fn keep_copy(&self, _name: &str, _copy: &str) {}
+
     /// Makes the current names in the folder durable.
     ///
     /// # Errors

@@ -78,7 +78,6 @@ impl<F: Fingerprint> Table<F> {
         if !size_allowed || !counts_agree || !filter_allowed {
             return Err(meta.corruption("the table's footer has a value that is not allowed"));
         }
-        meta.finish("table footer")?;
         let parts = parts_of(blocks, block_size, overflow, words);
         file.expect_body_end(parts.map(|(.., end)| end))?;
         let Some((index, _)) = parts else {

@@ -23,7 +23,7 @@ use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::recovery::recover::RecoveryReport;
-use crate::db::repair::{RepairReport, repair};
+use crate::db::repair::{self, RepairReport, repair};
 use crate::db::state::key::{Key, Stamped};
 use crate::db::state::options::Options;
 use crate::db::upkeep::backup;
@@ -330,6 +330,10 @@ pub(super) trait OpenEngine<F: Fingerprint> {
         drop_duplicates: bool,
     ) -> Result<MergeReport> {
         merge(options, sources, out, drop_duplicates)
+    }
+
+    fn verify(&self, options: Options<F>, path: &Path, level: VerifyLevel) -> Result<VerifyReport> {
+        repair::verify(options, path, level)
     }
 
     fn repair(&self, options: Options<F>, broken: &Path, out: &Path) -> Result<RepairReport> {

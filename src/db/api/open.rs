@@ -7,6 +7,7 @@ use crate::db::api::engine::engine;
 use crate::db::api::read_only::ReadOnlyDb;
 use crate::db::handle::open::Mode;
 use crate::db::merge::MergeReport;
+use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::repair::RepairReport;
 use crate::db::state::options::Options;
 use crate::error::Result;
@@ -278,6 +279,32 @@ impl<F: Fingerprint> Options<F> {
         self.merge(&[source.as_ref()], out)
     }
 
+    /// Does what [`Snapshot::verify`](crate::Snapshot::verify) does for a database that is not open,
+    /// and need not be fit to be opened: then each file is checked by itself, and the report lists
+    /// the damage of all.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`open_read_only`](Options::open_read_only), but `Corruption` only if both the
+    /// manifest and its copy are lost.
+    ///
+    /// ```
+    /// use fpdb::{Db, VerifyLevel};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// let db = Db::options().create(&path)?;
+    /// db.insert(7, 1)?;
+    /// db.close()?;
+    /// assert!(Db::options().verify(&path, VerifyLevel::Full)?.errors.is_empty());
+    /// std::fs::remove_file(path.join("MANIFEST"))?;
+    /// let report = Db::options().verify(&path, VerifyLevel::Full)?;
+    /// assert!(report.errors[0].to_string().contains("the manifest is missing"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn verify(self, path: impl AsRef<Path>, level: VerifyLevel) -> Result<VerifyReport> {
+        engine::<F>().verify(self, path.as_ref(), level)
+    }
+
     /// Writes everything that a damaged database still proves to a new database, which has the same
     /// settings. The damaged one is not changed.
     ///
@@ -285,8 +312,7 @@ impl<F: Fingerprint> Options<F> {
     /// there are, so most damage loses nothing: what one file lost, others prove. The report lists
     /// all damage and whatever no file proves any more. Documents whose names are lost keep their
     /// fingerprints, so that near-duplicates of them are still found; such a document is called
-    /// `(lost name of id N)`. Without a readable manifest there are no settings, so it fails; then
-    /// restore a backup's manifest.
+    /// `(lost name of id N)`.
     ///
     /// Reads everything twice or more. Takes memory for the fingerprints of damaged places, and, if
     /// records of documents are lost, for all entries, about 48 bytes each; otherwise it works
@@ -294,8 +320,8 @@ impl<F: Fingerprint> Options<F> {
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if there is anything at `out`; `Corruption` or `NotFound` without a readable
-    /// manifest; `Unsupported` for a database of another version or width; `NoSpace`; `Io`.
+    /// `AlreadyExists` if there is anything at `out`; `Corruption` or `NotFound` if both the manifest
+    /// and its copy are lost; `Unsupported` for a database of another version or width; `NoSpace`; `Io`.
     ///
     /// ```
     /// use fpdb::Db;

@@ -7,11 +7,11 @@ use crate::db::handle::WriteHandle;
 use crate::db::handle::read_only::ReadOnlyHandle;
 use crate::db::read::reader::Reader;
 use crate::db::read::stats::Description;
-use crate::db::recovery::recover::{explain_missing, recover};
+use crate::db::recovery::recover::{belongs_to_database, explain_missing, recover};
 use crate::db::state::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
-use crate::file_names::{FileName, MANIFEST, MANIFEST_TMP};
+use crate::file_names::{MANIFEST, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Jaccard, Layout, MatchRule};
 use crate::manifest::Manifest;
@@ -145,8 +145,7 @@ fn already_exists(storage: &dyn Storage) -> Error {
 /// Refuses a folder without a manifest that holds a file which is not part of a database.
 fn refuse_foreign_files(storage: &dyn Storage) -> Result<()> {
     let names = storage.list()?.unwrap_or_default();
-    let is_ours =
-        |name: &str| [LOCK, MANIFEST_TMP].contains(&name) || FileName::parse(name).is_some();
+    let is_ours = |name: &str| [LOCK, MANIFEST_TMP].contains(&name) || belongs_to_database(name);
     match names.iter().find(|name| !is_ours(name)) {
         Some(other) if !names.iter().any(|name| name == MANIFEST) => {
             let message =
@@ -221,7 +220,7 @@ fn for_similarity<F: Fingerprint>(
 fn create(settings: Settings, folder: &LockedFolder, is_unfinished: bool) -> Result<Manifest> {
     let storage = &**folder.storage();
     let names = storage.list()?.unwrap_or_default();
-    if names.iter().any(|name| FileName::parse(name).is_some()) {
+    if names.iter().any(|name| belongs_to_database(name)) {
         return Err(explain_missing(storage, no_manifest()));
     }
     refuse_foreign_files(storage)?;

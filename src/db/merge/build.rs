@@ -10,7 +10,7 @@ use crate::db::upkeep::install;
 use crate::db::upkeep::new_folder::NewFolder;
 use crate::db::upkeep::session;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileName, MANIFEST};
+use crate::file_names::{FileName, MANIFEST, MANIFEST_COPY};
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
 use crate::storage::{LockedFolder, Storage};
@@ -62,6 +62,7 @@ fn remove_files(folder: &LockedFolder) -> Result<()> {
     if names.iter().any(|name| name == MANIFEST) {
         // If a crash brought files back but not the manifest, they would look like a damaged
         // database.
+        folder.remove(MANIFEST_COPY);
         storage.sync_dir()?;
         storage.remove(MANIFEST)?;
     }

@@ -18,7 +18,7 @@ use crate::db::upkeep::install;
 use crate::documents::Documents;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
-use crate::file_names::{FileId, FileName, MANIFEST};
+use crate::file_names::{FileId, FileName, MANIFEST, MANIFEST_COPY};
 use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, MAX_LOG_LEN, Op, ReadMode, Start, read_log};
 use crate::manifest::{LogRef, Manifest};
@@ -145,13 +145,19 @@ pub(crate) fn explain_missing(storage: &dyn Storage, error: Error) -> Error {
         return error;
     }
     match storage.list() {
-        Ok(Some(names)) if names.iter().any(|name| FileName::parse(name).is_some()) => {
-            Error::corruption("the manifest is missing, but other files of a database are there: restore a backup")
-                .at_path(storage.root().join(MANIFEST))
+        Ok(Some(names)) if names.iter().any(|name| belongs_to_database(name)) => {
+            let message = "the manifest is missing, but other files of a database are there: restore a \
+                           backup, or repair the database";
+            Error::corruption(message).at_path(storage.root().join(MANIFEST))
         }
         _ => Error::new(ErrorKind::NotFound, "there is no database: create one, or check the path")
             .at_path(storage.root()),
     }
+}
+
+/// Returns whether a file with this name proves that its folder is, or was, a database.
+pub(crate) fn belongs_to_database(name: &str) -> bool {
+    name == MANIFEST_COPY || FileName::parse(name).is_some()
 }
 
 /// Replays the logs, removes orphans, and writes the entries of the logs as a segment, if there are

@@ -10,6 +10,7 @@ mod entries;
 mod logs;
 mod parts;
 mod report;
+mod survey;
 
 use std::path::Path;
 
@@ -31,6 +32,8 @@ use crate::settings::{Ids, Settings};
 use documents::{Changed, RepairedDocuments, lost_records};
 use entries::{Read, live_entries};
 use parts::Parts;
+use survey::read_manifest;
+pub(crate) use survey::verify;
 
 /// Keys from which the symbols of the new file of documents are chosen.
 const SAMPLED_KEYS: usize = 1 << 12;
@@ -42,7 +45,8 @@ pub(crate) fn repair<F: Fingerprint>(
     out: &Path,
 ) -> Result<RepairReport> {
     let storage = options.storage_at(broken);
-    let manifest = Manifest::read(&*storage)?;
+    let mut report = RepairReport::default();
+    let manifest = read_manifest(&*storage, &mut report.damage)?;
     options.check_agreement(&manifest.settings).map_err(|e| e.at_path(broken))?;
     let watch = options.watch.clone();
     let files: u64 = manifest.segments.iter().map(|segment| segment.bytes()).sum();
@@ -53,7 +57,7 @@ pub(crate) fn repair<F: Fingerprint>(
         segments.push(Parts::open(&*storage, &manifest.settings, meta, &mut inspection)?);
     }
     meter.finish();
-    let mut report = RepairReport { damage: inspection.into_errors(), ..RepairReport::default() };
+    report.damage.append(&mut inspection.into_errors());
     let recent = logs::replay(&*storage, &manifest, &mut report)?;
     let salvage = Salvage { root: broken, manifest: &manifest, segments, recent };
     let options = options.with_settings(&manifest.settings);

@@ -109,7 +109,9 @@ fn readable<T: Paged>(
 ) -> Result<Option<T>> {
     match opened {
         Ok(part) => {
-            part.file().verify(expected, inspection)?;
+            if !part.file().verify(expected, inspection)? {
+                part.file().restore_checksums(expected)?;
+            }
             Ok(Some(part))
         }
         Err(error) if is_damage(&error) => {

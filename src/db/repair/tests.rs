@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::db::api::Db;
-use crate::{DocId, Entry, Key, Layout, OnDuplicate, Snapshot, VerifyLevel};
+use crate::{DocId, Entry, Error, Key, Layout, OnDuplicate, Snapshot, VerifyLevel};
 
 /// Everything that a database says.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,9 +114,9 @@ fn kind_of(name: &str) -> &str {
     name.rsplit('.').next().unwrap()
 }
 
-/// Whether a repair can need the file: not the manifest, which is never damaged here.
-fn is_data(name: &str) -> bool {
-    !["MANIFEST", "LOCK"].contains(&name)
+/// Whether a repair can need the file, if no other is damaged.
+fn is_needed(name: &str) -> bool {
+    !["MANIFEST.copy", "LOCK"].contains(&name)
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn each_file_that_others_replace_is_repaired_completely() {
         let expected = create(options.clone(), ids, &path);
         let files = files(&path);
         assert!(files.len() >= 7, "{:?}", files.keys());
-        for name in files.keys().filter(|name| is_data(name) && kind_of(name) != "log") {
+        for name in files.keys().filter(|name| is_needed(name) && kind_of(name) != "log") {
             let is_replaced = !irreplaceable.contains(&kind_of(name));
             for how in 0..3 {
                 let (report, found) = repaired(options.clone(), &files, name, |bytes| {
@@ -175,7 +175,7 @@ fn every_damaged_page_loses_at_most_what_the_report_says() {
         let path = folder.path().join("db");
         let expected = create(options.clone(), ids, &path);
         let files = files(&path);
-        for (name, bytes) in files.iter().filter(|(name, _)| is_data(name)) {
+        for (name, bytes) in files.iter().filter(|(name, _)| is_needed(name)) {
             for at in (100..bytes.len()).step_by(4096) {
                 let flip = |bytes: &mut Vec<u8>| {
                     bytes[at] ^= 0x10;
@@ -231,7 +231,7 @@ fn growing_damage_loses_no_more_than_it_hits() {
     let mut random = fastrand::Rng::with_seed(1);
     let mut pages: Vec<(String, usize)> = files
         .iter()
-        .filter(|(name, _)| is_data(name) && kind_of(name) != "log")
+        .filter(|(name, _)| is_needed(name) && kind_of(name) != "log")
         .flat_map(|(name, bytes)| (0..bytes.len().div_ceil(4096)).map(|page| (name.clone(), page)))
         .collect();
     random.shuffle(&mut pages);
@@ -286,6 +286,74 @@ fn commits_after_a_damaged_one_are_saved() {
     assert_eq!(count(&report, &[LossKind::Log]), 24 + 17 + 4);
     assert_eq!(found.entries.len(), expected.entries.len() - 1);
     assert!(found.entries.iter().all(|entry| expected.entries.contains(entry)));
+}
+
+#[test]
+fn files_that_the_copy_of_the_manifest_does_not_name_are_reported() {
+    let options = Db::options().background(false);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let db = options.clone().create(&path).unwrap();
+    db.insert(1, DocId(1)).unwrap();
+    let old = std::fs::read(path.join("MANIFEST.copy")).unwrap();
+    db.flush().unwrap();
+    db.insert(2, DocId(2)).unwrap();
+    db.flush().unwrap();
+    drop(db);
+    let mut files = files(&path);
+    files.insert("MANIFEST.copy".to_owned(), old);
+    let (report, _) = repaired(options, &files, "MANIFEST", |_| false);
+    let damage = report.damage.iter().map(ToString::to_string).collect::<String>();
+    for expected in ["the manifest is missing", "is newer than the manifest", "a log is missing"] {
+        assert!(damage.contains(expected), "{damage}");
+    }
+}
+
+#[test]
+fn verification_lists_the_damage_of_every_file_of_a_database_that_cannot_be_opened() {
+    let options = Db::options().layout(Layout::preset("half-2", 64).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    create(options.clone(), Ids::Names, &path);
+    let files = files(&path);
+    for (name, bytes) in files.iter().filter(|(name, _)| is_needed(name)) {
+        let mut bytes = bytes.clone();
+        bytes[70] ^= 1;
+        bytes[20] ^= 1;
+        std::fs::write(path.join(name), bytes).unwrap();
+    }
+    for level in [VerifyLevel::Quick, VerifyLevel::Full, VerifyLevel::Deep] {
+        let report = options.clone().verify(&path, level).unwrap();
+        for name in files.keys().filter(|name| is_needed(name)) {
+            let is_it = |error: &Error| error.path().is_some_and(|path| path.ends_with(name));
+            assert!(report.errors.iter().any(is_it), "{name} {:?}", report.errors);
+        }
+        assert!(report.files > 4 && report.bytes > 0);
+    }
+    std::fs::remove_file(path.join("MANIFEST.copy")).unwrap();
+    options.verify(&path, VerifyLevel::Full).unwrap_err();
+}
+
+#[test]
+fn damaged_checksums_of_pages_lose_nothing() {
+    for (options, ids, _) in all_64() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let expected = create(options.clone(), ids, &path);
+        let files = files(&path);
+        let is_paged =
+            |name: &str| !["MANIFEST", "log"].contains(&kind_of(name)) && is_needed(name);
+        for (name, bytes) in files.iter().filter(|(name, _)| is_paged(name)) {
+            let trailer = bytes[bytes.len() - 24..].first_chunk().unwrap();
+            let body_len = usize::try_from(u64::from_le_bytes(*trailer)).unwrap();
+            let (report, found) = repaired(options.clone(), &files, name, |bytes| {
+                bytes[body_len] ^= 1;
+                true
+            });
+            assert!(!report.damage.is_empty() && report.losses.is_empty(), "{name} {ids}");
+            assert!(found == expected, "{name} {ids}");
+        }
+    }
 }
 
 #[test]

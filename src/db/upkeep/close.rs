@@ -6,7 +6,7 @@ use crate::db::upkeep::flush;
 use crate::db::upkeep::install;
 use crate::db::upkeep::session;
 use crate::error::Result;
-use crate::file_names::{FileName, MANIFEST};
+use crate::file_names::{FileName, MANIFEST, MANIFEST_COPY};
 use crate::fingerprint::Fingerprint;
 use crate::storage::LOCK;
 
@@ -27,10 +27,12 @@ pub(crate) fn close_and_remove_if_empty<F: Fingerprint>(core: &Core<F>) -> Resul
     // Whatever else is there, a segment or a file that is none of ours, needs the manifest or
     // nobody knows what it is for.
     let names = core.storage.list()?.unwrap_or_default();
-    if names.iter().any(|name| ![MANIFEST, LOCK].contains(&name.as_str())) {
+    if names.iter().any(|name| ![MANIFEST, MANIFEST_COPY, LOCK].contains(&name.as_str())) {
         return Ok(false);
     }
     folder.check()?;
+    // Before the manifest: alone, it would look like a damaged database.
+    folder.remove(MANIFEST_COPY);
     core.storage.remove(MANIFEST)?;
     folder.remove(LOCK);
     Ok(true)

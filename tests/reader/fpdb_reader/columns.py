@@ -10,7 +10,6 @@ def check_columns(paged, order, table0):
     where = paged.where
     meta = Cursor(paged.meta, 5, where)
     rows, bucket_bits, block_bytes = meta.number(4), meta.number(1), meta.number(1)
-    meta.finish()
     check(bucket_bits <= 27, 11, where, f"{bucket_bits} bucket bits are too many")
     check(1 <= block_bytes <= 4, 11, where, f"block numbers of {block_bytes} bytes are not allowed")
     check(rows <= table0.count, 11, where, "there are more rows than fingerprints")

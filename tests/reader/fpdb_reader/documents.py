@@ -35,7 +35,6 @@ class Documents:
         (self.count, self.removed, self.duplicates, self.stamped, self.greatest, self.key_bytes,
          self.leaf_pages, self.inner_pages, self.depth, self.root, self.chunks,
          self.lines) = (fields.number(8) for _ in range(12))
-        fields.finish()
         for value in (self.count, self.removed, self.duplicates, self.stamped, self.leaf_pages,
                       self.inner_pages, self.chunks, self.lines):
             self.refuse_unless(value < 2**48, "a count is 2^48 or more")

@@ -6,7 +6,7 @@ from collections import namedtuple
 from .conventions import Damage, OtherVersion, check, crc32
 
 MAGIC = bytes.fromhex("8f667064620d0a1a")
-VERSION = (0, 1)
+MAJOR = 1
 SIZE = 64
 
 MANIFEST, LOG, TABLE, POSTINGS, TOMBSTONES, DOCUMENTS, COLUMNS = range(1, 8)
@@ -34,16 +34,16 @@ def read_header(data, where):
     check(data[:8] == MAGIC, 1, where, "it does not begin with the magic")
     check(crc32(data[:12]) == int.from_bytes(data[12:16], "little"), 1, where,
           "the version checksum is wrong")
-    version = (int.from_bytes(data[8:10], "little"), int.from_bytes(data[10:12], "little"))
-    if version != VERSION:
-        raise OtherVersion(f"{where}: the format version is {version[0]}.{version[1]}, and this reader "
-                           f"knows only {VERSION[0]}.{VERSION[1]}")
+    major, minor = int.from_bytes(data[8:10], "little"), int.from_bytes(data[10:12], "little")
+    if major != MAJOR:
+        raise OtherVersion(f"{where}: the format version is {major}.{minor}, and this reader knows only "
+                           f"{MAJOR}.x")
     check(crc32(data[:60]) == int.from_bytes(data[60:64], "little"), 1, where,
           "the header checksum is wrong")
     check(not any(data[20:24]) and not any(data[56:60]), 1, where, "a reserved field is not zero")
     header = Header(
         kind=data[16],
-        bits=data[17],
+        bits=8 * data[17],
         part=int.from_bytes(data[18:20], "little"),
         number=int.from_bytes(data[24:32], "little"),
         database=data[32:48],

@@ -6,18 +6,18 @@ from .conventions import check
 class Layout:
     """The bit orders, read from the manifest."""
 
-    def __init__(self, cursor):
-        """Reads a layout from the manifest's cursor."""
+    def __init__(self, cursor, bits):
+        """Reads a layout of fingerprints of `bits` bits from the manifest's cursor."""
         self.name = cursor.string(1, 64, "layout's name")
+        self.bits = bits
         where = cursor.where
         check(all("!" <= letter <= "~" for letter in self.name), 6, where,
               "the layout's name has a character that is not from ! to ~")
-        self.bits = cursor.number(1)
         cursor.rule = 6
         cells = cursor.bounded(1, 1, 64, "number of cells")
         self.widths = list(cursor.take(cells))
-        check(min(self.widths) >= 1 and sum(self.widths) == self.bits, 6, where,
-              f"cells of {self.widths} bits do not make up {self.bits} bits")
+        check(min(self.widths) >= 1 and sum(self.widths) == bits, 6, where,
+              f"cells of {self.widths} bits do not make up {bits} bits")
         tables = cursor.bounded(1, 1, 64, "number of tables")
         self.orders = [list(cursor.take(cells)) for _ in range(tables)]
         for order in self.orders:

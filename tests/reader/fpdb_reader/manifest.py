@@ -76,9 +76,8 @@ class Manifest:
         self.has_columns = fields.bounded(1, 0, 1, "kind of tables") == 1
         self.recipe = fields.string(0, 255, "recipe")
         self.extraction = fields.string(0, 255, "extraction")
-        self.layout = Layout(fields)
+        self.layout = Layout(fields, self.header.bits)
         fields.rule = 18
-        self.refuse_unless(self.layout.bits == self.header.bits, "the layout has other bits than the header")
         self.rule = MatchRule(fields, self.layout)
 
     def read_state(self):

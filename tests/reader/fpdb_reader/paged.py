@@ -6,6 +6,7 @@ from .conventions import PAGE, check, crc32, u64
 
 END_MARK = bytes.fromhex("8f6670656e640d1a")
 TRAILER = 24
+LONGEST_META = 4072
 SUMS_PER_PAGE = 1023
 
 # A checked file: the header, the body (with the header), and the meta.
@@ -26,7 +27,7 @@ def read_footer(data, header, where):
     trailer = data[-TRAILER:]
     body_length = int.from_bytes(trailer[:8], "little")
     meta_length = int.from_bytes(trailer[8:12], "little")
-    check(meta_length <= len(data) - TRAILER, 3, where, "the meta exceeds the file")
+    check(meta_length <= min(len(data) - TRAILER, LONGEST_META), 3, where, "the meta is too long")
     covered = data[len(data) - TRAILER - meta_length:len(data) - TRAILER + 12]
     check(crc32(header.identity, u64(2**64 - 1), covered) == int.from_bytes(trailer[12:16], "little"),
           3, where, "the footer checksum is wrong")

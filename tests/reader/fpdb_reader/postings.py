@@ -14,7 +14,6 @@ class Postings:
         self.body = paged.body
         meta = Cursor(paged.meta, 5, self.where)
         self.entries, groups, heads = meta.number(8), meta.number(8), meta.number(8)
-        meta.finish()
         counts = [len(block) for block in table0.blocks]
         check(groups == len(counts), 12, self.where,
               f"there are {groups} id groups for {len(counts)} blocks")

@@ -39,7 +39,6 @@ class Table:
         self.code = None
         if code == HUFFMAN:
             self.code = HuffmanCode(list(fields.take(self.bits)), self.where)
-        fields.finish()
         self.check_meta()
 
     def check_meta(self):

@@ -7,7 +7,6 @@ def read_tombstones(paged):
     """The removed entries, ascending."""
     meta = Cursor(paged.meta, 5, paged.where)
     count = meta.number(8)
-    meta.finish()
     size = paged.header.bits // 8
     check(64 + count * (size + 8) == len(paged.body), 14, paged.where,
           "the body is not exactly header and records")

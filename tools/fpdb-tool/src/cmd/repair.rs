@@ -53,7 +53,7 @@ struct Report {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let bits = fpdb::Description::read(&self.path)?.bits;
+        let bits = fpdb::Description::read_damaged(&self.path)?.bits;
         let bar = progress::of_operation(context);
         let repaired = by_width!(bits, |options| self.repair(options, &bar));
         bar.finish_and_clear();

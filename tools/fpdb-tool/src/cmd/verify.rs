@@ -88,25 +88,19 @@ impl Args {
     }
 
     fn verify(&self, bar: &ProgressBar) -> Result<Report> {
-        let description = match fpdb::Description::read(&self.path) {
+        let description = match fpdb::Description::read_damaged(&self.path) {
             Ok(description) => description,
             Err(error) if error.kind() == ErrorKind::Corruption => return Ok(unreadable(error)),
             Err(error) => return Err(error.into()),
         };
-        match by_width!(description.bits, |options| self.read_all(options, bar)) {
-            Ok(verified) => Ok(Report {
-                schema: "fpdb.verify/1",
-                clean: verified.errors.is_empty(),
-                files: verified.files as u64,
-                bytes: verified.bytes,
-                errors: verified.errors,
-            }),
-            // The manifest exists, so a missing file that it names is damage too.
-            Err(error) if matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NotFound) => {
-                Ok(unreadable(error))
-            }
-            Err(error) => Err(error.into()),
-        }
+        let verified = by_width!(description.bits, |options| self.read_all(options, bar))?;
+        Ok(Report {
+            schema: "fpdb.verify/1",
+            clean: verified.errors.is_empty(),
+            files: verified.files as u64,
+            bytes: verified.bytes,
+            errors: verified.errors,
+        })
     }
 
     fn read_all<F: Fingerprint>(
@@ -115,8 +109,7 @@ impl Args {
         bar: &ProgressBar,
     ) -> fpdb::Result<VerifyReport> {
         let options = self.memory.apply(options.index_memory(0));
-        let snapshot = options.open_read_only(&self.path)?.snapshot();
-        snapshot.on_progress(progress::on(bar)).verify(self.level.into())
+        options.on_progress(progress::on(bar)).verify(&self.path, self.level.into())
     }
 }
 
@@ -130,7 +123,7 @@ impl Report {
             return Ok(());
         }
         context.say(match files {
-            0 => "damaged: the database cannot be opened".to_owned(),
+            0 => "damaged: neither the manifest nor its copy can be read".to_owned(),
             _ => {
                 let places = self.errors.len();
                 format!("damaged: {places} places, {damaged} of {files} files, {bytes}")
@@ -144,7 +137,7 @@ impl Report {
     }
 }
 
-/// Returns the report on a database so damaged that it cannot be opened.
+/// Returns the report on a database whose manifest and copy of it are lost.
 fn unreadable(error: Error) -> Report {
     Report { schema: "fpdb.verify/1", clean: false, files: 0, bytes: 0, errors: vec![error] }
 }

@@ -1,0 +1,114 @@
+//! What can be read of a database that may be damaged, and all damage of one that cannot be opened.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::logs;
+use super::parts::{Parts, is_damage};
+use super::report::RepairReport;
+use crate::db::handle::read_only::ReadOnlyHandle;
+use crate::db::read::stats::Description;
+use crate::db::read::verify::{VerifyLevel, VerifyReport};
+use crate::db::recovery::orphans::refuse_newer;
+use crate::db::recovery::recover::explain_missing;
+use crate::db::state::options::Options;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::inspection::Inspection;
+use crate::manifest::Manifest;
+use crate::progress::{Meter, Phase};
+use crate::segment::{Segment, SegmentMeta};
+use crate::settings::Settings;
+use crate::storage::{Disk, Storage};
+
+/// Reads the manifest, or else its copy. Adds all that is wrong with them to `damage`.
+pub(super) fn read_manifest(storage: &dyn Storage, damage: &mut Vec<Error>) -> Result<Manifest> {
+    let error = match Manifest::read(storage) {
+        Err(error) if is_damage(&error) => explain_missing(storage, error),
+        read => return read,
+    };
+    let Ok(manifest) = Manifest::read_copy(storage) else { return Err(error) };
+    damage.push(error);
+    // The copy may be older. What only a newer manifest named is not found then.
+    let names = storage.list()?.unwrap_or_default();
+    damage.extend(refuse_newer(storage, &names, &manifest).err());
+    Ok(manifest)
+}
+
+impl Description {
+    /// Does what [`read`](Self::read) does for a database that may be damaged: if the manifest is
+    /// lost, it reads the copy that a repair uses.
+    ///
+    /// # Errors
+    ///
+    /// The same. If the copy is lost, too, the error of the manifest.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// fpdb::Options::bits128().create(&path)?.close()?;
+    /// std::fs::remove_file(path.join("MANIFEST"))?;
+    /// assert!(fpdb::Description::read(&path).is_err());
+    /// assert_eq!(fpdb::Description::read_damaged(&path)?.bits, 128);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_damaged(path: impl AsRef<Path>) -> Result<Self> {
+        read_manifest(&Disk::new(path.as_ref()), &mut Vec::new()).map(Self::of)
+    }
+}
+
+/// Verifies a database. If it is so damaged that it cannot be opened, checks each file by itself.
+pub(crate) fn verify<F: Fingerprint>(
+    options: Options<F>,
+    path: &Path,
+    level: VerifyLevel,
+) -> Result<VerifyReport> {
+    let opened = ReadOnlyHandle::open(options.clone(), path);
+    let error = match opened.and_then(|db| db.reader().verify(level)) {
+        Err(error) if is_damage(&error) => error,
+        verified => return verified,
+    };
+    let storage = options.storage_at(path);
+    let mut found = RepairReport::default();
+    // Not even that: there is no database, or nothing to begin with.
+    let Ok(manifest) = read_manifest(&*storage, &mut found.damage) else { return Err(error) };
+    let mut report = VerifyReport::default();
+    let bytes = manifest.segments.iter().map(SegmentMeta::bytes).sum();
+    let meter = Meter::new(&options.watch, Phase::Check, Some(bytes));
+    let mut inspection = Inspection::new(Some(&meter));
+    for meta in &manifest.segments {
+        report.files += meta.files().len();
+        report.bytes += meta.bytes();
+        verify_segment::<F>(&storage, &manifest.settings, meta, level, &mut inspection)?;
+    }
+    meter.finish();
+    found.damage.append(&mut inspection.into_errors());
+    let _ = logs::replay::<F>(&*storage, &manifest, &mut found)?;
+    report.errors = found.damage;
+    if report.errors.is_empty() {
+        report.errors.push(error);
+    }
+    Ok(report)
+}
+
+fn verify_segment<F: Fingerprint>(
+    storage: &Arc<dyn Storage>,
+    settings: &Settings,
+    meta: &SegmentMeta,
+    level: VerifyLevel,
+    inspection: &mut Inspection<'_>,
+) -> Result<()> {
+    match Segment::<F>::open(storage, settings, meta.clone()) {
+        Ok(segment) if level == VerifyLevel::Quick => segment.verify_checksums(inspection),
+        Ok(segment) => segment.verify(settings, inspection),
+        Err(error) if is_damage(&error) => {
+            let found = inspection.found();
+            Parts::<F>::open(&**storage, settings, meta, inspection)?;
+            if inspection.found() == found {
+                inspection.report(error);
+            }
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
