@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::file_names::FileName;
-use crate::storage::{Kept, LockedFolder, PageBudget, ReadFile, TemporaryFile, WriteFile};
+use crate::storage::{Kept, LockedFolder, PAGE, PageBudget, ReadFile, TemporaryFile, WriteFile};
 
 /// Makes scratch files.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,7 @@ impl<'a> ScratchFile<'a> {
     pub(crate) fn finish(self) -> Result<ScratchReader<'a>> {
         match self {
             Self::Named(name, kept, _) => {
-                let file = name.folder.storage().open(&name.name)?;
+                let file = name.folder.storage().open_scratch(&name.name)?;
                 let path = name.path();
                 Ok(ScratchReader { file, path, _name: Some(name), _kept: kept })
             }
@@ -112,6 +112,13 @@ impl ScratchReader<'_> {
     /// Returns the number of bytes.
     pub(crate) fn len(&self) -> usize {
         usize::try_from(self.file.length()).unwrap_or(usize::MAX)
+    }
+
+    /// Gives back the disk space of these bytes, where the file system can do that. The bytes before
+    /// them must have been discarded, too.
+    pub(crate) fn discard(&self, range: Range<usize>) {
+        let [start, end] = [range.start, range.end].map(|at| at / PAGE * PAGE);
+        self.file.discard(start as u64, end.saturating_sub(start) as u64);
     }
 
     /// Passes these bytes to `visit` in order, at most `most` at a time.

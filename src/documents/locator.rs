@@ -179,9 +179,11 @@ impl<'a> LocatorBuilder<'a> {
                 places.sort_unstable();
                 places.iter().try_for_each(|place| chunks.push(place, writer))?;
             }
-            Places::Sorter(sorter) => sorter.finish(|_| Ok(()))?.for_each(|places| {
-                places.iter().try_for_each(|place| chunks.push(place, writer))
-            })?,
+            Places::Sorter(sorter) => {
+                sorter.finish(|_| Ok(()))?.with_passes(1).for_each(|places| {
+                    places.iter().try_for_each(|place| chunks.push(place, writer))
+                })?
+            }
         }
         chunks.end_chunk()?;
         chunks.write_pages(writer)?;

@@ -67,18 +67,37 @@ impl Expected {
 
 /// Returns the most bytes that the files of a new segment take on disk.
 pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expected) -> u64 {
-    let tables = (0..settings.tables()).map(|table| {
-        let remaining = expected.remaining.get(table).copied();
-        let options = settings.table_options(table);
-        file(table_body::<F>(options, expected.fingerprints, remaining))
-    });
-    let blocks = blocks_of::<F>(settings.table_options(0), expected.fingerprints, None);
-    let rows = most_body_bytes(expected.fingerprints, blocks);
-    let columns = settings.column_tables() as u64 * file(rows);
-    let tombstones = expected.removed * (F::BYTES as u64 + 8);
-    let others =
-        [file(postings_body(expected, blocks)), file(tombstones), file(expected.documents)];
-    tables.chain(others).sum::<u64>() + columns
+    let MostBytes { first, others } = MostBytes::of::<F>(settings, expected);
+    first + others.iter().sum::<u64>()
+}
+
+/// The most bytes that the files of a new segment take on disk, by what they are made of.
+#[derive(Debug)]
+pub(crate) struct MostBytes {
+    /// Table 0 and what is written with it.
+    pub first: u64,
+    /// Each other table, of blocks or columns.
+    pub others: Vec<u64>,
+}
+
+impl MostBytes {
+    pub(crate) fn of<F: Fingerprint>(settings: &Settings, expected: &Expected) -> Self {
+        let table = |table: usize| {
+            let remaining = expected.remaining.get(table).copied();
+            let options = settings.table_options(table);
+            file(table_body::<F>(options, expected.fingerprints, remaining))
+        };
+        let blocks = blocks_of::<F>(settings.table_options(0), expected.fingerprints, None);
+        let columns = file(most_body_bytes(expected.fingerprints, blocks));
+        let tombstones = expected.removed * (F::BYTES as u64 + 8);
+        let first = [postings_body(expected, blocks), tombstones, expected.documents];
+        let others = (1..settings.tables()).map(table);
+        let columns = std::iter::repeat_n(columns, settings.column_tables());
+        Self {
+            first: table(0) + first.into_iter().map(file).sum::<u64>(),
+            others: others.chain(columns).collect(),
+        }
+    }
 }
 
 /// Returns the most bytes of scratch files in which the rows of columns are sorted, by default and on

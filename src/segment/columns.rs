@@ -71,7 +71,7 @@ impl SegmentWriter<'_> {
                 let rows = maker.rows_of(block, fingerprints);
                 rows.iter().try_for_each(|&row| sorter.push(row))
             })?;
-            sorter.finish(|_| Ok(()))?.for_each(&mut write)?;
+            sorter.finish(|_| Ok(()))?.with_passes(1).for_each(&mut write)?;
         }
         builder.finish()
     }

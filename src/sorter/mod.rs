@@ -196,6 +196,16 @@ enum Place<'a, R> {
 }
 
 impl<R: Record> Sorted<'_, R> {
+    /// Announces that all records are visited only `count` more times, by
+    /// [`for_each`](Self::for_each) or [`for_each_unordered`](Self::for_each_unordered). Records on
+    /// disk then take no space after their last visit, where the file system can do that.
+    pub(crate) fn with_passes(mut self, count: usize) -> Self {
+        if let Place::Disk { runs, .. } = &mut self.0 {
+            runs.set_passes(count);
+        }
+        self
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         match &self.0 {
             Place::Few(records) => records.is_empty(),
@@ -237,7 +247,7 @@ impl<R: Record> Sorted<'_, R> {
             }
             Place::Disk { runs, space, .. } => {
                 let buckets = runs.spread_buckets((1 << space.bits) / BUCKETS_PER_SAMPLED);
-                sort_runs(runs, *space, buckets, &mut visit)
+                sort_runs(runs, *space, buckets, &|_| {}, &mut visit)
             }
         }
     }
@@ -249,7 +259,8 @@ impl<R: Record> Sorted<'_, R> {
             Place::Few(records) => visit(records),
             Place::Memory { pool, parts } => visit_chunks(pool, parts, &mut visit),
             Place::Disk { runs, space, .. } => {
-                sort_runs(runs, *space, 0..1 << space.bits, &mut visit)
+                let read = |bucket| runs.end_visit(bucket);
+                sort_runs(runs, *space, 0..1 << space.bits, &read, &mut visit)
             }
         }
     }
@@ -314,11 +325,13 @@ fn sample_chunks<R: Record>(
     visit(&piece)
 }
 
-/// Visits all records of these buckets of the runs, sorted bucket by bucket.
+/// Visits all records of these buckets of the runs, sorted bucket by bucket. `read` is called with
+/// each bucket that need not be read again.
 fn sort_runs<R: Record>(
     runs: &Runs<'_>,
     space: Space,
     buckets: impl IntoIterator<Item = usize>,
+    read: &dyn Fn(usize),
     visit: &mut dyn FnMut(&[R]) -> Result<()>,
 ) -> Result<()> {
     let mut scratch = Scratch::new();
@@ -326,9 +339,11 @@ fn sort_runs<R: Record>(
         let len = runs.bucket_len::<R>(bucket);
         if len * 2 * size_of::<R>() > space.memory.max(BATCH) {
             scratch = Scratch::new();
-            sort_large(runs, bucket, space, visit)?;
+            sort_large(runs, bucket, space, read, visit)?;
         } else {
-            visit(scratch.sorted(len, |keep| runs.visit_bucket::<R>(bucket, keep))?)?;
+            let sorted = scratch.sorted(len, |keep| runs.visit_bucket::<R>(bucket, keep))?;
+            read(bucket);
+            visit(sorted)?;
         }
     }
     Ok(())
@@ -339,6 +354,7 @@ fn sort_large<R: Record>(
     runs: &Runs<'_>,
     bucket: usize,
     space: Space,
+    read: &dyn Fn(usize),
     visit: &mut dyn FnMut(&[R]) -> Result<()>,
 ) -> Result<()> {
     let (mut first, mut differing) = (None, R::ZERO);
@@ -350,13 +366,15 @@ fn sort_large<R: Record>(
     })?;
     let from = differing.leading_zeros();
     if from >= R::BITS {
+        read(bucket);
         return first.iter().try_for_each(|&record| visit(&[record]));
     }
     let mut sorter = Sorter::of_later_bits(runs.another(), space, from);
     runs.visit_bucket::<R>(bucket, &mut |bytes| {
         decode::<R>(bytes).try_for_each(|record| sorter.push(record))
     })?;
-    sorter.finish(|_| Ok(()))?.for_each(visit)
+    read(bucket);
+    sorter.finish(|_| Ok(()))?.with_passes(1).for_each(visit)
 }
 
 #[cfg(test)]

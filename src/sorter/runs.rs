@@ -1,6 +1,7 @@
 //! Runs: buckets of records on disk.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use super::buckets::Bucket;
 use super::chunks::ChunkPool;
@@ -11,11 +12,27 @@ use crate::scratch::{ScratchFiles, ScratchReader};
 /// Bytes that are written or read at a time.
 pub(super) const BATCH: usize = 1 << 16;
 
+/// Into how many groups the buckets are divided at least, as far as there are as many. A group is
+/// read at a time if the order does not matter, and its disk space is given back at a time.
+const GROUPS: usize = 128;
+
 /// Files that hold all buckets, one after another. They are removed when the value is dropped.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
     files: ScratchFiles<'a>,
     runs: Vec<Run<'a>>,
+    passes: Option<Mutex<Passes>>,
+}
+
+/// The last passes over all buckets, each in order.
+#[derive(Debug)]
+struct Passes {
+    /// How many there are.
+    count: usize,
+    /// How often each bucket was visited.
+    visits: Vec<usize>,
+    /// How many of the first buckets were discarded.
+    discarded: usize,
 }
 
 #[derive(Debug)]
@@ -44,7 +61,31 @@ impl Run<'_> {
 
 impl<'a> Runs<'a> {
     pub(super) fn new(files: ScratchFiles<'a>) -> Self {
-        Self { files, runs: Vec::new() }
+        Self { files, runs: Vec::new(), passes: None }
+    }
+
+    /// Announces the last passes, so that each bucket is discarded after its last visit.
+    pub(super) fn set_passes(&mut self, count: usize) {
+        let buckets = self.runs.first().map_or(0, |run| run.ends.len());
+        let passes = Passes { count, visits: vec![0; buckets], discarded: 0 };
+        self.passes = Some(Mutex::new(passes));
+    }
+
+    /// Ends the visit of a bucket, as a part of a pass.
+    pub(super) fn end_visit(&self, bucket: usize) {
+        let Some(passes) = &self.passes else { return };
+        let mut passes = passes.lock().unwrap_or_else(PoisonError::into_inner);
+        passes.visits[bucket] += 1;
+        let (begin, visits) = (passes.discarded, &passes.visits);
+        let done = visits[begin..].iter().take_while(|&&visits| visits >= passes.count).count();
+        let end = begin + done;
+        if done < group(visits.len()) && end < visits.len() {
+            return;
+        }
+        passes.discarded = end;
+        for run in self.runs.iter().filter(|_| done > 0) {
+            run.file.discard(run.bucket(begin).start..run.bucket(end - 1).end);
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -120,19 +161,30 @@ impl<'a> Runs<'a> {
         Self::new(self.files)
     }
 
-    /// Visits all records, in no particular order.
+    /// Visits all records, ordered only by groups of buckets.
     pub(super) fn for_each_unordered<R: Record>(
         &self,
         visit: &mut dyn FnMut(&[R]) -> Result<()>,
     ) -> Result<()> {
         let mut records = Vec::with_capacity(BATCH / R::LEN);
-        for run in &self.runs {
-            run.visit::<R>(0..run.file.len(), &mut |bytes| {
-                records.clear();
-                records.extend(decode::<R>(bytes));
-                visit(&records)
-            })?;
+        let buckets = self.runs.first().map_or(0, |run| run.ends.len());
+        for first in (0..buckets).step_by(group(buckets)) {
+            let end = buckets.min(first + group(buckets));
+            for run in &self.runs {
+                let bytes = run.bucket(first).start..run.bucket(end - 1).end;
+                run.visit::<R>(bytes, &mut |bytes| {
+                    records.clear();
+                    records.extend(decode::<R>(bytes));
+                    visit(&records)
+                })?;
+            }
+            (first..end).for_each(|bucket| self.end_visit(bucket));
         }
         Ok(())
     }
+}
+
+/// Returns how many of so many buckets make up a group.
+fn group(buckets: usize) -> usize {
+    (buckets / GROUPS).max(1)
 }

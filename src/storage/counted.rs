@@ -50,6 +50,14 @@ impl Storage for CountedStorage {
         self.storage.open(name)
     }
 
+    fn open_scratch(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
+        self.storage.open_scratch(name)
+    }
+
+    fn can_discard(&self) -> bool {
+        self.storage.can_discard()
+    }
+
     fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {
         self.storage.read(name, limit)
     }

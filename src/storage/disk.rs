@@ -14,6 +14,8 @@ use std::sync::{Arc, OnceLock};
 use super::append_file::AppendFile;
 use super::folder::Folder;
 use super::open_file::OpenFile;
+use super::page::PAGE;
+use super::temporary::TemporaryFile;
 use super::{
     FILE_REPLACED, FOLDER_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, PageBudget,
     ReadFile, Storage, WriteFile, failed, path_in, too_long,
@@ -127,6 +129,22 @@ impl Storage for Disk {
         let file =
             self.with("open the file", name, |folder| OpenFile::new(folder.open_file(name)?))?;
         Ok(Arc::new(file))
+    }
+
+    fn open_scratch(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
+        let file = self.with("open the file", name, |folder| {
+            OpenFile::new(folder.open_or_create_file(name)?)
+        })?;
+        Ok(Arc::new(file))
+    }
+
+    fn can_discard(&self) -> bool {
+        let tried = || -> Result<bool> {
+            let file = TemporaryFile::create(&self.root)?;
+            file.append(&[1; 2 * PAGE])?;
+            Ok(file.finish()?.discard(0, PAGE as u64))
+        };
+        tried().unwrap_or(false)
     }
 
     fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>> {

@@ -107,6 +107,20 @@ pub trait Storage: Debug + Send + Sync {
     /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
     fn open(&self, name: &str) -> Result<Arc<dyn ReadFile>>;
 
+    /// Opens a file that nobody needs after this process, so that its parts can be
+    /// [discarded](ReadFile::discard). The default does the same as [`open`](Self::open).
+    ///
+    /// # Errors
+    /// The same.
+    fn open_scratch(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
+        self.open(name)
+    }
+
+    /// Returns whether parts of files can be [discarded](ReadFile::discard). The default is false.
+    fn can_discard(&self) -> bool {
+        false
+    }
+
     /// Reads an entire (small) file as it is at this moment.
     ///
     /// # Errors

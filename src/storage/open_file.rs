@@ -95,4 +95,11 @@ impl ReadFile for OpenFile {
         let len = std::num::NonZeroU64::new(len);
         let _ = rustix::fs::fadvise(&self.file, offset, len, rustix::fs::Advice::DontNeed);
     }
+
+    #[cfg(target_os = "linux")]
+    fn discard(&self, offset: u64, len: u64) -> bool {
+        use rustix::fs::FallocateFlags as Flags;
+        let flags = Flags::PUNCH_HOLE | Flags::KEEP_SIZE;
+        len == 0 || rustix::fs::fallocate(&self.file, flags, offset, len).is_ok()
+    }
 }

@@ -53,6 +53,13 @@ pub trait ReadFile: Debug + Send + Sync {
     /// Tells the system that these bytes will not be read again, because they are in memory, so
     /// that it drops its own copy. This is a hint: errors are ignored. The default does nothing.
     fn forget(&self, _offset: u64, _len: u64) {}
+
+    /// Gives back the disk space of these bytes, which nobody reads any more. Returns whether that
+    /// is possible: for files that were opened with [`open_scratch`](super::Storage::open_scratch),
+    /// on some file systems. The default does nothing.
+    fn discard(&self, _offset: u64, _len: u64) -> bool {
+        false
+    }
 }
 
 impl dyn ReadFile + '_ {

@@ -19,6 +19,7 @@ mod identity;
 mod in_memory;
 mod index_memory;
 mod little_memory;
+mod load_space;
 mod merge;
 mod novelty;
 mod orphans;

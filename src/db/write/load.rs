@@ -13,7 +13,7 @@ use crate::db::upkeep::session;
 use crate::db::upkeep::space;
 use crate::db::write::backpressure;
 use crate::db::write::load_space::{
-    FOR_ENTRIES, FOR_ROWS, most_space, segment_space, share, sorts,
+    FOR_ENTRIES, FOR_ROWS, documents_space, most_space, segment_space, share, sorts,
 };
 use crate::documents::SymbolTable;
 use crate::error::{Error, Result};
@@ -142,7 +142,8 @@ pub(crate) fn load_documents<F: Fingerprint>(
     let meter = Meter::new(watch, Phase::Read, Some(most));
     let load = Load { core, folder, threads: core.threads(), meter, claim: None };
     let mut writer = flush::flush_all(core)?;
-    load.require_space(&mut writer, most, u64::MAX, load.sorts(), bytes)?;
+    let needed = documents_space(core, most, bytes);
+    space::require_alone(core, &mut writer, needed, OPERATION)?;
     let mut segment = SegmentWriter::new(folder, &core.settings, core.next_number(folder)?);
     segment.set_scratch(Scratch { files: load.scratch_files(), filter_memory: MIN_FILTER });
     let (mut entries, mut count) = (None, 0);
@@ -307,6 +308,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
             return Ok(entries);
         }
         let mut new = self.sorter(FOR_ROWS + FOR_FILTERS);
+        let entries = entries.with_passes(1);
         entries.for_each(|some| {
             some.iter().try_for_each(|&entry| match version.contains(entry, u64::MAX)? {
                 true => Ok(()),
@@ -315,20 +317,6 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         })?;
         drop(entries);
         new.finish(|_| Ok(()))
-    }
-
-    /// Requires enough free space for the segment and its scratch files, before the first is
-    /// written.
-    fn require_space(
-        &self,
-        writer: &mut Writer,
-        entries: u64,
-        greatest_id: u64,
-        sorts: usize,
-        documents: u64,
-    ) -> Result<()> {
-        let needed = segment_space(self.core, entries, greatest_id, sorts, documents);
-        space::require_alone(self.core, writer, needed, OPERATION)
     }
 
     fn write(
@@ -342,7 +330,9 @@ impl<'a, F: Fingerprint> Load<'a, F> {
             return Ok(None);
         }
         let core = self.core;
-        self.require_space(writer, entries.len(), greatest_id, self.sorts(), 0)?;
+        // Before the first file is written.
+        let needed = segment_space(core, entries.len(), greatest_id, 0);
+        space::require_alone(core, writer, needed, OPERATION)?;
         let mut segment =
             SegmentWriter::new(self.folder, &core.settings, core.next_number(self.folder)?);
         self.write_tables(&mut segment, entries, read)?;
@@ -370,6 +360,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         let filter_memory = (left / self.threads.min(tables)).max(MIN_FILTER);
         writer.set_scratch(Scratch { files: self.scratch_files(), filter_memory });
         writer.set_sort_memory(self.memory(FOR_ROWS));
+        let entries = entries.with_passes(tables);
         let contents = Contents { load: self, entries, sorts: self.sorts() };
         writer.tables(&contents, self.threads)
     }
@@ -454,7 +445,7 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
             }
             Ok(())
         })?;
-        let rows = rows.finish(|_| Ok(()))?;
+        let rows = rows.finish(|_| Ok(()))?.with_passes(1);
         Ok(TableRows { meter: &self.load.meter, rows })
     }
 }

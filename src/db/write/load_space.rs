@@ -2,7 +2,7 @@
 
 use crate::db::state::core::Core;
 use crate::fingerprint::{Entry, Fingerprint};
-use crate::segment::bound::{Expected, most_bytes};
+use crate::segment::bound::{Expected, MostBytes};
 use crate::sorter::Record;
 
 // The memory is shared in sixteenths. If it holds all entries of 64 bits, it holds the rows of one
@@ -11,36 +11,122 @@ pub(super) const FOR_ENTRIES: usize = 9;
 /// For the rows of all tables that are sorted at the same time.
 pub(super) const FOR_ROWS: usize = 5;
 
+/// A segment has fewer entries.
+const MOST_ENTRIES: u64 = 1 << 48;
+
 /// Returns the most bytes of disk space that a load of this many entries takes at a time, if no id is
-/// greater than their number: the entries before they are sorted, and while they are still there,
-/// the rows of tables, and the segment.
+/// greater than their number: the entries before they are sorted, the rows of tables, and the segment.
 pub(crate) fn most_space<F: Fingerprint>(core: &Core<F>, entries: u64) -> u64 {
     if entries == 0 {
         return 0;
     }
-    let unsorted = entries.saturating_mul(Entry::<F>::LEN as u64);
-    let is_in_memory = unsorted <= share(core.tuning.bulk_memory, FOR_ENTRIES) as u64 / 2;
-    let unsorted = if is_in_memory { 0 } else { unsorted };
-    unsorted.saturating_add(segment_space(core, entries, entries, sorts(core, core.threads()), 0))
+    unsorted_space(core, entries).saturating_add(segment_space(core, entries, entries, 0))
 }
 
-/// Returns the most bytes that the segment and its scratch files take.
+/// Returns the same for documents that take about this many bytes, whose ids may be any.
+pub(super) fn documents_space<F: Fingerprint>(core: &Core<F>, documents: u64, bytes: u64) -> u64 {
+    let segment = segment_space(core, documents, u64::MAX, bytes);
+    unsorted_space(core, documents).saturating_add(segment)
+}
+
+/// Returns the bytes that the entries take on disk before they are sorted.
+fn unsorted_space<F: Fingerprint>(core: &Core<F>, entries: u64) -> u64 {
+    let unsorted = entries.saturating_mul(Entry::<F>::LEN as u64);
+    let is_in_memory = unsorted <= share(core.tuning.bulk_memory, FOR_ENTRIES) as u64 / 2;
+    if is_in_memory { 0 } else { unsorted }
+}
+
+/// Returns the most bytes that the segment and its scratch files take in addition to the unsorted
+/// entries.
 pub(super) fn segment_space<F: Fingerprint>(
     core: &Core<F>,
     entries: u64,
     greatest_id: u64,
-    sorts: usize,
     documents: u64,
 ) -> u64 {
+    if entries >= MOST_ENTRIES {
+        return u64::MAX;
+    }
     let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
-    let rows = entries.saturating_mul(F::BYTES as u64).saturating_mul(sorts as u64);
-    let is_in_memory = rows <= share(core.tuning.bulk_memory, FOR_ROWS) as u64;
-    // Each table that is written has the hashes of its filter.
+    let rows = entries * F::BYTES as u64;
+    let sorts = sorts(core, core.threads());
+    let row_memory = share(core.tuning.bulk_memory, FOR_ROWS);
+    let is_in_memory = rows * sorts as u64 <= row_memory as u64;
+    // Each table that is written has the hashes of its filter, and columns have block numbers.
     let filters =
         if core.settings.filter_bits > 0 { core.threads().min(core.settings.tables()) } else { 0 };
-    let hashes = entries.saturating_mul(8).saturating_mul(filters as u64);
-    let scratch = if is_in_memory { 0 } else { rows.saturating_add(hashes) };
-    most_bytes::<F>(&core.settings, &expected).saturating_add(scratch)
+    let beside = match (core.settings.columns, filters) {
+        (true, _) => entries * 4,
+        (false, 0) => 0,
+        (false, _) => entries * 8,
+    };
+    let (rows, beside) = if is_in_memory { (0, 0) } else { (rows, beside) };
+    let peak = Peak {
+        unsorted: unsorted_space(core, entries),
+        files: MostBytes::of::<F>(&core.settings, &expected),
+        rows,
+        sorts: sorts as u64,
+        beside,
+        in_work: if core.settings.columns { sorts } else { filters } as u64,
+        parts: (row_memory / sorts.max(1) / (64 << 10)).clamp(2, 16) as u64,
+        is_one_pass: core.threads() >= core.settings.tables(),
+        has_columns: core.settings.columns,
+    };
+    if core.storage.can_discard() { peak.with_discards() } else { peak.without() }
+}
+
+/// What takes disk space during a load, in bytes.
+#[derive(Debug)]
+struct Peak {
+    /// The entries before they are sorted.
+    unsorted: u64,
+    files: MostBytes,
+    /// The rows of one table.
+    rows: u64,
+    /// How many tables have rows at the same time.
+    sorts: u64,
+    /// What a table has in scratch files beside its rows while it is written.
+    beside: u64,
+    /// How many tables have that at the same time.
+    in_work: u64,
+    /// Records are discarded in at least as many parts. A part may be there twice.
+    parts: u64,
+    /// Whether all tables are written at the same time.
+    is_one_pass: bool,
+    /// Whether the other tables are made of table 0, after it is written.
+    has_columns: bool,
+}
+
+impl Peak {
+    /// Returns the most bytes beside the unsorted entries if everything stays until the end.
+    fn without(&self) -> u64 {
+        let MostBytes { first, others } = &self.files;
+        first + others.iter().sum::<u64>() + self.rows * self.sorts + self.beside * self.in_work
+    }
+
+    /// Returns the same if what was read for the last time is discarded. Then a table takes no more
+    /// space while it is written than its rows before, or the table with what is beside it.
+    fn with_discards(&self) -> u64 {
+        let MostBytes { first, others } = &self.files;
+        let (all, other) = (others.iter().sum::<u64>(), others.iter().max().copied().unwrap_or(0));
+        let first_in_work = first + self.beside;
+        // The tables in work take this much more than in the end.
+        let more = self.rows.max(other + self.beside).saturating_sub(other);
+        let peak = if self.has_columns {
+            self.unsorted.max(first_in_work).max(first + all + more * self.sorts)
+        } else if self.is_one_pass {
+            self.unsorted.max(first_in_work) + all + more * self.sorts
+        } else {
+            // The entries are there until the last table is written.
+            let left = others.len().min(1) as u64;
+            self.unsorted
+                + first_in_work
+                + all.saturating_sub(other)
+                + more * self.sorts.saturating_sub(left)
+        };
+        let late = (self.unsorted + self.rows * self.sorts) / self.parts;
+        (peak.max(first_in_work + all) + late).saturating_sub(self.unsorted)
+    }
 }
 
 /// Returns how many tables are sorted at a time by this many threads.
