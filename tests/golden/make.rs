@@ -59,6 +59,23 @@ pub(crate) const ALL: &[(&str, Make)] = &[
         finish(options, Closed::No, |db| documents(db, true))
     }),
     ("distance-12", || finish(with(Db::options().max_distance(12)), Closed::Yes, entries)),
+    ("user-many-blocks", || finish(with(layout("half-2")), Closed::Yes, many_blocks)),
+    ("user-uneven-blocks", || finish(with(layout("single")), Closed::Yes, uneven_blocks)),
+    ("user-ring-3-512", || {
+        finish(with(layout("ring-3")).block_size(512).filter_bits(10), Closed::Yes, many_blocks)
+    }),
+    ("user-ring-4-1024-elias-fano", || {
+        let options = with(layout("ring-4")).code(BlockCode::EliasFano).block_size(1024);
+        finish(options, Closed::Yes, many_blocks)
+    }),
+    ("user-single-2048", || {
+        finish(with(layout("single")).block_size(2048), Closed::Yes, many_blocks)
+    }),
+    ("names-long", || finish(with(layout("single")).ids(Ids::Names), Closed::Yes, long_names)),
+    ("user-similar-many-blocks", || {
+        let options = Options::bits128().similar(Jaccard::at_least(0.9));
+        finish(with(options), Closed::Yes, |db| some(db, 0..1500))
+    }),
 ];
 
 fn layout(name: &str) -> Options<u64> {
@@ -123,6 +140,36 @@ fn many_ids(db: &Db) {
     let batch: Vec<_> = (0..60).flat_map(|i| ids(i).map(move |id| (fingerprint(i), id))).collect();
     let _ = db.write(&batch).run().unwrap();
     db.insert(fingerprint::<u64>(7), DocId(u64::MAX)).unwrap();
+}
+
+/// Hundreds of blocks, of which many are alike in their leading bits, and thousands of ids.
+fn many_blocks(db: &Db) {
+    let crowded = (0..500).map(|i| 0x1234_5678_9a00_0000 | (i * i * 57));
+    let all = (0..1500).map(fingerprint::<u64>).chain(crowded);
+    let ids = |i: u64| (0..1 + i % 3).map(move |n| DocId(i * 1000 + n));
+    let batch: Vec<_> = (0..).zip(all).flat_map(|(i, f)| ids(i).map(move |id| (f, id))).collect();
+    let _ = db.write(&batch).run().unwrap();
+}
+
+/// Blocks with few and with many fingerprints, all with one id.
+fn uneven_blocks(db: &Db) {
+    let all = (0..3000).chain((0..900).map(fingerprint::<u64>));
+    let batch: Vec<_> = all.map(|fingerprint| (fingerprint, DocId(7))).collect();
+    let _ = db.write(&batch).run().unwrap();
+}
+
+/// Names that are longer than a page, and a segment with nothing but removals.
+fn long_names(db: &Db) {
+    let letter = |n| char::from(b'a' + fingerprint::<u64>(n).to_le_bytes()[0] % 26);
+    let long: String = (0..9000).map(letter).collect();
+    let long = (0..3).map(|i| format!("{long}{i}"));
+    let names: Vec<String> = long.chain((0..40).map(|i| format!("{i}"))).collect();
+    let batch: Vec<_> = (0..).map(fingerprint).zip(names.iter().map(String::as_str)).collect();
+    let _ = db.write(&batch).run().unwrap();
+    db.flush().unwrap();
+    for name in &names[3..20] {
+        assert!(db.remove(name.as_str()).unwrap());
+    }
 }
 
 fn named<F: Fingerprint>(db: &Db<F>, documents: std::ops::Range<u64>) {
