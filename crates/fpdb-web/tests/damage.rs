@@ -161,6 +161,27 @@ fn a_length_that_is_wrong_by_little_loses_nothing() {
 }
 
 #[test]
+fn the_last_record_is_read_if_its_length_is_too_large_by_little() {
+    let page = record("u:1", "", b"<p>text");
+    let last = String::from_utf8(record("u:2", "", b"<p>last")).unwrap();
+    for by in [0, 1, 3, 4, 5, 100, 1000, 1100] {
+        let length = format!("Content-Length: {}\r\n", 44 + 7 + by);
+        let last = last.replacen("Content-Length: 51\r\n", &length, 1).into_bytes();
+        for bytes in [[&page[..], &last].concat(), [gzip(&page), gzip(&last)].concat()] {
+            let outcomes = outcomes(&bytes, Limits::default());
+            let texts: Vec<_> = pages(&outcomes).iter().map(|page| page.text.clone()).collect();
+            let expected = if by <= 1000 { &["text", "last"][..] } else { &["text"] };
+            assert_eq!(texts, expected, "{by}: {outcomes:?}");
+            let errors = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+            assert_eq!(errors, usize::from(by > 4), "{by}: {outcomes:?}");
+        }
+        // A file that is cut off is not read as if it were complete.
+        let cut = [&page[..], &last[..last.len() - 5]].concat();
+        assert_eq!(pages(&outcomes(&cut, Limits::default())).len(), 1, "{by}");
+    }
+}
+
+#[test]
 fn gzip_members_after_uncompressed_records_are_found() {
     let page = |i: usize| record(&format!("u:{i}"), "", b"<p>text");
     let members = |from: usize| (from..from + 3).flat_map(|i| gzip(&page(i))).collect::<Vec<u8>>();

@@ -41,6 +41,11 @@ impl Format {
         block.truncate(block.len() - found.map_or(0, |separator| separator.len()));
     }
 
+    /// Returns whether a block ends as a record does. Text hardly ever ends so.
+    pub(super) fn ends_record(self, block: &[u8]) -> bool {
+        self == Self::Warc && block.ends_with(b"\r\n\r\n")
+    }
+
     /// Returns where the last line of a block begins if that line and what follows the block are the
     /// first line of a record.
     pub(super) fn find_cut_header(self, block: &[u8], next: &[u8]) -> Option<usize> {
