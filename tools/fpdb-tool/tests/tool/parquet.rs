@@ -230,6 +230,17 @@ fn damage_that_the_reader_does_not_survive_is_an_error_that_names_the_file() {
 }
 
 #[test]
+fn with_skip_bad_the_files_after_a_damaged_one_are_read() {
+    let folder = folder();
+    for (file, before) in [("abort", 0), ("panic", 0), ("bitflip", 1)] {
+        let line = format!("fingerprint {file}.parquet good.parquet --skip-bad --json");
+        let run = folder.ok(&line);
+        assert!(run.err.contains(&format!("{file}.parquet")), "{}", run.err);
+        assert_eq!(fingerprints(&run).len(), before + 80, "{file}: {}", run.err);
+    }
+}
+
+#[test]
 fn a_checksum_that_does_not_match_is_an_error() {
     let folder = folder();
     let mut bytes = std::fs::read(folder.file("checksums.parquet")).unwrap();
