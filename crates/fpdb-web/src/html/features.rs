@@ -1,8 +1,9 @@
 //! What counts for and against a block being content.
 
 use super::marks::Marks;
-use super::survey::{Run, Survey};
+use super::survey::{Place, Run, Survey, Zone};
 use super::tree::Tag;
+use super::units::Unit;
 
 /// The value of a feature that a block has. Other values are parts of it.
 pub(super) const ONE: i32 = 16;
@@ -42,64 +43,93 @@ use Feature as F;
 pub(super) fn of_block(survey: &Survey, index: usize, mut add: impl FnMut(Feature, i32)) {
     let Some(unit) = survey.units.get(index) else { return };
     let place = survey.place(unit.element);
-    let parent = survey.place(place.parent);
-    let grand = survey.place(parent.parent);
-    let count = survey.units.len();
     let mut put = |feature: Feature, has: bool| {
         if has {
             add(feature, ONE);
         }
     };
-    let linked = u64::from(unit.bytes - unit.plain) * 100 / u64::from(unit.bytes).max(1);
     put(F::Bias, true);
-    put(
-        match linked {
-            _ if unit.plain == unit.bytes => F::Linked0,
-            0..=10 => F::Linked1,
-            11..=30 => F::Linked2,
-            31..=60 => F::Linked3,
-            61..=94 => F::Linked4,
-            _ => F::Linked5,
-        },
-        true,
-    );
-    put(
-        match unit.plain {
-            0 => F::Plain0,
-            1..=15 => F::Plain1,
-            16..=31 => F::Plain2,
-            32..=63 => F::Plain3,
-            64..=127 => F::Plain4,
-            128..=255 => F::Plain5,
-            256..=511 => F::Plain6,
-            _ => F::Plain7,
-        },
-        true,
-    );
+    of_text(unit, &mut put);
+    put(of_element(unit, place.tag.unwrap_or(Tag::Other)), true);
+    of_zone(place.zone, &mut put);
+    of_marks(survey, &place, &mut put);
+    of_position(survey, index, unit, &mut put);
+    of_runs(survey, &place, &mut put);
+    put(F::Forum, survey.is_forum);
+
+    let parent = survey.place(place.parent);
+    let grand = survey.place(parent.parent);
+    let linked = |place: Place| {
+        let all = survey.bytes.between(place.first, place.end);
+        part(all - survey.plain.between(place.first, place.end), all)
+    };
+    add(F::RunGood, part(survey.good.between(index.saturating_sub(3), index + 4).min(3), 3));
+    add(F::ParentLinked, linked(parent));
+    add(F::GrandLinked, linked(grand));
+    add(F::ParentShare, part(u64::from(parent.share), 1000));
+    add(F::GrandShare, part(u64::from(grand.share), 1000));
+    add(F::Position, part(index as u64, survey.units.len() as u64));
+}
+
+/// Returns a part as a value from 0 to [`ONE`].
+fn part(value: u64, of: u64) -> i32 {
+    i32::try_from(value * 16 / of.max(1)).unwrap_or(ONE).min(ONE)
+}
+
+fn of_text(unit: &Unit, put: &mut impl FnMut(Feature, bool)) {
+    let linked = u64::from(unit.bytes - unit.plain) * 100 / u64::from(unit.bytes).max(1);
+    let linked = match linked {
+        _ if unit.plain == unit.bytes => F::Linked0,
+        0..=10 => F::Linked1,
+        11..=30 => F::Linked2,
+        31..=60 => F::Linked3,
+        61..=94 => F::Linked4,
+        _ => F::Linked5,
+    };
+    put(linked, true);
+    let plain = match unit.plain {
+        0 => F::Plain0,
+        1..=15 => F::Plain1,
+        16..=31 => F::Plain2,
+        32..=63 => F::Plain3,
+        64..=127 => F::Plain4,
+        128..=255 => F::Plain5,
+        256..=511 => F::Plain6,
+        _ => F::Plain7,
+    };
+    put(plain, true);
     put(F::Ends, unit.ends);
     put(F::EndsNot, !unit.ends && unit.plain < 40 && unit.level == 0);
     put(F::Points0, unit.points == 0);
     put(F::Points2, unit.points >= 2);
     put(F::Digits, unit.digits * 4 > unit.bytes);
-    put(
-        match (unit.level, place.tag.unwrap_or(Tag::Other)) {
-            (1, _) => F::Heading1,
-            (2, _) => F::Heading2,
-            (3, _) => F::Heading3,
-            (4.., _) => F::Heading4,
-            (_, Tag::P) => F::Paragraph,
-            (_, Tag::Li) => F::Item,
-            (_, Tag::Cell) => F::Cell,
-            (_, Tag::Dt) => F::Term,
-            (_, Tag::Dd) => F::Definition,
-            (_, Tag::Pre) => F::Pre,
-            (_, Tag::Quote) => F::Quote,
-            (_, Tag::Figcaption) => F::Figcaption,
-            _ => F::Other,
-        },
-        true,
-    );
-    let zone = place.zone;
+    put(F::Section, unit.aside);
+    put(F::Opening, unit.opening);
+    put(F::Phrase, unit.phrase);
+    put(F::Repeated, unit.repeated);
+    put(F::Cookie, unit.cookie);
+    put(F::InTitle, unit.in_title);
+}
+
+fn of_element(unit: &Unit, tag: Tag) -> Feature {
+    match (unit.level, tag) {
+        (1, _) => F::Heading1,
+        (2, _) => F::Heading2,
+        (3, _) => F::Heading3,
+        (4.., _) => F::Heading4,
+        (_, Tag::P) => F::Paragraph,
+        (_, Tag::Li) => F::Item,
+        (_, Tag::Cell) => F::Cell,
+        (_, Tag::Dt) => F::Term,
+        (_, Tag::Dd) => F::Definition,
+        (_, Tag::Pre) => F::Pre,
+        (_, Tag::Quote) => F::Quote,
+        (_, Tag::Figcaption) => F::Figcaption,
+        _ => F::Other,
+    }
+}
+
+fn of_zone(zone: Zone, put: &mut impl FnMut(Feature, bool)) {
     put(F::Nav, zone.nav);
     put(F::Aside, zone.aside);
     put(F::Footer, zone.footer);
@@ -107,6 +137,10 @@ pub(super) fn of_block(survey: &Survey, index: usize, mut add: impl FnMut(Featur
     put(F::Hidden, zone.hidden);
     put(F::Role, zone.role);
     put(F::Form, zone.form);
+    put(F::InArticle, zone.article);
+}
+
+fn of_marks(survey: &Survey, place: &Place, put: &mut impl FnMut(Feature, bool)) {
     for (feature, mark) in [
         (F::Very, Marks::VERY),
         (F::Strong, Marks::STRONG),
@@ -121,15 +155,11 @@ pub(super) fn of_block(survey: &Survey, index: usize, mut add: impl FnMut(Featur
     let comment = place.marks.has(Marks::COMMENT);
     put(F::Comment, comment && survey.drops_comments);
     put(F::CommentKept, comment && !survey.drops_comments);
-    put(F::Declared, survey.declares && zone.declared);
-    put(F::Undeclared, survey.declares && !zone.declared);
-    put(F::InArticle, zone.article);
-    put(F::Section, unit.aside);
-    put(F::Opening, unit.opening);
-    put(F::Phrase, unit.phrase);
-    put(F::Repeated, unit.repeated);
-    put(F::Cookie, unit.cookie);
-    put(F::InTitle, unit.in_title);
+    put(F::Declared, survey.declares && place.zone.declared);
+    put(F::Undeclared, survey.declares && !place.zone.declared);
+}
+
+fn of_position(survey: &Survey, index: usize, unit: &Unit, put: &mut impl FnMut(Feature, bool)) {
     let within = |(from, to): (usize, usize)| (from..to).contains(&index);
     put(F::Reader, within(survey.reader));
     put(F::Container, within(survey.container));
@@ -138,17 +168,18 @@ pub(super) fn of_block(survey: &Survey, index: usize, mut add: impl FnMut(Featur
     put(F::BeforeProse, index < survey.first);
     put(F::AfterProse, index > survey.last);
     put(F::BeforeTitle, index < survey.title);
-    put(
-        match unit.distance {
-            0 => F::Near0,
-            1 => F::Near1,
-            2..=3 => F::Near2,
-            4..=7 => F::Near4,
-            8..=14 => F::Near8,
-            _ => F::Far,
-        },
-        true,
-    );
+    let distance = match unit.distance {
+        0 => F::Near0,
+        1 => F::Near1,
+        2..=3 => F::Near2,
+        4..=7 => F::Near4,
+        8..=14 => F::Near8,
+        _ => F::Far,
+    };
+    put(distance, true);
+}
+
+fn of_runs(survey: &Survey, place: &Place, put: &mut impl FnMut(Feature, bool)) {
     let run = |run: Run| (run.count, run.plain / u64::from(run.count).max(1));
     let (items, each) = run(place.inner);
     put(F::Inner3, (3..6).contains(&items));
@@ -166,16 +197,4 @@ pub(super) fn of_block(survey: &Survey, index: usize, mut add: impl FnMut(Featur
     put(F::OuterShort, items > 0 && each < 50);
     put(F::OuterMiddle, items > 0 && (50..250).contains(&each));
     put(F::OuterLong, items > 0 && each >= 250);
-    put(F::Forum, survey.is_forum);
-    let part = |value: u64, of: u64| i32::try_from(value * 16 / of.max(1)).unwrap_or(ONE).min(ONE);
-    let linked = |place: super::survey::Place| {
-        let all = survey.bytes.between(place.first, place.end);
-        part(all - survey.plain.between(place.first, place.end), all)
-    };
-    add(F::RunGood, part(survey.good.between(index.saturating_sub(3), index + 4).min(3), 3));
-    add(F::ParentLinked, linked(parent));
-    add(F::GrandLinked, linked(grand));
-    add(F::ParentShare, part(u64::from(parent.share), 1000));
-    add(F::GrandShare, part(u64::from(grand.share), 1000));
-    add(F::Position, part(index as u64, count as u64));
 }

@@ -5,7 +5,7 @@
 //! around it declare ([`layout`]), and `main/1` chooses the blocks of the main content by rules
 //! ([`content`]). `main/2` builds the tree of elements ([`tree`]), measures the blocks and the
 //! elements ([`units`], [`survey`]), and adds up what counts for and against each block ([`features`],
-//! [`score`]).
+//! [`score`], [`second`]).
 
 mod attributes;
 mod content;
@@ -17,6 +17,7 @@ mod layout;
 mod marks;
 mod phrases;
 mod score;
+mod second;
 mod survey;
 mod tokens;
 mod tree;
@@ -85,6 +86,15 @@ mod tests {
             format!("Title\n{}", SENTENCE.repeat(5).trim_end())
         );
         assert_eq!(main_content_2(&page(other)), format!("Title\n{}", other.repeat(5).trim_end()));
+    }
+
+    /// One layout shows it beside the content, and another as its first line.
+    #[test]
+    fn a_title_is_dropped_if_there_is_other_text() {
+        let page =
+            |text: &str| format!("<title>The flood - News</title><h1>The flood</h1><p>{text}");
+        assert_eq!(main_content_2(&page(&SENTENCE.repeat(5))), SENTENCE.repeat(5).trim_end());
+        assert_eq!(main_content_2(&page("Closed.")), "The flood\nClosed.");
     }
 
     #[test]

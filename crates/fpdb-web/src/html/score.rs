@@ -5,18 +5,10 @@
 
 use super::features;
 use super::marks::Marks;
+use super::second;
 use super::survey::{Shape, Survey, is_outside};
-use super::units::{Sums, Unit};
-use super::weights::{BLOCK, SECOND, Second};
-
-/// A logit of 1.
-const LOGIT: i64 = 1000;
-/// Scores of neighbours count up to here.
-const MOST: i64 = 4 * LOGIT;
-/// Bytes of a block up to which its score counts more for its neighbours.
-const HEAVY: u32 = 300;
-/// Bytes outside of links below which a block is short.
-const SHORT: u32 = 60;
+use super::units::{SHORT, Unit};
+use super::weights::{BLOCK, LOGIT};
 
 /// Parts of the text in surroundings, of [`Shape::FULL`], up to which a page has few or none.
 const FEW_SURROUNDINGS: i64 = 40;
@@ -25,10 +17,11 @@ const NO_SURROUNDINGS: i64 = 8;
 /// Returns, for each block, whether it is content.
 pub(super) fn choose(survey: &Survey) -> Vec<bool> {
     let first = first_scores(survey);
-    let second = second_scores(survey, &first);
+    let second = second::scores(survey, &first);
     let mut chosen = above_threshold(survey, &second);
     fill_gaps(survey, &second, &mut chosen);
     complete(survey, &second, &mut chosen);
+    drop_title(survey, &mut chosen);
     chosen
 }
 
@@ -49,95 +42,6 @@ fn first_scores(survey: &Survey) -> Vec<i64> {
         sum * LOGIT / (100 * Shape::FULL * i64::from(features::ONE))
     };
     (0..survey.units.len()).map(score).collect()
-}
-
-/// The mean of the first scores of ranges of blocks.
-struct Means {
-    sizes: Sums,
-    /// Scores, with [`MOST`] added to each, so that none is negative.
-    scores: Sums,
-}
-
-impl Means {
-    fn new(survey: &Survey, scores: &[i64]) -> Self {
-        let size = |bytes: u32| u64::from(bytes.min(HEAVY));
-        let sizes = Sums::new(survey.units.iter().map(|unit| size(unit.bytes)));
-        let shifted = survey.units.iter().zip(scores).map(|(unit, score)| {
-            size(unit.bytes) * (score.clamp(&-MOST, &MOST) + MOST).unsigned_abs()
-        });
-        Self { sizes, scores: Sums::new(shifted) }
-    }
-
-    fn of(&self, from: usize, to: usize) -> i64 {
-        let sum = self.scores.between(from, to);
-        match sum.checked_div(self.sizes.between(from, to)) {
-            Some(mean) => i64::try_from(mean).unwrap_or(MOST) - MOST,
-            None => 0,
-        }
-    }
-}
-
-/// Returns the second score of each block. It depends on the block's first score and on the first
-/// scores of the blocks and elements around it.
-fn second_scores(survey: &Survey, first: &[i64]) -> Vec<i64> {
-    let means = Means::new(survey, first);
-    let kept = kept(survey, first);
-    let shape = &survey.shape;
-    let score_at = |index: usize| first.get(index).map_or(0, |score| *score.clamp(&-MOST, &MOST));
-    let count = survey.units.len();
-    let score = |(index, (unit, own)): (usize, (&Unit, &i64))| {
-        let place = survey.place(unit.element);
-        let parent = survey.place(place.parent);
-        let near = means.of(index.saturating_sub(3), (index + 4).min(count));
-        let far = means.of(index.saturating_sub(8), (index + 9).min(count));
-        let full = |has: bool| if has { Shape::FULL } else { 0 };
-        // Parts of the page, from 0 to `FULL`, count as logits from 0 to 1.
-        let part = |part: i64| part * LOGIT / Shape::FULL;
-        let listed =
-            place.outer.count > 0 && place.outer.bytes * 100 / survey.bytes.all().max(1) >= 30;
-        let is_short = unit.plain < SHORT;
-        let undeclared = survey.declares && !place.zone.declared;
-        let if_so = |has: bool, value: i64| if has { value } else { 0 };
-        let value = |second: Second| match second {
-            Second::Page => part(Shape::FULL),
-            Second::PageKept => part(kept),
-            Second::PageProse => part(shape.prose),
-            Second::PageProsaic => part(shape.prosaic),
-            Second::PageLinked => part(shape.linked),
-            Second::PageMarked => part(shape.marked),
-            Second::PageCount => part(shape.count),
-            Second::PageLength => part(shape.length),
-            Second::Own => *own,
-            Second::OwnKept => own * kept / Shape::FULL,
-            Second::OwnProse => own * shape.prose / Shape::FULL,
-            Second::Element => means.of(place.first, place.end),
-            Second::Parent => means.of(parent.first, parent.end),
-            Second::Near => near,
-            Second::Far => far,
-            Second::Before => score_at(index.saturating_sub(1)),
-            Second::After => score_at((index + 1).min(count - 1)),
-            Second::UndeclaredKept => if_so(undeclared, part(kept)),
-            Second::AfterProse => if_so(index > survey.last, part(shape.prosaic)),
-            Second::RunProse => if_so(listed, part(shape.prose)),
-            Second::RunKept => if_so(listed, part(kept)),
-            Second::Short => part(full(is_short)),
-            Second::ShortNear => if_so(is_short, near),
-        };
-        SECOND.iter().map(|(second, weight)| value(*second) * i64::from(*weight)).sum::<i64>() / 100
-    };
-    survey.units.iter().zip(first).enumerate().map(score).collect()
-}
-
-/// Returns the part of the text outside of links and surroundings whose first score is positive.
-fn kept(survey: &Survey, first: &[i64]) -> i64 {
-    let (mut kept, mut all) = (0, 0);
-    for (unit, score) in survey.units.iter().zip(first) {
-        if is_outside(&survey.place(unit.element)) {
-            all += i64::from(unit.plain);
-            kept += if *score > 0 { i64::from(unit.plain) } else { 0 };
-        }
-    }
-    kept * Shape::FULL / all.max(1)
 }
 
 /// Scores are counted in buckets of 1/16, from -8 to 8.
@@ -245,6 +149,27 @@ fn complete(survey: &Survey, scores: &[i64], chosen: &mut [bool]) {
     {
         let rest = (0..chosen.len()).filter(|index| inside(*index) && is_likely(scores, *index, 2));
         rest.for_each(|index| keep(chosen, index));
+    }
+}
+
+/// Bytes of other text from which the title is dropped.
+const MUCH: u64 = 200;
+
+/// Drops the title of the page if the choice has other text. Some layouts make it a part of the
+/// content and others do not, so the same article would have two texts.
+fn drop_title(survey: &Survey, chosen: &mut [bool]) {
+    let is_title = |unit: &Unit| {
+        let zone = survey.place(unit.element).zone;
+        unit.level == 1 && unit.in_title && !zone.is_surroundings()
+    };
+    let Some(title) = survey.units.iter().position(is_title) else { return };
+    let others = survey.units.iter().zip(&*chosen).enumerate();
+    let others = others.filter(|(index, (_, chosen))| **chosen && *index != title);
+    let size: u64 = others.map(|(_, (unit, _))| u64::from(unit.bytes)).sum();
+    if size >= MUCH
+        && let Some(chosen) = chosen.get_mut(title)
+    {
+        *chosen = false;
     }
 }
 

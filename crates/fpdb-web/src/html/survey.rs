@@ -20,6 +20,8 @@ pub(super) struct Place {
     /// The innermost and the largest run of like elements that it is in.
     pub(super) inner: Run,
     pub(super) outer: Run,
+    /// Is the same for like elements, as in the tree.
+    pub(super) like: u64,
 }
 
 /// What the elements that a block is in are for, by their tags and roles.
@@ -229,7 +231,15 @@ fn zones(elements: &[Element], units: &[Unit]) -> Vec<Place> {
             zone.declared |=
                 zone.article || element.marks.has(Marks::MAIN.or(Marks::ARTICLE).or(Marks::BODY));
         }
-        places.push(Place { tag: Some(element.tag), parent, first, end, zone, ..Place::default() });
+        places.push(Place {
+            tag: Some(element.tag),
+            parent,
+            first,
+            end,
+            zone,
+            like: element.like,
+            ..Place::default()
+        });
     }
     places
 }

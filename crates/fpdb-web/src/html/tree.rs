@@ -39,6 +39,9 @@ pub(super) struct Element {
     pub(super) level: u8,
     /// What its attributes say.
     pub(super) marks: Marks,
+    /// A hash of its name and first class and those of the two elements around it. Elements with
+    /// the same one repeat a structure.
+    pub(super) like: u64,
 }
 
 macro_rules! tags {
@@ -109,6 +112,8 @@ impl Tag {
 struct Open {
     element: u32,
     tag: Tag,
+    /// A hash of its name and first class.
+    key: u64,
     /// The latest children: their keys and their runs.
     children: [(u64, u32); 2],
 }
@@ -349,10 +354,12 @@ impl Builder {
         let key = (attributes.key << 8) ^ tag as u64;
         let run = self.run(key);
         let parent = self.stack.last().map_or(0, |open| open.element);
+        let around = self.stack.iter().rev().zip([21, 42]);
+        let like = around.fold(key, |like, (open, bits)| like ^ open.key.rotate_left(bits));
         let (element, place) = (number(self.elements.len()), number(self.stack.len()));
         let first = number(self.writer.blocks());
-        self.elements.push(Element { parent, first, end: first, run, tag, level, marks });
-        self.stack.push(Open { element, tag, children: [(0, 0); 2] });
+        self.elements.push(Element { parent, first, end: first, run, tag, level, marks, like });
+        self.stack.push(Open { element, tag, key, children: [(0, 0); 2] });
         if let Some(open) = self.open.get_mut(tag as usize) {
             open.push(place);
         }
@@ -475,6 +482,18 @@ mod tests {
         ] {
             assert_eq!(blocks(html), expected, "{html}");
         }
+    }
+
+    #[test]
+    fn elements_are_alike_if_they_and_the_two_around_them_have_like_names_and_first_classes() {
+        let page = build(
+            "<ul class=x><li class='a b'><p>1</p><li class='a c'><p>2</p><li class=d><p>3</p></ul>\
+             <ol class=x><li class=a><p>4</p></ol>",
+        );
+        let like = |block: usize| page.elements[page.blocks[block].label as usize].like;
+        assert_eq!(like(0), like(1));
+        assert_ne!(like(0), like(2));
+        assert_ne!(like(0), like(3));
     }
 
     #[test]

@@ -9,6 +9,9 @@ use super::tree::Page;
 const PROSE: u32 = 70;
 pub(super) const PROSE_LINKED: u64 = 40;
 
+/// Bytes outside of links below which a block is short.
+pub(super) const SHORT: u32 = 60;
+
 /// Characters of the title of a page that count.
 const TITLE: usize = 300;
 

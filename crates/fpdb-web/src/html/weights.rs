@@ -2,104 +2,107 @@
 //!
 //! They were fitted by logistic regression to labelled pages (docs/extraction.md) and never change.
 
+/// A logit of 1 in scores, which are in thousandths.
+pub(super) const LOGIT: i64 = 1000;
+
 /// Weights of the features of a block, one row for each feature: the weight itself, and what is
 /// added to it on pages of full prose, prosaic, linked, listed and marked shape.
 #[rustfmt::skip]
 pub(super) const BLOCK: [[i32; 6]; 91] = [
-    [13, -44, -30, -26, 20, -30], // Bias
-    [38, -8, 2, 12, -34, 21], // Linked0
-    [7, -8, 15, -6, 33, 7], // Linked1
-    [0, 2, -25, -37, 30, -42], // Linked2
-    [-8, 0, -1, -7, 4, -4], // Linked3
-    [-14, -2, -16, -9, -12, -3], // Linked4
-    [-9, -29, -6, 22, 0, -9], // Linked5
-    [5, -15, 10, 30, -2, 5], // Plain0
-    [-14, -13, -41, -24, 6, -23], // Plain1
-    [7, 12, -30, -25, 7, 3], // Plain2
-    [11, 20, -14, 3, -5, 5], // Plain3
-    [27, 8, -37, -39, 29, -39], // Plain4
-    [14, 16, 18, -17, -45, -14], // Plain5
-    [-11, -11, 40, 4, -20, 4], // Plain6
-    [-26, -61, 23, 43, 50, 27], // Plain7
-    [37, -30, 65, 32, -13, 44], // Ends
-    [26, 6, -19, -16, 0, 10], // EndsNot
-    [9, 32, 2, -47, -10, 11], // Points0
-    [26, -56, 21, 24, -2, -16], // Points2
-    [0, -18, -20, 12, 3, 19], // Digits
-    [37, -20, 4, 18, 2, -33], // Paragraph
-    [42, 53, 34, -33, 21, -40], // Item
-    [-29, -28, -33, -2, -5, -6], // Heading1
-    [42, 5, 4, 30, 5, 32], // Heading2
-    [22, 6, -18, 7, -2, 19], // Heading3
-    [-31, 29, 25, -40, 5, -37], // Heading4
-    [15, -14, -24, 19, 2, 47], // Cell
-    [52, 36, 45, 24, 5, -3], // Term
-    [-39, -30, -27, -11, -28, -7], // Definition
-    [-8, -10, -12, -2, 11, -9], // Pre
-    [3, 4, 5, 1, 6, -7], // Quote
-    [-44, -34, -35, -11, -18, -12], // Figcaption
-    [-48, -42, 1, -26, 16, 27], // Other
-    [-4, 16, 16, -19, -14, -24], // Nav
-    [-37, -12, -17, -11, -15, -28], // Aside
-    [-57, -27, -22, -23, -20, -27], // Footer
-    [-24, -3, -1, -6, -5, -9], // Header
-    [-13, -9, -21, -11, -22, 17], // Hidden
-    [-10, 24, 23, -25, 16, -43], // Role
-    [-70, -59, -50, -12, -16, -1], // Form
-    [-80, -33, -22, -26, -34, -47], // Very
-    [-46, 9, 13, 20, -4, -5], // Strong
-    [-10, -5, -13, -10, -53, -8], // Light
-    [-54, 15, -15, 24, 13, -19], // Weak
-    [-49, -66, -59, 11, -14, 11], // Caption
-    [-134, -123, -126, -19, -80, -17], // Comment
-    [-73, -87, -86, -2, -80, 2], // CommentKept
-    [51, -6, -28, -52, -51, -2], // Positive
-    [24, 12, -17, -17, -10, 45], // Listing
-    [4, 14, 16, 20, -13, 38], // Declared
-    [-34, 6, -14, -22, 4, -30], // Undeclared
-    [-21, -18, -4, 30, -18, 34], // InArticle
-    [-20, -12, -18, -35, 13, -24], // Section
-    [-28, -22, -26, -7, -1, -5], // Opening
-    [-35, -17, -25, -12, -8, -22], // Phrase
-    [30, -3, -26, 15, -26, 3], // Repeated
-    [-22, -9, -9, -5, -3, -20], // Cookie
-    [74, 46, 47, 27, 21, 37], // InTitle
-    [54, -28, 21, 70, -6, -43], // Reader
-    [86, -8, 45, -26, 9, -20], // Container
-    [11, -25, 17, -11, -10, 7], // PrevGood
-    [19, -41, 18, -2, 6, 24], // NextGood
-    [30, -40, 34, -4, 20, 3], // RunGood
-    [9, -18, -19, 24, -2, 42], // BeforeProse
-    [-1, -37, -90, 16, 54, -12], // AfterProse
-    [-51, -19, -22, -25, 11, -32], // BeforeTitle
-    [-23, -14, -8, -6, -1, -23], // ParentLinked
-    [-11, 7, 10, -14, -1, -34], // GrandLinked
-    [19, -38, 27, -18, 10, 8], // ParentShare
-    [41, -10, 34, -56, 11, -19], // GrandShare
-    [28, -77, 21, -7, 47, 19], // Near0
-    [-8, -7, -14, -12, 4, -8], // Near1
-    [5, -8, -26, 7, -7, -4], // Near2
-    [12, -7, -20, 3, -5, 21], // Near4
-    [8, -8, -19, 10, -7, 24], // Near8
-    [-32, 63, 28, -27, -11, -83], // Far
-    [-20, -67, -55, 11, 4, 22], // Position
-    [-11, 21, 21, -38, -14, 8], // Inner3
-    [7, 6, 3, 3, 40, -11], // Inner6
-    [18, -9, -36, 43, 23, 6], // Inner16
-    [0, 1, -8, 1, 26, 0], // InnerShort
-    [14, 10, -7, 0, 9, 9], // InnerMiddle
-    [0, 8, 3, 7, 14, -6], // InnerLong
-    [-9, 11, 0, -15, 15, 7], // Outer1
-    [0, -35, -18, 24, -2, 66], // Outer2
-    [4, 29, 1, -28, 9, -28], // Outer3
-    [19, 13, 5, 28, 28, -42], // Outer4
-    [23, 20, -1, 25, 34, 3], // OuterShort
-    [-1, -13, -6, -13, 0, 12], // OuterMiddle
-    [-8, 11, -5, -4, 16, -13], // OuterLong
-    [-21, -33, -13, 4, -5, 0], // Forum
+    [111, -26, -18, -1, 8, -14], // Bias
+    [13, 13, 2, -53, -3, 17], // Linked0
+    [7, -11, 1, -44, 22, -6], // Linked1
+    [23, 4, -29, -84, -5, -56], // Linked2
+    [-20, -9, -22, -28, 33, -15], // Linked3
+    [-2, 26, -35, -58, -6, -51], // Linked4
+    [-14, -20, 0, 15, 8, -21], // Linked5
+    [-14, -17, 2, 15, 4, -15], // Plain0
+    [6, 5, -21, -64, 8, -48], // Plain1
+    [5, 14, -26, -101, 25, 16], // Plain2
+    [9, 20, -12, -20, 6, 10], // Plain3
+    [10, 9, -18, 34, 3, 18], // Plain4
+    [13, -1, 16, 6, -25, 51], // Plain5
+    [10, -5, 41, 27, -8, 69], // Plain6
+    [-14, -58, 94, 63, 0, 78], // Plain7
+    [13, 4, 14, 7, 0, -2], // Ends
+    [-5, -2, -3, -20, -4, -6], // EndsNot
+    [-1, 8, 7, -26, -1, 2], // Points0
+    [10, -9, 13, 49, -11, -10], // Points2
+    [-4, -11, -22, 65, 9, 53], // Digits
+    [-3, -9, -16, 5, 32, -29], // Paragraph
+    [18, 21, 19, 9, 8, -9], // Item
+    [-81, -104, -80, 155, 90, -146], // Heading1
+    [12, -7, -19, 67, -15, 5], // Heading2
+    [-5, 13, -23, 3, -39, 33], // Heading3
+    [-27, 12, 6, -63, 24, -74], // Heading4
+    [11, 11, 6, 58, -55, 89], // Cell
+    [54, 45, 128, 117, -56, 17], // Term
+    [-18, 16, -33, -199, -198, 54], // Definition
+    [-22, -64, -73, -18, 77, 27], // Pre
+    [-153, -9, 262, -436, 366, -440], // Quote
+    [-58, -20, 18, -147, -134, -69], // Figcaption
+    [-23, -32, -17, -61, -20, 3], // Other
+    [-16, -13, -9, -46, -18, -28], // Nav
+    [-45, -28, -35, -62, -63, -95], // Aside
+    [-36, -37, -32, -82, -59, -59], // Footer
+    [-12, -5, 2, -10, -4, -7], // Header
+    [-27, -31, -19, -21, -29, 86], // Hidden
+    [-4, 9, 7, -37, 2, -36], // Role
+    [-75, -87, -81, -24, -77, 47], // Form
+    [-40, -45, -38, -50, -53, -46], // Very
+    [-25, -20, -7, -16, -6, 2], // Strong
+    [-9, -11, -11, -2, -41, -30], // Light
+    [-21, -12, -7, 24, -5, -23], // Weak
+    [-77, -142, -75, 77, 66, 40], // Caption
+    [-98, -110, -137, 159, -178, -155], // Comment
+    [13, -85, -79, -83, -67, 120], // CommentKept
+    [-1, -4, -35, -32, -14, 13], // Positive
+    [1, 11, -3, 32, -10, 34], // Listing
+    [0, 10, -18, 67, 14, 20], // Declared
+    [-27, -23, -21, -37, -19, -21], // Undeclared
+    [-10, 2, -26, 34, -6, 9], // InArticle
+    [-33, -31, -39, -52, -8, -36], // Section
+    [-54, -45, -107, -355, 282, -16], // Opening
+    [-38, -31, -46, 10, 4, -68], // Phrase
+    [-22, -22, -25, -9, -33, -11], // Repeated
+    [-25, 34, 41, -146, 51, -255], // Cookie
+    [-36, -9, 70, -93, -42, 208], // InTitle
+    [30, 31, 18, 23, -8, -65], // Reader
+    [42, 46, 37, -36, 23, 3], // Container
+    [7, -6, 15, 0, -7, 27], // PrevGood
+    [11, -1, 15, 22, -13, 43], // NextGood
+    [9, -9, 6, -24, 8, 22], // RunGood
+    [-3, -21, -1, 19, 0, 32], // BeforeProse
+    [-21, -41, -58, 16, 69, -19], // AfterProse
+    [-26, -25, -22, -37, -13, -29], // BeforeTitle
+    [-18, -21, -11, 22, 10, -10], // ParentLinked
+    [-18, -19, -8, 20, -3, -6], // GrandLinked
+    [19, -2, 17, -31, -68, 75], // ParentShare
+    [32, 14, 33, -54, 17, -66], // GrandShare
+    [9, -20, 6, 4, 18, 48], // Near0
+    [0, -11, -7, -9, 14, -68], // Near1
+    [11, -5, -15, 20, -4, -35], // Near2
+    [8, -10, -6, 9, 6, 24], // Near4
+    [0, -9, -20, 76, 4, 28], // Near8
+    [-10, 19, 7, -7, -5, -14], // Far
+    [-24, -32, -47, 2, -17, 4], // Position
+    [-4, 5, 7, -44, -7, 11], // Inner3
+    [-3, -4, -1, 1, 25, 9], // Inner6
+    [7, 3, -7, 62, -7, 4], // Inner16
+    [-6, 1, 6, 18, -4, 14], // InnerShort
+    [-1, -2, -17, 5, 32, 5], // InnerMiddle
+    [6, 2, -1, -55, 9, -6], // InnerLong
+    [-12, -6, -6, -40, -11, 9], // Outer1
+    [-15, -20, 2, 38, -33, 71], // Outer2
+    [10, 39, -4, 33, -36, -23], // Outer3
+    [14, 8, 7, 11, 19, -48], // Outer4
+    [-4, 2, 3, 15, 1, 10], // OuterShort
+    [-4, 2, 9, 0, 9, -4], // OuterMiddle
+    [3, -1, -7, 1, 8, 17], // OuterLong
+    [-12, -33, -8, -40, -24, -26], // Forum
 ];
 
-/// What the second score is made of.
+/// A part of the second score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Second {
     Page,
@@ -107,50 +110,68 @@ pub(super) enum Second {
     PageProse,
     PageProsaic,
     PageLinked,
+    PageListed,
     PageMarked,
     PageCount,
     PageLength,
+    PageMean,
     Own,
     OwnKept,
     OwnProse,
+    OwnProsaic,
+    OwnLinked,
+    OwnMarked,
     Element,
     Parent,
     Near,
     Far,
-    Before,
-    After,
+    Previous,
+    Next,
+    Like,
+    LikeMany,
+    Many,
+    SureBefore,
+    SureAfter,
+    SureEither,
     UndeclaredKept,
     AfterProse,
-    RunProse,
-    RunKept,
+    ListProse,
     Short,
-    ShortNear,
 }
 
-/// Weights of the second score.
+/// Weights of the parts of the second score.
 #[rustfmt::skip]
-pub(super) const SECOND: [(Second, i32); 23] = [
-    (Second::Page, 3),
-    (Second::PageKept, 15),
-    (Second::PageProse, 1),
-    (Second::PageProsaic, -9),
-    (Second::PageLinked, 5),
-    (Second::PageMarked, -3),
-    (Second::PageCount, -40),
-    (Second::PageLength, -5),
-    (Second::Own, 42),
-    (Second::OwnKept, 19),
-    (Second::OwnProse, -33),
-    (Second::Element, 46),
-    (Second::Parent, 11),
-    (Second::Near, 10),
-    (Second::Far, 13),
-    (Second::Before, 6),
-    (Second::After, 11),
-    (Second::UndeclaredKept, 27),
-    (Second::AfterProse, 11),
-    (Second::RunProse, 21),
-    (Second::RunKept, -23),
-    (Second::Short, -1),
-    (Second::ShortNear, -24),
+pub(super) const SECOND: [i32; 32] = [
+    7, // Page
+    110, // PageKept
+    -32, // PageProse
+    49, // PageProsaic
+    -169, // PageLinked
+    52, // PageListed
+    -145, // PageMarked
+    -132, // PageCount
+    -124, // PageLength
+    -38, // PageMean
+    -14, // Own
+    24, // OwnKept
+    42, // OwnProse
+    -11, // OwnProsaic
+    -5, // OwnLinked
+    19, // OwnMarked
+    29, // Element
+    -5, // Parent
+    -6, // Near
+    18, // Far
+    12, // Previous
+    14, // Next
+    13, // Like
+    8, // LikeMany
+    105, // Many
+    24, // SureBefore
+    -5, // SureAfter
+    6, // SureEither
+    -95, // UndeclaredKept
+    8, // AfterProse
+    -49, // ListProse
+    -28, // Short
 ];
