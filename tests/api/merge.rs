@@ -305,3 +305,19 @@ fn cancelled_merge_leaves_no_folder() {
     assert!(!out.exists());
     assert_eq!(Db::options().rebuild(&a, &out).unwrap().written, 5000);
 }
+
+#[test]
+fn a_rebuilt_database_without_documents_does_not_use_their_ids_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, rebuilt] = ["first", "rebuilt"].map(|name| folder.path().join(name));
+    let db = Db::options().ids(Ids::Names).create(&first).unwrap();
+    for name in ["a", "b"] {
+        db.insert(7, name).unwrap();
+        assert!(db.remove(name).unwrap());
+    }
+    db.close().unwrap();
+    let _ = Db::options().rebuild(&first, &rebuilt).unwrap();
+    for path in [&first, &rebuilt] {
+        assert_eq!(Db::open(path).unwrap().insert(9, "c").unwrap(), DocId(2), "{path:?}");
+    }
+}

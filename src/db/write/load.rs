@@ -135,10 +135,13 @@ pub(crate) fn load_documents<F: Fingerprint>(
 ) -> Result<u64> {
     let DocumentsToLoad { documents, most, bytes, symbols, next_doc } = given;
     let mut documents = documents.peekable();
+    let folder = &*session::own_folder(core)?;
     if documents.peek().is_none() {
+        // The ids of removed documents do not come back.
+        lock(&core.log.writer).next_doc = next_doc;
+        install::manifest(core, folder, |manifest| manifest.next_doc = next_doc)?;
         return Ok(0);
     }
-    let folder = &*session::own_folder(core)?;
     let meter = Meter::new(watch, Phase::Read, Some(most));
     let load = Load { core, folder, threads: core.threads(), meter, claim: None };
     let mut writer = flush::flush_all(core)?;
