@@ -343,6 +343,22 @@ pub struct Document<F = u64> {
     pub duplicate_of: Option<DocId>,
 }
 
+impl<F> Document<F> {
+    /// Makes an original without a stamp, for
+    /// [`create_with_documents`](crate::Options::create_with_documents).
+    ///
+    /// ```
+    /// use fpdb::{DocId, Document};
+    /// let mut document = Document::new(0x00ffu64, DocId(7));
+    /// document.stamp = Some(2026);
+    /// assert_eq!((document.fingerprint, document.duplicate_of), (0x00ff, None));
+    /// ```
+    #[must_use]
+    pub fn new(fingerprint: F, id: DocId) -> Self {
+        Self { fingerprint, id, stamp: None, duplicate_of: None }
+    }
+}
+
 impl<F> Match<F> {
     /// Returns the entry that was found.
     pub(crate) fn entry(&self) -> Entry<F>

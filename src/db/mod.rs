@@ -10,7 +10,7 @@
 //! | `write` | writes with and without conditions, expiry, bulk loads |
 //! | `recovery` | from files to the state of a handle |
 //! | `handle` | databases that are open |
-//! | `merge` | documents of several databases in one |
+//! | `merge` | new databases from existing ones, and from what the caller gives |
 //! | `repair` | what a damaged database still proves, in a new one |
 //! | `api` | the public types, and the engine behind them, compiled once |
 //! | `calibrate` | measuring what queries cost |

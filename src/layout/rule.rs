@@ -193,10 +193,50 @@ impl MatchRule {
         entries as f64 * self.similar.as_ref().map_or_else(alone, within)
     }
 
-    /// Returns the steps of a table: none for a rule by distance.
-    #[cfg(test)]
-    pub(crate) fn steps(&self, table: usize) -> &[Step] {
-        self.similar.as_ref().map_or(&[], |similar| &similar.steps[table])
+    /// Makes a rule by similarity from its parts, for a database with this layout: for each table
+    /// its [`steps`](Self::steps). `jaccard` is what the rule was made for. To make a new rule, use
+    /// [`Options::similar`](crate::Options::similar); this is for one that was written down.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for parts that no rule has.
+    ///
+    /// ```
+    /// use fpdb::{Jaccard, MatchRule, Options};
+    /// let db = Options::bits128().similar(Jaccard::at_least(0.8)).in_memory()?;
+    /// let (rule, layout) = (&db.description().rule, &db.description().layout);
+    /// let steps: Vec<_> = (0..layout.tables()).map(|table| rule.steps(table)).collect();
+    /// let same = MatchRule::of_steps(layout, rule.distance(), Jaccard::at_least(0.8), &steps)?;
+    /// assert_eq!(same, *rule);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn of_steps(
+        layout: &Layout,
+        distance: u32,
+        jaccard: Jaccard,
+        steps: &[Vec<(u8, u8)>],
+    ) -> Result<Self> {
+        let within = Self::within(layout.bits(), distance)?;
+        jaccard.check()?;
+        let step = |&(depth, most): &(u8, u8)| Step { depth, most };
+        let steps: Vec<Vec<Step>> =
+            steps.iter().map(|table| table.iter().map(step).collect()).collect();
+        check_steps(layout, within.distance, &steps).map_err(Error::invalid)?;
+        Ok(Self::similar(layout, within.distance, jaccard, steps))
+    }
+
+    /// Returns the steps of a table, for a rule by similarity: how many leading bits in the table's
+    /// bit order, and how many of these may differ. The table accepts a difference that exceeds
+    /// none of them. None for a table that accepts nothing, and for a rule by distance.
+    #[must_use]
+    pub fn steps(&self, table: usize) -> Vec<(u8, u8)> {
+        let steps = self.similar.as_ref().and_then(|similar| similar.steps.get(table));
+        steps.into_iter().flatten().map(|step| (step.depth, step.most)).collect()
+    }
+
+    /// Returns the layout that a rule by similarity is for.
+    pub(crate) fn layout(&self) -> Option<&Layout> {
+        self.similar.as_ref().map(|similar| &similar.layout)
     }
 
     /// Returns the layout's staircases: the tables, and what each accepts.
@@ -244,33 +284,14 @@ impl MatchRule {
         let jaccard = Jaccard::decode(fields)?;
         let mut tables = Vec::with_capacity(layout.tables());
         for _ in 0..layout.tables() {
-            let steps = fields.u8("number of steps")?;
-            let mut table: Vec<Step> = Vec::new();
-            for _ in 0..steps {
+            let mut table = Vec::new();
+            for _ in 0..fields.u8("number of steps")? {
                 let (depth, most) = (fields.u8("depth of a step")?, fields.u8("limit of a step")?);
-                let rises = table.last().is_none_or(|s| s.depth < depth && s.most < most);
-                if !rises || depth == 0 || u32::from(depth) >= layout.bits() || most >= distance {
-                    return Err(fields.corruption("the steps of a table do not rise"));
-                }
                 table.push(Step { depth, most });
             }
             tables.push(table);
         }
-        if tables.iter().all(Vec::is_empty) {
-            return Err(fields.corruption("the match rule accepts nothing"));
-        }
-        let homes = layout.homes();
-        for (table, steps) in tables.iter().enumerate() {
-            let (head, _) = recall::split(layout, table, steps);
-            let depth = head.last().map_or(0, |step| step.depth);
-            let is_home = homes.contains(&table);
-            if depth > layout.first_cell(table)
-                || head.is_empty() != steps.is_empty()
-                || depth > 0 && !is_home
-            {
-                return Err(fields.corruption("the steps of different tables overlap"));
-            }
-        }
+        check_steps(layout, distance, &tables).map_err(|what| fields.corruption(what))?;
         rule.similar = Some(Similar { jaccard, layout: layout.clone(), steps: tables });
         Ok(rule)
     }
@@ -310,6 +331,40 @@ impl fmt::Display for MatchRule {
             Some(similar) => write!(f, "{}", similar.jaccard),
         }
     }
+}
+
+/// Refuses steps that no rule by similarity has; storage-format.md, "Match rule".
+fn check_steps(
+    layout: &Layout,
+    distance: u8,
+    tables: &[Vec<Step>],
+) -> std::result::Result<(), &'static str> {
+    if tables.len() != layout.tables() {
+        return Err("the match rule does not have steps for each table");
+    }
+    for steps in tables {
+        let rises = steps.is_sorted_by(|a, b| a.depth < b.depth && a.most < b.most);
+        let is_step = |s: &Step| (1..layout.bits).contains(&s.depth) && s.most < distance;
+        if !rises || !steps.iter().all(is_step) {
+            return Err("the steps of a table do not rise");
+        }
+    }
+    if tables.iter().all(Vec::is_empty) {
+        return Err("the match rule accepts nothing");
+    }
+    let homes = layout.homes();
+    for (table, steps) in tables.iter().enumerate() {
+        let (head, _) = recall::split(layout, table, steps);
+        let depth = head.last().map_or(0, |step| step.depth);
+        let is_home = homes.contains(&table);
+        if depth > layout.first_cell(table)
+            || head.is_empty() != steps.is_empty()
+            || depth > 0 && !is_home
+        {
+            return Err("the steps of different tables overlap");
+        }
+    }
+    Ok(())
 }
 
 /// Its text, its distance and, for a rule by similarity, what was asked for.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::layout::{Costs, Step};
+use crate::layout::Costs;
 use crate::storage::Sim;
 use crate::{Db, DocId, Entry, Fingerprint, Found, Jaccard, Layout, Options, Outcome, Within};
 
@@ -30,9 +30,9 @@ impl Truth {
         };
         let table = |table: usize| {
             let bits = bits(table);
-            let step = |step: &Step| {
-                let bits = &bits[..step.depth.into()];
-                (bits.iter().sum::<u128>(), bits[bits.len() - 1], step.most.into())
+            let step = |&(depth, most): &(u8, u8)| {
+                let bits = &bits[..depth.into()];
+                (bits.iter().sum::<u128>(), bits[bits.len() - 1], most.into())
             };
             rule.steps(table).iter().map(step).collect::<Vec<_>>()
         };

@@ -14,6 +14,7 @@ mod errors;
 mod events;
 mod fork;
 mod full_disk;
+mod given;
 mod hostile;
 mod identity;
 mod in_memory;

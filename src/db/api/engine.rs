@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::db::handle::WriteHandle;
 use crate::db::handle::open::{self, Mode};
 use crate::db::handle::read_only::ReadOnlyHandle;
-use crate::db::merge::{MergeReport, merge};
+use crate::db::merge::{self, MergeReport, merge};
 use crate::db::read::clusters::{self, Cluster, ClusterOptions, ClusterReport};
 use crate::db::read::join::{self, JoinOptions, JoinReport, Other};
 use crate::db::read::lookup::NamedDocument;
@@ -334,6 +334,27 @@ pub(super) trait OpenEngine<F: Fingerprint> {
 
     fn verify(&self, options: Options<F>, path: &Path, level: VerifyLevel) -> Result<VerifyReport> {
         repair::verify(options, path, level)
+    }
+
+    fn create_with_entries(
+        &self,
+        options: Options<F>,
+        path: &Path,
+        count: u64,
+        entries: &mut dyn Iterator<Item = Result<Entry<F>>>,
+    ) -> Result<LoadReport> {
+        merge::create_with_entries(options, path, count, entries)
+    }
+
+    fn create_with_documents(
+        &self,
+        options: Options<F>,
+        path: &Path,
+        next_id: Option<DocId>,
+        count: u64,
+        documents: &mut dyn Iterator<Item = Result<NamedDocument<F>>>,
+    ) -> Result<u64> {
+        merge::create_with_documents(options, path, next_id, count, documents)
     }
 
     fn repair(&self, options: Options<F>, broken: &Path, out: &Path) -> Result<RepairReport> {

@@ -2,6 +2,7 @@
 
 mod batcher;
 mod clusters;
+mod create;
 mod db;
 mod engine;
 mod iterators;

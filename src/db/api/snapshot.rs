@@ -304,6 +304,22 @@ impl<F: Fingerprint> Snapshot<F> {
         self.engine.names(ids)
     }
 
+    /// Returns the id that the next new name gets, in a database with names; otherwise `None`. No
+    /// document has this id or a greater one. Ids of removed documents do not come back.
+    ///
+    /// ```
+    /// use fpdb::{Db, DocId, Ids};
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// db.insert(7, "https://example.org/")?;
+    /// db.remove("https://example.org/")?;
+    /// assert_eq!(db.snapshot().next_id(), Some(DocId(1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn next_id(&self) -> Option<DocId> {
+        self.reader().next_id()
+    }
+
     /// Returns an iterator over all documents with their names, in the order of names or, in a
     /// database with unique ids, of ids. It ends after an error.
     ///

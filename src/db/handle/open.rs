@@ -158,6 +158,12 @@ fn refuse_foreign_files(storage: &dyn Storage) -> Result<()> {
 
 /// Returns the settings of a new database.
 fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result<Settings> {
+    if let (Some(rule), Some(layout)) = (&options.rule, &options.layout)
+        && rule.layout().is_some_and(|of_rule| of_rule != layout)
+    {
+        let message = format!("the match rule is for another layout than {layout}");
+        return Err(Error::invalid(message));
+    }
     let (layout, rule, auto_filter) = match (options.similar, &options.rule, &options.layout) {
         (_, Some(rule), Some(layout)) => (layout.clone(), rule.clone(), 0),
         (Some(jaccard), ..) => for_similarity(options, jaccard)?,

@@ -1,9 +1,12 @@
-//! Merge and rebuild: new databases from existing ones.
+//! New databases, each of which is complete or not there: from existing ones (merge and rebuild),
+//! and from what the caller gives.
 
 mod build;
+mod given;
 mod union;
 
 pub(crate) use build::build;
+pub(crate) use given::{create_with_documents, create_with_entries};
 
 use std::path::Path;
 

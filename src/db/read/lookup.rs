@@ -45,6 +45,11 @@ impl<F: Fingerprint> Reader<F> {
         Ok(names)
     }
 
+    /// Returns the id that the next new name gets, in a database with names.
+    pub(crate) fn next_id(&self) -> Option<DocId> {
+        (self.settings.ids == Ids::Names).then(|| DocId(self.version.active.next_doc()))
+    }
+
     /// Returns an iterator over all documents with their names, in the order of names or, in a
     /// database with unique ids, of ids. It ends after an error.
     pub(crate) fn documents(

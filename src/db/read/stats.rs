@@ -385,6 +385,8 @@ pub struct Description {
     pub code: BlockCode,
     /// Bits per fingerprint of the prefix filters; 0 without filters.
     pub filter_bits: u32,
+    /// Whether the tables that lookups use are columns, which lead to the blocks of table 0.
+    pub columns: bool,
     /// Version of the format, major and minor.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::version"))]
     pub format_version: (u16, u16),
@@ -406,6 +408,7 @@ impl Description {
             block_size: settings.block_size,
             code: settings.code,
             filter_bits: settings.filter_bits,
+            columns: settings.columns,
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
             generation: manifest.generation,
         }

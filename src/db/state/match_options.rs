@@ -1,7 +1,7 @@
 //! Options for what counts as a near-duplicate.
 
 use crate::db::state::options::Options;
-use crate::layout::Jaccard;
+use crate::layout::{Jaccard, MatchRule};
 
 impl<F> Options<F> {
     /// Sets the distance in bits within which two documents count as near-duplicates, and up to
@@ -42,6 +42,24 @@ impl<F> Options<F> {
             Ok(()) => self.similar = Some(jaccard),
             Err(error) => self.invalid = Some(error),
         }
+        self
+    }
+
+    /// Sets the match rule itself, and the layout that a rule by similarity is for. To choose a rule,
+    /// use [`max_distance`](Self::max_distance) or [`similar`](Self::similar): this is for the rule
+    /// of another database. Stored.
+    ///
+    /// ```
+    /// use fpdb::{Jaccard, Options};
+    /// let first = Options::bits128().similar(Jaccard::at_least(0.8)).in_memory()?;
+    /// let same = Options::bits128().rule(&first.description().rule).in_memory()?;
+    /// assert_eq!(same.description().rule, first.description().rule);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn rule(mut self, rule: &MatchRule) -> Self {
+        (self.max_distance, self.similar) = (rule.by_distance(), None);
+        self.rule = rule.layout().map(|_| rule.clone());
+        self.layout = rule.layout().cloned().or(self.layout);
         self
     }
 }

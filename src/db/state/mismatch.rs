@@ -31,6 +31,9 @@ impl<F: Fingerprint> Options<F> {
         if let Some(requested) = self.similar.filter(|&j| settings.rule.jaccard() != Some(j)) {
             return Err(other_rule(format_args!("{requested}"), &settings.rule));
         }
+        if let Some(requested) = self.rule.as_ref().filter(|&rule| *rule != settings.rule) {
+            return Err(other_rule(format_args!("another rule of {requested}"), &settings.rule));
+        }
         agree("layout", self.layout.as_ref(), &settings.layout)?;
         agree("ids", self.ids.as_ref(), &settings.ids)?;
         agree("block size", self.block_size.as_ref(), &settings.block_size)?;

@@ -90,7 +90,7 @@ impl Tuning {
 pub struct Options<F = u64> {
     pub(crate) max_distance: Option<u32>,
     pub(crate) similar: Option<Jaccard>,
-    /// The rule of the database whose layout a merge keeps.
+    /// The rule itself, for a database with its layout.
     pub(crate) rule: Option<MatchRule>,
     pub(crate) layout: Option<Layout>,
     pub(crate) expected_entries: u64,

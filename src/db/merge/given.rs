@@ -1,0 +1,204 @@
+//! New databases from entries or documents that the caller gives.
+
+use std::path::Path;
+
+use crate::db::handle::WriteHandle;
+use crate::db::merge::build;
+use crate::db::read::lookup::NamedDocument;
+use crate::db::state::options::{Durability, Options};
+use crate::db::write::load::{DocumentsToLoad, LoadReport, load, load_documents};
+use crate::documents::{SymbolTable, most_record_bytes};
+use crate::error::{Error, Result};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
+use crate::log::{MAX_NAME_LEN, document_key};
+use crate::progress::Watch;
+use crate::settings::Ids;
+
+/// Documents from whose keys the symbols of the new file are chosen, and their bytes.
+const SAMPLED_KEYS: usize = 1 << 14;
+const SAMPLED_BYTES: usize = 4 << 20;
+
+/// A document and its key.
+type Keyed<F> = (Vec<u8>, Document<F>);
+
+/// Creates a database of these entries, or nothing.
+pub(crate) fn create_with_entries<F: Fingerprint>(
+    options: Options<F>,
+    path: &Path,
+    count: u64,
+    entries: &mut dyn Iterator<Item = Result<Entry<F>>>,
+) -> Result<LoadReport> {
+    if options.ids.is_some_and(Ids::identify_documents) {
+        let message = "a database of entries has user ids: give documents, or choose Ids::User";
+        return Err(Error::invalid(message).at_path(path));
+    }
+    let watch = options.watch.clone();
+    build(options.for_loading(), path, |db| {
+        load(db.core(), Announced { given: entries, count, left: count }, &watch)
+    })
+}
+
+/// Creates a database of these documents, or nothing. They are in the order of their keys.
+pub(crate) fn create_with_documents<F: Fingerprint>(
+    options: Options<F>,
+    path: &Path,
+    next_id: Option<DocId>,
+    count: u64,
+    documents: &mut dyn Iterator<Item = Result<NamedDocument<F>>>,
+) -> Result<u64> {
+    let ids = options.ids.unwrap_or(Ids::User);
+    let next_doc = match (ids, next_id) {
+        (Ids::Names, Some(next)) if next.0 <= MAX_NEXT_ID => next.0,
+        (Ids::Unique, None) => 0,
+        _ => return Err(wrong_next_id(ids, next_id).at_path(path)),
+    };
+    let watch = options.watch.clone();
+    build(options.for_loading(), path, |db| {
+        let given = Announced { given: documents, count, left: count };
+        fill(db, Keys { given, ids, next_doc, last: None }, &watch)
+    })
+}
+
+/// The greatest next id that a manifest can have.
+const MAX_NEXT_ID: u64 = (1 << 63) - 1;
+
+fn wrong_next_id(ids: Ids, next_id: Option<DocId>) -> Error {
+    Error::invalid(match (ids, next_id) {
+        (Ids::User, _) => {
+            "a database with user ids has no documents: choose Ids::Unique or Ids::Names".to_owned()
+        }
+        (_, None) => "a database with names needs the id that the next name gets".to_owned(),
+        (Ids::Unique, _) => "only a database with names has a next id: give None".to_owned(),
+        (_, Some(id)) => format!("the next id is {id}: expected at most {MAX_NEXT_ID}"),
+    })
+}
+
+impl<F: Fingerprint> Options<F> {
+    /// Returns options for a database that nobody uses before it is complete.
+    fn for_loading(mut self) -> Self {
+        self.tuning.background = false;
+        self.tuning.durability = Durability::Buffered;
+        self
+    }
+}
+
+fn fill<F: Fingerprint>(
+    db: &WriteHandle<F>,
+    mut documents: Keys<'_, F>,
+    watch: &Watch,
+) -> Result<u64> {
+    let (count, next_doc) = (documents.given.count, documents.next_doc);
+    let sample = sample(&mut documents)?;
+    let keys: Vec<&[u8]> = sample.iter().map(|(key, _)| key.as_slice()).collect();
+    let bytes: u64 = keys.iter().map(|key| most_record_bytes::<F>(key.len())).sum();
+    let bytes = (bytes / sample.len().max(1) as u64).saturating_mul(count);
+    let symbols = SymbolTable::train_sorted(&keys);
+    let documents = sample.into_iter().map(Ok).chain(documents);
+    let given = DocumentsToLoad { documents, most: count, bytes, symbols, next_doc };
+    load_documents(db.core(), given, watch)
+}
+
+/// Takes the first documents.
+fn sample<F: Fingerprint>(documents: &mut Keys<'_, F>) -> Result<Vec<Keyed<F>>> {
+    let (mut sample, mut bytes) = (Vec::new(), 0);
+    while sample.len() < SAMPLED_KEYS && bytes < SAMPLED_BYTES {
+        let Some(document) = documents.next() else { break };
+        let document = document?;
+        bytes += document.0.len();
+        sample.push(document);
+    }
+    Ok(sample)
+}
+
+/// An iterator that must give as many items as were announced.
+struct Announced<'a, T> {
+    given: &'a mut dyn Iterator<Item = Result<T>>,
+    count: u64,
+    left: u64,
+}
+
+impl<T> Iterator for Announced<'_, T> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Result<T>> {
+        match (self.given.next(), self.left) {
+            (None, 0) => None,
+            (Some(Err(error)), _) => Some(Err(error)),
+            (Some(Ok(_)), 0) => {
+                let message = format!("there are more than {}, as many as announced", self.count);
+                Some(Err(Error::invalid(message)))
+            }
+            (None, left) => {
+                self.left = 0;
+                let (there, count) = (self.count - left, self.count);
+                Some(Err(Error::invalid(format!("there are {there}, but {count} were announced"))))
+            }
+            (given, _) => {
+                self.left -= 1;
+                given
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        (left, Some(left))
+    }
+}
+
+/// Checks documents and their order, and makes their keys.
+struct Keys<'a, F> {
+    given: Announced<'a, NamedDocument<F>>,
+    ids: Ids,
+    next_doc: u64,
+    last: Option<Vec<u8>>,
+}
+
+impl<F: Fingerprint> Keys<'_, F> {
+    fn check(&mut self, (name, document): NamedDocument<F>) -> Result<Keyed<F>> {
+        let id = document.id;
+        if name.is_some() != (self.ids == Ids::Names) {
+            let what = if name.is_some() { "a" } else { "no" };
+            let message =
+                format!("document {id} has {what} name, in a database with {} ids", self.ids);
+            return Err(Error::invalid(message));
+        }
+        if let Some(name) = &name {
+            self.check_name(name, &document)?;
+        }
+        let key = document_key(name.as_deref(), id).into_owned();
+        if self.last.replace(key.clone()).is_some_and(|last| last >= key) {
+            let order = if name.is_some() { "names" } else { "ids" };
+            return Err(Error::invalid(format!(
+                "document {id} is not in order: expected documents by ascending {order}, each once"
+            )));
+        }
+        Ok((key, document))
+    }
+
+    fn check_name(&self, name: &str, document: &Document<F>) -> Result<()> {
+        let Document { id, duplicate_of, .. } = *document;
+        if name.is_empty() || name.len() > MAX_NAME_LEN {
+            return Err(Error::invalid(format!(
+                "document {id} has a name of {} bytes: expected 1 to {MAX_NAME_LEN}",
+                name.len()
+            )));
+        }
+        match [Some(id), duplicate_of].into_iter().flatten().find(|id| id.0 >= self.next_doc) {
+            None => Ok(()),
+            Some(found) => Err(Error::invalid(format!(
+                "document {id} has the id {found}, but the next id is {}: expected a lower one",
+                self.next_doc
+            ))),
+        }
+    }
+}
+
+impl<F: Fingerprint> Iterator for Keys<'_, F> {
+    type Item = Result<Keyed<F>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let document = self.given.next()?;
+        Some(document.and_then(|document| self.check(document)))
+    }
+}
