@@ -39,7 +39,7 @@ impl<F: Fingerprint> Options<F> {
         count: u64,
         entries: impl IntoIterator<Item = Result<Entry<F>>>,
     ) -> Result<LoadReport> {
-        let entries = &mut entries.into_iter();
+        let entries = &mut entries.into_iter().fuse();
         engine::<F>().create_with_entries(self, path.as_ref(), count, entries)
     }
 
@@ -81,7 +81,7 @@ impl<F: Fingerprint> Options<F> {
         count: u64,
         documents: impl IntoIterator<Item = Result<(Option<String>, Document<F>)>>,
     ) -> Result<u64> {
-        let documents = &mut documents.into_iter();
+        let documents = &mut documents.into_iter().fuse();
         engine::<F>().create_with_documents(self, path.as_ref(), next_id, count, documents)
     }
 }

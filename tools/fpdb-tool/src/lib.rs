@@ -14,6 +14,7 @@ mod cmd;
 mod damage;
 mod database;
 mod document;
+mod dump;
 mod escape;
 mod failure;
 mod html;

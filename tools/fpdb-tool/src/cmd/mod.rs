@@ -6,6 +6,7 @@ mod compact;
 mod completions;
 mod create;
 mod dedup;
+mod dump;
 mod evaluate;
 mod expire;
 mod export;
@@ -17,6 +18,7 @@ mod health;
 mod import;
 mod inspect;
 mod join;
+mod load;
 mod man;
 mod measure;
 mod merge;
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Compact(compact::Args),
     Backup(backup::Args),
+    Dump(dump::Args),
+    Load(load::Args),
     Merge(merge::Args),
     Rebuild(merge::RebuildArgs),
     Repair(repair::Args),
@@ -92,6 +96,8 @@ impl Command {
             Self::Verify(args) => args.run(context),
             Self::Compact(args) => args.run(context),
             Self::Backup(args) => args.run(context),
+            Self::Dump(args) => args.run(context),
+            Self::Load(args) => args.run(context),
             Self::Merge(args) => args.run(context),
             Self::Rebuild(args) => args.run(context),
             Self::Repair(args) => args.run(context),

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-pub(crate) use decompress::{Compression, Input, MAX_RATIO};
+pub(crate) use decompress::{Compression, Input, MAX_RATIO, read_error};
 pub(crate) use document::Document;
 pub(crate) use intake::{Intake, Item, Printed};
 pub(crate) use kind::{DocumentFormat, InputFormat, all_begin, is_html, is_list_of_entries};

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 32] = [
     "create",
     "import",
     "dedup",
@@ -22,6 +22,8 @@ const COMMANDS: [&str; 30] = [
     "verify",
     "compact",
     "backup",
+    "dump",
+    "load",
     "merge",
     "rebuild",
     "repair",

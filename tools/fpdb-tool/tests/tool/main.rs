@@ -8,6 +8,7 @@ mod corpus;
 mod create;
 mod dedup;
 mod documents;
+mod dump;
 mod evaluate;
 mod export;
 mod extract;

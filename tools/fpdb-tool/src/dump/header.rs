@@ -1,0 +1,148 @@
+//! The first line of a dump.
+
+use anyhow::{Result, bail};
+use fpdb::{
+    BlockCode, Description, DocId, ExtractionName, Fingerprint, Ids, Jaccard, Layout, MatchRule,
+    Options, RecipeName,
+};
+use serde::{Deserialize, Serialize};
+
+/// The name of this form and, after the slash, its version.
+const SCHEMA: &str = "fpdb.dump/1";
+
+/// The settings of a database, and how much it holds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Header {
+    schema: String,
+    pub(crate) bits: u32,
+    ids: String,
+    /// Of a database with names: the id that the next new name gets.
+    next_id: Option<u64>,
+    /// The number of lines between the first and the last.
+    pub(crate) count: u64,
+    recipe: Option<String>,
+    extraction: Option<String>,
+    layout: LayoutLine,
+    rule: RuleLine,
+    block_size: usize,
+    code: String,
+    filter_bits: u32,
+    /// For information: the rule decides.
+    columns: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LayoutLine {
+    name: String,
+    cells: Vec<u8>,
+    orders: Vec<Vec<u16>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleLine {
+    max_distance: u32,
+    /// `None` for a rule by distance.
+    similar: Option<SimilarLine>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SimilarLine {
+    jaccard: f64,
+    recall: f64,
+    /// For each table, its steps: a number of leading bits, and how many of them may differ.
+    steps: Vec<Vec<(u8, u8)>>,
+}
+
+impl Header {
+    pub(crate) fn new(description: &Description, next_id: Option<DocId>, count: u64) -> Self {
+        let Description { layout, rule, .. } = description;
+        let orders = (0..layout.tables()).map(|table| layout.order(table).to_vec());
+        let similar = rule.jaccard().map(|jaccard| SimilarLine {
+            jaccard: jaccard.similarity(),
+            recall: jaccard.expected_recall(),
+            steps: (0..layout.tables()).map(|table| rule.steps(table)).collect(),
+        });
+        Self {
+            schema: SCHEMA.to_owned(),
+            bits: description.bits,
+            ids: description.ids.to_string(),
+            next_id: next_id.map(|id| id.0),
+            count,
+            recipe: description.recipe.clone(),
+            extraction: description.extraction.clone(),
+            layout: LayoutLine {
+                name: layout.name().to_owned(),
+                cells: layout.cells().to_vec(),
+                orders: orders.collect(),
+            },
+            rule: RuleLine { max_distance: rule.distance(), similar },
+            block_size: description.block_size,
+            code: description.code.to_string(),
+            filter_bits: description.filter_bits,
+            columns: description.columns,
+        }
+    }
+
+    /// Reads the first line of a dump.
+    pub(super) fn parse(line: &[u8]) -> Result<Self> {
+        /// What all versions have.
+        #[derive(Deserialize)]
+        struct Schema {
+            schema: String,
+        }
+        let schema = serde_json::from_slice::<Schema>(line).map(|line| line.schema);
+        match schema.as_deref() {
+            Ok(SCHEMA) => {}
+            Ok(other) if other.starts_with("fpdb.dump/") => bail!(
+                "the dump has the form {other}, and this fpdb-tool reads {SCHEMA}: use the \
+                 fpdb-tool that wrote it, or a newer one"
+            ),
+            _ => bail!("this is not a dump: expected a line of JSON with the schema {SCHEMA}"),
+        }
+        let header: Self = serde_json::from_slice(line)?;
+        if ![64, 128].contains(&header.bits) {
+            bail!("bits {}: expected 64 or 128", header.bits);
+        }
+        header.ids()?;
+        Ok(header)
+    }
+
+    pub(crate) fn ids(&self) -> Result<Ids> {
+        let all = [Ids::User, Ids::Unique, Ids::Names];
+        match all.into_iter().find(|ids| ids.to_string() == self.ids) {
+            Some(ids) => Ok(ids),
+            None => bail!("ids {:?}: expected user, unique or names", self.ids),
+        }
+    }
+
+    pub(crate) fn next_id(&self) -> Option<DocId> {
+        self.next_id.map(DocId)
+    }
+
+    /// Adds the settings to options.
+    pub(crate) fn apply<F: Fingerprint>(&self, options: Options<F>) -> Result<Options<F>> {
+        let LayoutLine { name, cells, orders } = &self.layout;
+        let layout = Layout::new(name, self.bits, cells, orders)?;
+        let mut options = match &self.rule.similar {
+            None => options.max_distance(self.rule.max_distance).layout(layout),
+            Some(SimilarLine { jaccard, recall, steps }) => {
+                let jaccard = Jaccard::at_least(*jaccard).recall(*recall);
+                let distance = self.rule.max_distance;
+                options.rule(&MatchRule::of_steps(&layout, distance, jaccard, steps)?)
+            }
+        };
+        if let Some(recipe) = &self.recipe {
+            options = options.recipe(RecipeName::custom(recipe));
+        }
+        if let Some(extraction) = &self.extraction {
+            options = options.extraction(ExtractionName::custom(extraction));
+        }
+        let code = BlockCode::parse(&self.code)?;
+        let options = options.ids(self.ids()?).block_size(self.block_size).code(code);
+        Ok(options.filter_bits(self.filter_bits))
+    }
+}
