@@ -10,6 +10,7 @@
 
 #![deny(missing_docs)]
 
+mod anatomy;
 mod cmd;
 mod damage;
 mod database;

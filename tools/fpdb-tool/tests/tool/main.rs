@@ -20,6 +20,7 @@ mod health;
 mod help;
 mod import;
 mod import_documents;
+mod inspect;
 mod interrupted;
 mod join;
 mod limits;

@@ -1,5 +1,7 @@
 //! `inspect`
 
+mod part;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,24 +9,35 @@ use anyhow::{Context as _, Result};
 use fpdb::{Description, Layout, SegmentStats};
 use serde::Serialize;
 
+use crate::anatomy::bit_order;
 use crate::database::by_width;
 use crate::failure::Exit;
 use crate::output::{self, Context, iec};
 
 const EXAMPLE: &str = "\
-Example:
-  fpdb-tool inspect crawl.fpdb";
+Examples:
+  fpdb-tool inspect crawl.fpdb
+  fpdb-tool inspect crawl.fpdb --table 1 --block 0 --hex
+  fpdb-tool inspect crawl.fpdb --file MANIFEST";
 
 /// Shows the format, the layout, the segments and the files of a database
 ///
 /// A table is sorted by its cells in the order shown. Cell 0 has the leading bits of the
 /// fingerprint, and table 0 has the cells in ascending order.
+///
+/// With --file or --table, shows the fields of one file instead: its header and what is at its end,
+/// or one block or frame of it. Each field comes with its offset, its meaning and the section of
+/// storage-format.md that defines it. Damage is shown after the fields that can be read, and the
+/// exit code is then 1.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
+
+    #[command(flatten)]
+    part: part::PartArgs,
 }
 
 /// `fpdb.inspect/1`. Sizes are in bytes.
@@ -57,6 +70,10 @@ struct FileReport {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let description = fpdb::Description::read(&self.path)?;
+        if self.part.is_given() {
+            let names: Vec<String> = files(&self.path)?.into_iter().map(|f| f.name).collect();
+            return self.part.run(&self.path, &names, &description, context);
+        }
         let stats = by_width!(description.bits, |options| options
             .index_memory(0)
             .open_read_only(&self.path)?
@@ -83,18 +100,6 @@ impl TableReport {
     fn of(layout: &Layout, table: usize) -> Self {
         Self { cell_order: layout.order(table).to_vec(), bit_order: bit_order(layout, table) }
     }
-}
-
-/// Returns the bits of the fingerprint in the order in which they sort a table.
-fn bit_order(layout: &Layout, table: usize) -> Vec<u32> {
-    let cells = layout.cells();
-    let cell_bits = |&cell: &u16| {
-        let cell = usize::from(cell);
-        let above: u32 = cells[..cell].iter().map(|&width| u32::from(width)).sum();
-        let top = layout.bits() - above;
-        (top - u32::from(cells[cell])..top).rev()
-    };
-    layout.order(table).iter().flat_map(cell_bits).collect()
 }
 
 /// Returns the files in the folder, sorted by name.
