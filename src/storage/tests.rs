@@ -79,6 +79,7 @@ fn appended_bytes_are_read_back() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "an open file may keep its name there: see folder/paths.rs")]
 fn rename_replaces_and_keeps_open_files_of_what_was_replaced() {
     on_each(|storage| {
         write(&*storage, "new", b"new bytes");
@@ -93,6 +94,7 @@ fn rename_replaces_and_keeps_open_files_of_what_was_replaced() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "an open file may keep its name there: see folder/paths.rs")]
 fn open_file_stays_readable_after_it_is_removed() {
     on_each(|storage| {
         let bytes: Vec<u8> = (0u32..30_000).flat_map(u32::to_le_bytes).collect();
@@ -105,6 +107,7 @@ fn open_file_stays_readable_after_it_is_removed() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "an open file may keep its name there: see folder/paths.rs")]
 fn removed_file_can_still_be_written() {
     on_each(|storage| {
         let file = storage.create("a").unwrap();
