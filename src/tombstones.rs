@@ -68,8 +68,8 @@ impl<F: Fingerprint> Tombstones<F> {
         len: u64,
     ) -> Result<Self> {
         let file = PagedFile::open(storage, name, header, len)?;
-        let mut meta = file.meta();
-        let count = usize::try_from(meta.u64("tombstone count")?).unwrap_or(usize::MAX);
+        let count = file.meta().u64("tombstone count").map_err(|e| e.at_path(file.path()))?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
         let len = count.checked_mul(Self::RECORD_LEN);
         file.expect_body_end(len.and_then(|len| HEADER_LEN.checked_add(len)))?;
         Ok(Self { file, count, width: PhantomData })

@@ -8,6 +8,7 @@ use super::reader::Documents;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, Record};
 use crate::paged::Sequential;
+use crate::settings::Ids;
 
 /// The records of one leaf, decoded.
 #[derive(Debug)]
@@ -55,6 +56,9 @@ impl<F: Fingerprint> LeafRecords<F> {
             let mut start = 0;
             for (index, &end) in ends.iter().enumerate() {
                 let key = keys.get(start..end).unwrap_or_default();
+                if documents.ids == Ids::Names && std::str::from_utf8(key).is_err() {
+                    return Err("a name is not valid UTF-8");
+                }
                 decoded.push(leaf.document(index, key)?);
                 start = end;
             }

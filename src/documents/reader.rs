@@ -52,7 +52,7 @@ impl<F: Fingerprint> Documents<F> {
         ids: Ids,
     ) -> Result<Self> {
         let file = PagedFile::open(storage, name, header, len)?;
-        let (meta, places) = Meta::read(&file, ids)?;
+        let (meta, places) = Meta::read(&file, ids).map_err(|e| e.at_path(file.path()))?;
         Ok(Self { file, ids, meta, places, symbols: Arc::default(), width: PhantomData })
     }
 

@@ -171,6 +171,21 @@ impl<'a> Lists<'a> {
         Ok((low as u64, before))
     }
 
+    /// Checks that the samples are the numbers of set bits up to them.
+    pub(super) fn check_samples(&self) -> Result<()> {
+        let mut before = 0;
+        for index in 0..samples(self.ids) {
+            let at = self.bits_at.saturating_add(index.saturating_mul(CHUNK_BYTES));
+            let chunk = self.file.bytes(at, CHUNK_BYTES)?;
+            before += chunk.iter().map(|byte| byte.count_ones()).sum::<u32>();
+            if u32::from_le_bytes(self.sample(index)?) != before {
+                let message = "a sample of a section's lists is not the number of lists before it";
+                return Err(self.file.corruption(self.samples_at, message));
+            }
+        }
+        Ok(())
+    }
+
     fn sample(&self, index: usize) -> Result<[u8; 4]> {
         let at = self.samples_at.saturating_add(index.saturating_mul(4));
         Ok(self.file.bytes(at, 4)?.first_chunk().copied().unwrap_or_default())

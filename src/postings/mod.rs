@@ -64,6 +64,11 @@ impl Postings {
         len: u64,
     ) -> Result<Self> {
         let file = PagedFile::open(storage, name, header, len)?;
+        let path = file.path().to_owned();
+        Self::from_file(file).map_err(|e| e.at_path(path))
+    }
+
+    fn from_file(file: PagedFile) -> Result<Self> {
         let mut meta = file.meta();
         let entries = meta.u64("entry count")?;
         let groups = usize::try_from(meta.u64("number of id groups")?).unwrap_or(usize::MAX);

@@ -2,6 +2,7 @@
 
 use super::Postings;
 use super::head::{GROUPS, HEAD_LEN};
+use super::lists::Lists;
 use crate::codec::header::HEADER_LEN;
 use crate::error::Result;
 use crate::inspection::Inspection;
@@ -76,6 +77,7 @@ impl Postings {
         }
         let (packed, lists) = self.data(section, &head)?;
         let fingerprints = self.end_of(&head, self.groups_in(section).saturating_sub(1))?;
+        lists.as_ref().map_or(Ok(()), Lists::check_samples)?;
         let ids = match lists {
             Some(lists) if lists.start(fingerprints)? != lists.ids() => {
                 let message = "a section of the postings has more lists than fingerprints";

@@ -234,28 +234,41 @@ impl<F: Fingerprint> Segment<F> {
 
     /// Checks that the files have the counts that the manifest says.
     fn check_counts(&self, settings: &Settings) -> Result<()> {
-        let tables_agree = self.tables.iter().all(|t| t.count() == self.meta.fingerprints);
-        let most_rows = self.meta.fingerprints;
-        let columns_agree = self.columns.iter().all(|c| c.rows() as u64 <= most_rows);
-        let tombstones = self.tombstones.as_ref().map_or(0, Tombstones::count);
-        let documents = self.documents.as_ref().map_or((0, 0), |d| (d.records(), d.removals()));
+        let Some(name) = self.miscounted_file(settings) else { return Ok(()) };
+        Err(Error::corruption("the file does not have the counts that the manifest says")
+            .at_path(self.root.join(name.to_string())))
+    }
+
+    /// Returns the first file that does not have the counts that the manifest says.
+    fn miscounted_file(&self, settings: &Settings) -> Option<FileName> {
+        let SegmentMeta { id, fingerprints, entries, removed, .. } = self.meta;
+        let tables = (0..)
+            .zip(&self.tables)
+            .map(|(number, table)| (FileName::Table(id, number), table.count() == fingerprints));
+        let columns = (0..).zip(&self.columns).map(|(number, columns)| {
+            (FileName::Columns(id, number), columns.rows() as u64 <= fingerprints)
+        });
+        let blocks = self.identity_table().map(Table::blocks);
+        let postings = self.postings.entries() == entries && blocks == Some(self.postings.groups());
+        let tombstones = self.tombstones.as_ref().map_or(0, Tombstones::count) as u64 == removed;
+        let others = [
+            (FileName::Postings(id), postings),
+            (FileName::Tombstones(id), tombstones),
+            (FileName::Documents(id), self.has_counted_documents(settings)),
+        ];
+        let mut files = tables.chain(columns).chain(others);
+        files.find(|(_, is_right)| !is_right).map(|(name, _)| name)
+    }
+
+    /// Returns whether there are as many documents as the manifest says, and enough for all
+    /// entries.
+    fn has_counted_documents(&self, settings: &Settings) -> bool {
+        let found = self.documents.as_ref().map_or((0, 0), |d| (d.records(), d.removals()));
         let expected = self.meta.documents.map_or((0, 0), |d| (d.live + d.removed, d.removed));
         // Each entry is an original, where documents are kept.
         let entries = if settings.ids.identify_documents() { self.meta.entries } else { 0 };
         let duplicates = self.documents.as_ref().map_or(0, Documents::duplicates);
-        if tables_agree
-            && columns_agree
-            && documents == expected
-            && entries + duplicates <= expected.0 - expected.1
-            && self.postings.entries() == self.meta.entries
-            && tombstones as u64 == self.meta.removed
-            && self.identity_table().is_some_and(|t| t.blocks() == self.postings.groups())
-        {
-            return Ok(());
-        }
-        let first = self.root.join(FileName::Table(self.meta.id, 0).to_string());
-        Err(Error::corruption("the segment's files do not have the counts that the manifest says")
-            .at_path(first))
+        found == expected && entries + duplicates <= expected.0 - expected.1
     }
 
     /// Checks that all tables have the database's block code, because a query searches the blocks
@@ -394,10 +407,13 @@ impl<F: Fingerprint> Segment<F> {
         {
             sums.push(table.verify(file, |f| set_hash(permutation.invert(f)), inspection)?);
         }
-        let mut sound = sums.iter().flatten();
-        if sound.next().is_some_and(|first| sound.any(|sum| sum != first)) {
-            let message = format!("the tables of segment {} hold different sets", self.meta.id);
-            inspection.report(Error::corruption(message).at_path(&self.root));
+        let mut sound = (0..).zip(&sums).filter_map(|(number, &sum)| Some((number, sum?)));
+        if let Some((first, expected)) = sound.next()
+            && let Some((other, _)) = sound.find(|&(_, sum)| sum != expected)
+        {
+            let message = format!("the table does not hold the same fingerprints as table {first}");
+            let name = FileName::Table(self.meta.id, other).to_string();
+            inspection.report(Error::corruption(message).at_path(self.root.join(name)));
         }
         let is_table_0_sound = sums.first().is_some_and(Option::is_some);
         let table_0 = self.identity_table().filter(|_| is_table_0_sound);
