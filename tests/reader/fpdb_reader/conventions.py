@@ -7,7 +7,10 @@ MASK64 = 2**64 - 1
 
 
 class Damage(Exception):
-    """A file breaks a rule of the format. `rule` is its number in the section Validity."""
+    """A file is invalid. `rule` is the number of the condition in the section Validity.
+
+    For what that section does not list, because a reader need not find it, it is the title of another section.
+    """
 
     def __init__(self, rule, where, what):
         super().__init__(f"{where}: {what} (rule {rule})")
@@ -17,9 +20,15 @@ class Damage(Exception):
 class OtherVersion(Exception):
     """The file is sound, but of a version that this reader does not know."""
 
+    def __init__(self, rule, message):
+        super().__init__(message)
+        self.rule = rule
+
 
 class InUse(Exception):
     """A merge or a rebuild has not finished this database."""
+
+    rule = "18.21"
 
 
 def check(condition, rule, where, what):
@@ -52,7 +61,10 @@ def ones(number):
 
 
 class Cursor:
-    """Reads fields one after another from `data`, and refuses to read beyond its end."""
+    """Reads fields one after another from `data`, and refuses to read beyond its end.
+
+    `rule` is the number of the condition that the data end where the fields do.
+    """
 
     def __init__(self, data, rule, where, start=0, end=None):
         self.data = data
@@ -72,24 +84,27 @@ class Cursor:
         """The next integer of this many bytes."""
         return int.from_bytes(self.take(size), "little")
 
-    def bounded(self, size, least, greatest, what):
+    def bounded(self, size, least, greatest, rule, what):
         """The next integer, which must be within the bounds."""
         value = self.number(size)
-        check(least <= value <= greatest, self.rule, self.where,
+        check(least <= value <= greatest, rule, self.where,
               f"{what} is {value}, not from {least} to {greatest}")
         return value
 
-    def string(self, least, greatest, what):
+    def string(self, least, greatest, rule, what):
         """The next string."""
-        data = self.take(self.bounded(4, least, greatest, f"length of the {what}"))
+        return self.text(self.take(self.bounded(4, least, greatest, rule, f"length of the {what}")), rule, what)
+
+    def text(self, data, rule, what):
+        """A string with these bytes."""
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
-            raise Damage(self.rule, self.where, f"the {what} is not UTF-8") from None
+            raise Damage(rule, self.where, f"the {what} is not UTF-8") from None
 
-    def zeros(self, until):
+    def zeros(self, until, rule="Conventions"):
         """Zeros up to an offset."""
-        check(not any(self.take(until - self.at)), self.rule, self.where,
+        check(not any(self.take(until - self.at)), rule, self.where,
               f"bytes before offset {until} are not zero")
 
     def finish(self):
@@ -107,15 +122,15 @@ def low_bits_first(data, first_bit, width, count):
     return numbers
 
 
-def packed_numbers(cursor, width, count):
+def packed_numbers(cursor, width, count, rule="Conventions"):
     """A column of numbers, in as many entire bytes as it needs."""
     data = cursor.take((width * count + 7) // 8)
     unused = len(data) * 8 - width * count
-    check(unused == 0 or data[-1] >> (8 - unused) == 0, cursor.rule, cursor.where,
+    check(unused == 0 or data[-1] >> (8 - unused) == 0, rule, cursor.where,
           f"unused bits before offset {cursor.at} are set")
     return low_bits_first(data, 0, width, count)
 
 
 def bitmap(cursor, count):
     """A bitmap: for each record, whether its bit is set."""
-    return [bit == 1 for bit in packed_numbers(cursor, 1, count)]
+    return [bit == 1 for bit in packed_numbers(cursor, 1, count, "15.21")]

@@ -30,17 +30,17 @@ def numbered(name):
 
 def read_header(data, where):
     """Reads and checks the header. Whether it is the expected one is checked by `expect`."""
-    check(len(data) >= SIZE, 1, where, "it is too short for a header")
-    check(data[:8] == MAGIC, 1, where, "it does not begin with the magic")
-    check(crc32(data[:12]) == int.from_bytes(data[12:16], "little"), 1, where,
+    check(len(data) >= SIZE, "1.1", where, "it is too short for a header")
+    check(data[:8] == MAGIC, "1.1", where, "it does not begin with the magic")
+    check(crc32(data[:12]) == int.from_bytes(data[12:16], "little"), "1.2", where,
           "the version checksum is wrong")
     major, minor = int.from_bytes(data[8:10], "little"), int.from_bytes(data[10:12], "little")
     if major != MAJOR:
-        raise OtherVersion(f"{where}: the format version is {major}.{minor}, and this reader knows only "
+        raise OtherVersion("1.3", f"{where}: the format version is {major}.{minor}, and this reader knows only "
                            f"{MAJOR}.x")
-    check(crc32(data[:60]) == int.from_bytes(data[60:64], "little"), 1, where,
+    check(crc32(data[:60]) == int.from_bytes(data[60:64], "little"), "1.4", where,
           "the header checksum is wrong")
-    check(not any(data[20:24]) and not any(data[56:60]), 1, where, "a reserved field is not zero")
+    check(not any(data[20:24]) and not any(data[56:60]), "1.5", where, "a reserved field is not zero")
     header = Header(
         kind=data[16],
         bits=8 * data[17],
@@ -50,9 +50,12 @@ def read_header(data, where):
         nonce=int.from_bytes(data[48:56], "little"),
         identity=data[16:56],
     )
-    check(MANIFEST <= header.kind <= COLUMNS, 1, where, f"its kind {header.kind} is unknown")
-    check(header.bits in (64, 128), 1, where, f"its fingerprints have {header.bits} bits")
+    check(MANIFEST <= header.kind <= COLUMNS, "1.6", where, f"its kind {header.kind} is unknown")
+    check(header.bits in (64, 128), "1.7", where, f"its fingerprints have {header.bits} bits")
     return header
+
+
+CONDITIONS = {"kind": "1.6", "bits": "1.7", "part": "1.8", "number": "1.9", "database": "1.10", "nonce": "1.11"}
 
 
 def expect(header, where, **fields):
@@ -60,4 +63,4 @@ def expect(header, where, **fields):
     for name, value in fields.items():
         found = getattr(header, name)
         if found != value:
-            raise Damage(1, where, f"the {name} in its header is {found!r} instead of {value!r}")
+            raise Damage(CONDITIONS[name], where, f"the {name} in its header is {found!r} instead of {value!r}")

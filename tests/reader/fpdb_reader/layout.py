@@ -8,22 +8,22 @@ class Layout:
 
     def __init__(self, cursor, bits):
         """Reads a layout of fingerprints of `bits` bits from the manifest's cursor."""
-        self.name = cursor.string(1, 64, "layout's name")
+        self.name = cursor.string(1, 64, "6.1", "layout's name")
         self.bits = bits
         where = cursor.where
-        check(all("!" <= letter <= "~" for letter in self.name), 6, where,
+        check(all("!" <= letter <= "~" for letter in self.name), "6.2", where,
               "the layout's name has a character that is not from ! to ~")
-        cursor.rule = 6
-        cells = cursor.bounded(1, 1, 64, "number of cells")
+        cells = cursor.bounded(1, 1, 64, "6.3", "number of cells")
         self.widths = list(cursor.take(cells))
-        check(min(self.widths) >= 1 and sum(self.widths) == bits, 6, where,
+        check(min(self.widths) >= 1, "6.4", where, "a cell has no bits")
+        check(sum(self.widths) == bits, "6.5", where,
               f"cells of {self.widths} bits do not make up {bits} bits")
-        tables = cursor.bounded(1, 1, 64, "number of tables")
+        tables = cursor.bounded(1, 1, 64, "6.6", "number of tables")
         self.orders = [list(cursor.take(cells)) for _ in range(tables)]
         for order in self.orders:
-            check(sorted(order) == list(range(cells)), 6, where,
+            check(sorted(order) == list(range(cells)), "6.7", where,
                   f"the bit order {order} does not contain each cell once")
-        check(self.orders[0] == list(range(cells)), 6, where, "table 0 is not in order")
+        check(self.orders[0] == list(range(cells)), "6.8", where, "table 0 is not in order")
 
     def tables(self):
         """The number of tables."""

@@ -20,11 +20,11 @@ Node = namedtuple("Node", "first pages children separators")
 def read_leaf(body, start, end, number, symbols, has_names, bits):
     """The leaf that begins at page `number` of the leaves, which are at `start` to `end` of the body."""
     cursor = page_cursor(body, start, end, number, symbols.where, "leaf")
-    count = cursor.bounded(2, 1, MOST_RECORDS, "number of records")
-    pages = cursor.bounded(2, 1, 33, "number of pages")
-    check(pages == 1 or count == 1, 15, cursor.where, "several records take more than one page")
-    flags = cursor.bounded(1, 0, 15, "flags")
-    check(not flags & SOME_STAMPS or flags & STAMPS, 15, cursor.where,
+    count = cursor.bounded(2, 1, MOST_RECORDS, "15.15", "number of records")
+    pages = cursor.bounded(2, 1, 33, "15.17", "number of pages")
+    check(pages == 1 or count == 1, "15.17", cursor.where, "several records take more than one page")
+    flags = cursor.bounded(1, 0, 15, "15.19", "flags")
+    check(not flags & SOME_STAMPS or flags & STAMPS, "15.19", cursor.where,
           "some documents have stamps, but there are none")
     set_page_end(cursor, pages, end)
     shared_width, length_width = read_widths(cursor)
@@ -34,7 +34,7 @@ def read_leaf(body, start, end, number, symbols, has_names, bits):
     removed, duplicates, stamped = read_bitmaps(cursor, count, flags)
     lengths = read_lengths(cursor, shared_width, length_width, count)
     documents = count - sum(removed)
-    check(not has_names or documents > 0 or id_column == (0, 2**64 - 1), 15, cursor.where,
+    check(not has_names or documents > 0 or id_column == (0, 2**64 - 1), "Documents", cursor.where,
           "without documents, the least id is not 2^64 - 1")
     ids = read_column(cursor, id_column, documents)
     originals = read_column(cursor, original_column, sum(duplicates))
@@ -66,12 +66,12 @@ def make_records(rows, fingerprints, ids, stamps, originals):
 def read_node(body, start, end, number, symbols):
     """The inner node that begins at page `number` of the inner nodes."""
     cursor = page_cursor(body, start, end, number, symbols.where, "inner node")
-    count = cursor.bounded(2, 1, MOST_RECORDS, "number of children")
-    pages = cursor.bounded(2, 1, 33, "number of pages")
-    check(pages == 1 or count <= 2, 15, cursor.where, "more than two children take more than one page")
+    count = cursor.bounded(2, 1, MOST_RECORDS, "15.16", "number of children")
+    pages = cursor.bounded(2, 1, 33, "15.17", "number of pages")
+    check(pages == 1 or count <= 2, "15.17", cursor.where, "more than two children take more than one page")
     set_page_end(cursor, pages, end)
     shared_width, length_width = read_widths(cursor)
-    extra_width = cursor.bounded(1, 0, 64, "width")
+    extra_width = cursor.bounded(1, 0, 64, "15.18", "width")
     first = cursor.number(8)
     lengths = read_lengths(cursor, shared_width, length_width, count - 1)
     children = [first + i + extra
@@ -85,24 +85,24 @@ def page_cursor(body, start, end, number, where, what):
     """A cursor over one page."""
     where = f"{where}, {what} at page {number}"
     at = start + number * PAGE
-    check(at + PAGE <= end, 15, where, "there is no such page")
-    return Cursor(body, 15, where, at, at + PAGE)
+    check(at + PAGE <= end, "4.3", where, "there is no such page")
+    return Cursor(body, "15.20", where, at, at + PAGE)
 
 
 def set_page_end(cursor, pages, end):
     """Extends the cursor to all pages of the leaf or node, of which the first 4 bytes are read."""
     cursor.end += (pages - 1) * PAGE
-    check(cursor.end <= end, 15, cursor.where, "its pages exceed their part of the body")
+    check(cursor.end <= end, "4.3", cursor.where, "its pages exceed their part of the body")
 
 
 def read_widths(cursor):
     """The widths of shared lengths and of lengths."""
-    return cursor.bounded(1, 0, 17, "width"), cursor.bounded(1, 0, 17, "width")
+    return tuple(cursor.bounded(1, 0, 17, "15.18", "width") for _ in range(2))
 
 
 def column_head(cursor):
     """The width and the least number of a column."""
-    return cursor.bounded(1, 0, 64, "width"), cursor.number(8)
+    return cursor.bounded(1, 0, 64, "15.18", "width"), cursor.number(8)
 
 
 def read_column(cursor, head, count):
@@ -110,9 +110,7 @@ def read_column(cursor, head, count):
     if head is None:
         return []
     width, least = head
-    numbers = [least + number for number in packed_numbers(cursor, width, count)]
-    check(all(number < 2**64 for number in numbers), 15, cursor.where, "a number has more than 64 bits")
-    return numbers
+    return [(least + number) % 2**64 for number in packed_numbers(cursor, width, count)]
 
 
 def read_bitmaps(cursor, count, flags):
@@ -122,9 +120,9 @@ def read_bitmaps(cursor, count, flags):
         for flag in (REMOVED, DUPLICATES, SOME_STAMPS))
     check(not any(is_removed and (duplicate or stamp)
                   for is_removed, duplicate, stamp in zip(removed, duplicates, stamped)),
-          15, cursor.where, "a bitmap overlaps the bitmap of removed documents")
+          "15.22", cursor.where, "a bitmap overlaps the bitmap of removed documents")
     for flag, bits in ((REMOVED, removed), (DUPLICATES, duplicates), (SOME_STAMPS, stamped)):
-        check(not flags & flag or any(bits), 15, cursor.where, "a bitmap is empty")
+        check(not flags & flag or any(bits), "15.21", cursor.where, "a bitmap is empty")
     if flags & STAMPS and not flags & SOME_STAMPS:
         stamped = [not is_removed for is_removed in removed]
     return removed, duplicates, stamped
@@ -141,12 +139,12 @@ def read_keys(cursor, lengths, symbols):
     keys = []
     before = b""
     for shared, length in lengths:
-        check(shared <= len(before), 15, cursor.where, "a key shares more than the key before it has")
+        check(shared <= len(before), "15.30", cursor.where, "a key shares more than the key before it has")
         suffix = symbols.decode(cursor.take(length))
         key = before[:shared] + suffix
-        check(1 <= len(key) <= LONGEST_KEY, 15, cursor.where, f"a key has {len(key)} bytes")
-        check(before < key, 15, cursor.where, "the keys do not ascend")
-        check(suffix and (len(before) == shared or before[shared] != suffix[0]), 15, cursor.where,
+        check(len(key) <= LONGEST_KEY, "15.25", cursor.where, f"a key has {len(key)} bytes")
+        check(before < key, "15.29", cursor.where, "the keys do not ascend")
+        check(suffix and (len(before) == shared or before[shared] != suffix[0]), "15.30", cursor.where,
               "a key shares another length than it says")
         keys.append(key)
         before = key

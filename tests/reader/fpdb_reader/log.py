@@ -32,14 +32,14 @@ class Log:
         self.kind_of_ids = kind_of_ids
         self.known_end = known_end
         if known_end:
-            check(known_end <= len(data), 19, where, "it is shorter than the manifest says")
+            check(known_end <= len(data), "19.19", where, "it is shorter than the manifest says")
             self.data = data[:known_end]
         self.commits = []
         self.synced = 0
         self.read_start()
         self.read_frames()
         if known_end:
-            check(self.valid_end == known_end, 19, where,
+            check(self.valid_end == known_end, "19.19", where,
                   f"it is valid up to {self.valid_end}, and the manifest says {known_end}")
         else:
             self.check_torn_tail()
@@ -48,9 +48,9 @@ class Log:
         """The commits that a reader next to a writer takes."""
         return [commit for commit in self.commits if self.known_end or commit.end <= self.synced]
 
-    def refuse_unless(self, condition, at, what):
+    def refuse_unless(self, condition, rule, at, what):
         """Raises Damage unless the condition holds."""
-        check(condition, 19, f"{self.where}, frame at {at}", what)
+        check(condition, rule, f"{self.where}, frame at {at}", what)
 
     def frame_at(self, at):
         """The frame at an offset; None if there is no correct one."""
@@ -67,11 +67,10 @@ class Log:
     def read_start(self):
         """Reads the first frame."""
         start = self.frame_at(SIZE)
-        self.refuse_unless(start is not None and start.kind == START, SIZE, "there is no correct Start")
+        self.refuse_unless(start is not None, "19.1", SIZE, "there is no correct frame")
+        self.refuse_unless(start.kind == START, "19.2", SIZE, "it is not a Start")
         self.refuse_unless(len(start.payload) == 16 and start.flags == start.count == start.durable == 0,
-                           SIZE, "Start has fields that are not allowed")
-        self.previous = int.from_bytes(start.payload[:8], "little")
-        self.previous_end = int.from_bytes(start.payload[8:], "little")
+                           "19.2", SIZE, "Start has fields that are not allowed")
         self.sequence = start.sequence
         self.first_sequence = start.sequence
         self.valid_end = self.frames_end = start.end
@@ -83,29 +82,29 @@ class Log:
             frame = self.frame_at(self.frames_end)
             if frame is None:
                 return
-            self.refuse_unless(frame.durable <= frame.at, frame.at, "it is durable beyond its own offset")
+            self.refuse_unless(frame.durable <= frame.at, "19.3", frame.at, "it is durable beyond its own offset")
             self.synced = max(self.synced, frame.durable)
             if frame.kind == WATERMARK:
                 self.read_watermark(frame)
             else:
-                self.refuse_unless(frame.kind == COMMIT, frame.at, f"its kind {frame.kind} is not allowed")
+                self.refuse_unless(frame.kind == COMMIT, "19.4", frame.at, f"its kind {frame.kind} is not allowed")
                 self.read_commit(frame)
             self.frames_end = frame.end
 
     def read_watermark(self, frame):
         """Checks a watermark."""
-        self.refuse_unless(not self.unfinished, frame.at, "a watermark is within a commit")
-        self.refuse_unless(not frame.payload and frame.flags == frame.count == 0, frame.at,
+        self.refuse_unless(not self.unfinished, "19.7", frame.at, "a watermark is within a commit")
+        self.refuse_unless(not frame.payload and frame.flags == frame.count == 0, "19.8", frame.at,
                            "a watermark has fields that are not allowed")
-        self.refuse_unless(frame.sequence == self.sequence, frame.at, "a watermark has another sequence")
+        self.refuse_unless(frame.sequence == self.sequence, "19.9", frame.at, "a watermark has another sequence")
         self.valid_end = frame.end
 
     def read_commit(self, frame):
         """Reads a frame of a commit."""
-        self.refuse_unless(frame.flags in (0, CONTINUES), frame.at, f"its flags are {frame.flags}")
-        self.refuse_unless(frame.sequence == self.sequence + 1, frame.at,
+        self.refuse_unless(frame.flags in (0, CONTINUES), "19.5", frame.at, f"its flags are {frame.flags}")
+        self.refuse_unless(frame.sequence == self.sequence + 1, "19.6", frame.at,
                            f"commit {frame.sequence} follows commit {self.sequence}")
-        payload = Cursor(frame.payload, 19, f"{self.where}, frame at {frame.at}")
+        payload = Cursor(frame.payload, "19.10", f"{self.where}, frame at {frame.at}")
         self.unfinished += [self.read_operation(payload) for _ in range(frame.count)]
         payload.finish()
         if frame.flags == 0:
@@ -117,26 +116,28 @@ class Log:
     def read_operation(self, payload):
         """Reads an operation of the kind that the database has."""
         kind = payload.number(1)
+        check(kind in (1, 2, 3), "19.11", payload.where, f"an operation has kind {kind}")
         if self.kind_of_ids != CHOSEN:
-            check(kind == 2, 19, payload.where, f"an operation has kind {kind} instead of 2")
+            check(kind == 2, "19.12", payload.where, f"an operation has kind {kind} instead of 2")
             return self.read_change(payload)
-        check(kind in (1, 3), 19, payload.where, f"an operation has kind {kind}")
+        check(kind in (1, 3), "19.12", payload.where, f"an operation has kind {kind}")
         entry = payload.number(self.header.bits // 8), payload.number(8)
         return Insert(*entry) if kind == 1 else Remove(*entry)
 
     def read_change(self, payload):
         """Reads a change of a document."""
-        flags = payload.bounded(1, 0, 63, "flags of a change")
+        flags = payload.bounded(1, 0, 63, "19.14", "flags of a change")
         before, after = flags & 3, flags & 12
-        check(before != 3 and after != 12 and before | after, 19, payload.where,
+        check(before != 3 and after != 12 and before | after, "19.13", payload.where,
               f"a change has flags {flags}")
-        check(after or not flags & HAS_STAMP, 19, payload.where, "there is a stamp without a document")
-        check(bool(flags & HAS_NAME) == (self.kind_of_ids == NAMES), 19, payload.where,
+        check(after or not flags & HAS_STAMP, "19.13", payload.where, "there is a stamp without a document")
+        check(bool(flags & HAS_NAME) == (self.kind_of_ids == NAMES), "19.12", payload.where,
               "a name is missing, or must not be there")
         identifier = payload.number(8)
         key = identifier.to_bytes(8, "big")
         if flags & HAS_NAME:
-            key = payload.string(1, 65535, "name").encode()
+            key = payload.take(payload.bounded(4, 1, 65535, "19.15", "length of the name"))
+            payload.text(key, "19.16", "name")
         size = self.header.bits // 8
         return Change(key, flags, identifier,
                       payload.number(size) if flags & WAS_ORIGINAL else None,
@@ -155,5 +156,5 @@ class Log:
                 continue
             frame = self.frame_at(at)
             if frame is not None and frame.sequence >= self.sequence:
-                raise Damage(19, self.where,
+                raise Damage("19.18", self.where,
                              f"the bytes at {broken} were synced, as the frame at {at} says, but are damaged")

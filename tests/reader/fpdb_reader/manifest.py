@@ -19,17 +19,20 @@ class Manifest:
     """A checked manifest."""
 
     def __init__(self, data):
+        self.refuse_unless(len(data) <= 2**26, "18.3", "it is longer than 64 MiB")
         self.header = read_header(data, "MANIFEST")
         expect(self.header, "MANIFEST", kind=MANIFEST, part=0, number=0, nonce=0)
-        check(len(data) >= SIZE + 4 and crc32(data[:-4]) == int.from_bytes(data[-4:], "little"), 18,
+        check(len(data) >= SIZE + 4 and crc32(data[:-4]) == int.from_bytes(data[-4:], "little"), "18.1",
               "MANIFEST", "its checksum is wrong")
-        self.fields = Cursor(data, 18, "MANIFEST", SIZE, len(data) - 4)
+        self.fields = Cursor(data, "18.2", "MANIFEST", SIZE, len(data) - 4)
         self.read_features()
         self.read_settings()
         self.read_state()
         self.sessions = [Session(self.number(8), self.number(8)) for _ in range(self.counted(16))]
         self.logs = [Log(self.number(8), self.number(8), self.number(8)) for _ in range(self.counted(24))]
-        self.segments = [self.read_segment() for _ in range(self.counted(64))]
+        segments = self.counted(64)
+        self.refuse_unless(segments <= 65536, "18.27", "there are more than 65,536 segments")
+        self.segments = [self.read_segment() for _ in range(segments)]
         self.read_extensions()
         self.fields.finish()
         self.check_numbers()
@@ -40,21 +43,21 @@ class Manifest:
         """The next integer."""
         return self.fields.number(size)
 
-    def refuse_unless(self, condition, what):
+    def refuse_unless(self, condition, rule, what):
         """Raises Damage unless the condition holds."""
-        check(condition, 18, "MANIFEST", what)
+        check(condition, rule, "MANIFEST", what)
 
     def counted(self, least_size):
         """The number of the elements that follow, each of at least this size."""
         return self.fields.bounded(4, 0, (self.fields.end - self.fields.at) // least_size,
-                                   "number of elements")
+                                   "18.2", "number of elements")
 
     def read_features(self):
         """Refuses a database with features that this reader does not know. It knows none."""
         to_read = self.number(8)
         self.number(8)  # To write.
         if to_read:
-            raise OtherVersion(f"MANIFEST: the database has the features {to_read:#x}, and this reader "
+            raise OtherVersion("18.35", f"MANIFEST: the database has the features {to_read:#x}, and this reader "
                                "knows none")
 
     def read_extensions(self):
@@ -63,41 +66,41 @@ class Manifest:
         for _ in range(self.counted(8)):
             tags.append(self.number(4))
             self.fields.take(self.counted(1))
-        self.refuse_unless(tags == sorted(set(tags)), "the tags of the extensions do not ascend")
+        self.refuse_unless(tags == sorted(set(tags)), "18.33", "the tags of the extensions do not ascend")
 
     def read_settings(self):
         """Reads the settings, which never change."""
         fields = self.fields
-        self.kind_of_ids = fields.bounded(1, CHOSEN, UNIQUE, "kind of ids")
-        self.block_size = fields.bounded(4, 128, 4096, "block size")
-        self.refuse_unless(self.block_size & self.block_size - 1 == 0, "the block size is no power of two")
-        self.code = fields.bounded(1, 0, 1, "code")
-        self.filter_bits = fields.bounded(4, 0, 32, "filter bits")
-        self.has_columns = fields.bounded(1, 0, 1, "kind of tables") == 1
-        self.recipe = fields.string(0, 255, "recipe")
-        self.extraction = fields.string(0, 255, "extraction")
+        self.kind_of_ids = fields.bounded(1, CHOSEN, UNIQUE, "18.4", "kind of ids")
+        self.block_size = fields.bounded(4, 128, 4096, "18.5", "block size")
+        self.refuse_unless(self.block_size & self.block_size - 1 == 0, "18.5", "the block size is no power of two")
+        self.code = fields.bounded(1, 0, 1, "18.6", "code")
+        self.filter_bits = fields.bounded(4, 0, 32, "18.7", "filter bits")
+        self.has_columns = fields.bounded(1, 0, 1, "18.8", "kind of tables") == 1
+        self.recipe = fields.string(0, 255, "18.9", "recipe")
+        self.extraction = fields.string(0, 255, "18.9", "extraction")
         self.layout = Layout(fields, self.header.bits)
-        fields.rule = 18
         self.rule = MatchRule(fields, self.layout)
 
     def read_state(self):
         """Reads the counters."""
         self.generation = self.number(8)
         self.session = self.number(8)
-        self.unfinished = self.fields.bounded(1, 0, 1, "unfinished")
+        self.unfinished = self.fields.bounded(1, 0, 1, "18.20", "unfinished")
         self.next_id = self.number(8)
         self.last_commit = self.number(8)
         self.flushed = self.number(8)
         self.compacted = self.number(8)
-        self.refuse_unless(self.generation < 2**40, "the generation is 2^40 or more")
-        self.refuse_unless(max(self.next_id, self.last_commit, self.flushed, self.compacted) < 2**63,
+        self.refuse_unless(self.generation < 2**40, "18.23", "the generation is 2^40 or more")
+        self.refuse_unless(max(self.next_id, self.last_commit, self.flushed, self.compacted) < 2**63, "18.24",
                            "a counter is 2^63 or more")
-        self.refuse_unless(self.next_id == 0 or self.kind_of_ids == NAMES, "there is a next id without names")
+        self.refuse_unless(self.next_id == 0 or self.kind_of_ids == NAMES, "18.22",
+                           "there is a next id without names")
 
     def read_segment(self):
         """Reads what the manifest says about a segment."""
         number, nonce, fingerprints, entries, removed = (self.number(8) for _ in range(5))
-        self.refuse_unless(max(fingerprints, entries, removed) < 2**48, "a count is 2^48 or more")
+        self.refuse_unless(max(fingerprints, entries, removed) < 2**48, "18.28", "a count is 2^48 or more")
         tables = self.layout.tables()
         places = [(TABLE, part) for part in range(1 if self.has_columns else tables)]
         places += [(COLUMNS, part) for part in range(tables if self.has_columns else 0)]
@@ -106,40 +109,42 @@ class Manifest:
             found = self.read_file(False)
             if found:
                 files[kind, 0] = found
-        self.refuse_unless(((TOMBSTONES, 0) in files) == (removed > 0),
+        self.refuse_unless(((TOMBSTONES, 0) in files) == (removed > 0), "2.4",
                            "there are tombstones without a file, or the reverse")
         live = unlive = replaced = 0
         if (DOCUMENTS, 0) in files:
-            self.refuse_unless(self.kind_of_ids != CHOSEN, "there are documents without names or unique ids")
+            self.refuse_unless(self.kind_of_ids != CHOSEN, "Segment",
+                               "there are documents without names or unique ids")
             live, unlive, replaced = (self.number(8) for _ in range(3))
-            self.refuse_unless(max(live, unlive, replaced) < 2**48, "a count is 2^48 or more")
+            self.refuse_unless(max(live, unlive, replaced) < 2**48, "18.28", "a count is 2^48 or more")
         return Segment(number, nonce, fingerprints, entries, removed, files, live, unlive, replaced)
 
     def read_file(self, required):
         """The length and checksum of a file; None if there is none."""
         length, checksum = self.number(8), self.number(4)
         if length == 0:
-            self.refuse_unless(checksum == 0, "a file of length 0 has a checksum")
-            self.refuse_unless(not required, "a table, columns or the postings have length 0")
+            self.refuse_unless(checksum == 0, "18.29", "a file of length 0 has a checksum")
+            self.refuse_unless(not required, "18.30", "a table, columns or the postings have length 0")
             return None
         return length, checksum
 
     def check_numbers(self):
         """Checks generations, file numbers, and the ends of logs."""
         numbers = [element.number for element in self.logs + self.segments]
-        self.refuse_unless(len(set(numbers)) == len(numbers), "a file number occurs twice")
+        self.refuse_unless(len(set(numbers)) == len(numbers), "18.32", "a file number occurs twice")
         for number in numbers:
-            self.refuse_unless(number >> 24 < self.generation,
+            self.refuse_unless(number >> 24 < self.generation, "18.31",
                                f"file {number:016x} is not from an earlier generation")
         for session in self.sessions:
-            self.refuse_unless(session.last < self.generation, "an earlier session did not end earlier")
+            self.refuse_unless(session.last < self.generation, "18.25",
+                               "an earlier session did not end earlier")
         for log in self.logs[:-1]:
-            self.refuse_unless(log.end != 0, "a log other than the last has no end")
+            self.refuse_unless(log.end != 0, "18.26", "a log other than the last has no end")
 
 
 def read_manifest(folder):
     """Reads the manifest of a database."""
     path = folder / "MANIFEST"
     if not path.exists():
-        raise Damage(20, "MANIFEST", "there is no such file")
+        raise Damage("20.2", "MANIFEST", "there is no such file")
     return Manifest(path.read_bytes())

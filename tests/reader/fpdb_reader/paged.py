@@ -23,16 +23,16 @@ def read_paged(data, header, where):
 
 def read_footer(data, header, where):
     """Checks the footer, and returns the lengths of body and meta."""
-    check(len(data) >= TRAILER and data[-8:] == END_MARK, 3, where, "it does not end with the end mark")
+    check(len(data) >= TRAILER and data[-8:] == END_MARK, "3.1", where, "it does not end with the end mark")
     trailer = data[-TRAILER:]
     body_length = int.from_bytes(trailer[:8], "little")
     meta_length = int.from_bytes(trailer[8:12], "little")
-    check(meta_length <= min(len(data) - TRAILER, LONGEST_META), 3, where, "the meta is too long")
+    check(meta_length <= min(len(data) - TRAILER, LONGEST_META), "3.3", where, "the meta is too long")
     covered = data[len(data) - TRAILER - meta_length:len(data) - TRAILER + 12]
     check(crc32(header.identity, u64(2**64 - 1), covered) == int.from_bytes(trailer[12:16], "little"),
-          3, where, "the footer checksum is wrong")
-    check(body_length >= 64, 3, where, f"the body has only {body_length} bytes")
-    check(body_length + sums_length(body_length) + meta_length + TRAILER == len(data), 3, where,
+          "3.2", where, "the footer checksum is wrong")
+    check(body_length >= 64, "3.4", where, f"the body has only {body_length} bytes")
+    check(body_length + sums_length(body_length) + meta_length + TRAILER == len(data), "3.5", where,
           "body, page sums, meta and trailer do not make up the file")
     return body_length, meta_length
 
@@ -50,11 +50,11 @@ def check_pages(data, body_length, header, where):
     for index, first in enumerate(range(0, pages, SUMS_PER_PAGE)):
         count = min(SUMS_PER_PAGE, pages - first)
         sums, own = data[at:at + 4 * count], data[at + 4 * count:at + 4 * count + 4]
-        check(crc32(header.identity, u64(2**63 + index), sums) == int.from_bytes(own, "little"), 4, where,
+        check(crc32(header.identity, u64(2**63 + index), sums) == int.from_bytes(own, "little"), "4.2", where,
               f"the checksum of checksum page {index} is wrong")
         for page in range(first, first + count):
             content = data[page * PAGE:min((page + 1) * PAGE, body_length)]
             stored = int.from_bytes(sums[4 * (page - first):4 * (page - first) + 4], "little")
-            check(crc32(header.identity, u64(page), content) == stored, 4, where,
+            check(crc32(header.identity, u64(page), content) == stored, "4.1", where,
                   f"the checksum of page {page} is wrong")
         at += 4 * count + 4

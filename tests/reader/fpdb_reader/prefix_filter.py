@@ -17,11 +17,16 @@ class PrefixFilter:
         """Checks that exactly the bits for the fingerprints of the table are set."""
         expected = [0] * len(self.words)
         for fingerprint in fingerprints if self.words else []:
-            value = prefix_hash(fingerprint >> bits - self.depth, self.depth)
-            for i in range(4):
-                expected[(value >> 32) * len(expected) >> 32] |= 1 << (value >> 6 * i) % 64
-        check(self.words == expected, 11, self.where,
+            word, set_bits = prefix_bits(fingerprint, bits, self.depth, len(expected))
+            expected[word] |= set_bits
+        check(self.words == expected, "11.3", self.where,
               "the filter does not have exactly the bits for the fingerprints")
+
+
+def prefix_bits(fingerprint, bits, depth, words):
+    """The word of a fingerprint of `bits` bits in a filter, and the bits that it sets there."""
+    value = prefix_hash(fingerprint >> bits - depth, depth)
+    return (value >> 32) * words >> 32, sum({1 << (value >> 6 * i) % 64 for i in range(4)})
 
 
 def prefix_hash(prefix, depth):

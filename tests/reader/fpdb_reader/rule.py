@@ -10,32 +10,34 @@ class MatchRule:
 
     def __init__(self, cursor, layout):
         self.layout = layout
-        self.distance = cursor.bounded(1, 0, 12 if layout.bits == 64 else 24, "max distance")
-        self.kind = cursor.bounded(1, BY_DISTANCE, BY_SIMILARITY, "kind of the match rule")
+        self.distance = cursor.bounded(1, 0, 12 if layout.bits == 64 else 24, "18.10", "max distance")
+        self.kind = cursor.bounded(1, BY_DISTANCE, BY_SIMILARITY, "18.11", "kind of the match rule")
         self.staircases = []
         if self.kind == BY_SIMILARITY:
-            self.similarity = cursor.bounded(2, 5000, 10000, "similarity")
-            self.recall = cursor.bounded(2, 5000, 9990, "recall")
+            self.similarity = cursor.bounded(2, 5000, 10000, "18.12", "similarity")
+            self.recall = cursor.bounded(2, 5000, 9990, "18.13", "recall")
             self.staircases = [read_steps(cursor) for _ in range(layout.tables())]
             self.check_steps(cursor)
 
     def check_steps(self, cursor):
         """Checks that all steps are allowed."""
         with_steps = [table for table, steps in enumerate(self.staircases) if steps]
-        check(with_steps, cursor.rule, cursor.where, "no table of the match rule has steps")
+        check(with_steps, "18.18", cursor.where, "no table of the match rule has steps")
         first_cells = [self.layout.orders[table][0] for table in with_steps]
-        check(len(set(first_cells)) == len(first_cells), cursor.rule, cursor.where,
+        check(len(set(first_cells)) == len(first_cells), "18.19", cursor.where,
               "two tables with steps have the same first cell")
         for table in with_steps:
             steps = self.staircases[table]
             for (depth, limit), (next_depth, next_limit) in zip(steps, steps[1:]):
-                check(depth < next_depth and limit < next_limit, cursor.rule, cursor.where,
+                check(depth < next_depth and limit < next_limit, "18.14", cursor.where,
                       "the steps of the match rule do not rise")
-            check(0 < steps[0][0] and steps[-1][0] < self.layout.bits and steps[-1][1] < self.distance,
-                  cursor.rule, cursor.where, "a step of the match rule is out of its bounds")
+            check(0 < steps[0][0] and steps[-1][0] < self.layout.bits, "18.15", cursor.where,
+                  "the depth of a step of the match rule is out of its bounds")
+            check(steps[-1][1] < self.distance, "18.16", cursor.where,
+                  "the limit of a step of the match rule is not below the max distance")
             in_first_cell = steps[:-1] if len(steps) > 1 else steps
             check(all(depth <= self.layout.first_width(table) for depth, _ in in_first_cell),
-                  cursor.rule, cursor.where, "a step of the match rule is deeper than the first cell")
+                  "18.17", cursor.where, "a step of the match rule is deeper than the first cell")
 
     def matches(self, a, b):
         """Whether two fingerprints are near-duplicates."""

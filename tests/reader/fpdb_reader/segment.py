@@ -23,7 +23,7 @@ class Segment:
         self.tombstones = []
         if (TOMBSTONES, 0) in named.files:
             self.tombstones = read_tombstones(self.read_file(TOMBSTONES, 0))
-        check(len(self.tombstones) == named.removed, 2, self.name(TOMBSTONES),
+        check(len(self.tombstones) == named.removed, "2.4", self.name(TOMBSTONES),
               f"there are {len(self.tombstones)} tombstones, and the manifest says {named.removed}")
         self.records = []
         if (DOCUMENTS, 0) in named.files:
@@ -39,14 +39,14 @@ class Segment:
         length, checksum = self.named.files[kind, part]
         path = self.folder / name
         if not path.is_file():
-            raise Damage(20, name, "the manifest names it, but it does not exist")
+            raise Damage("20.1", name, "the manifest names it, but it does not exist")
         data = path.read_bytes()
-        check(len(data) == length, 2, name, f"it has {len(data)} bytes, and the manifest says {length}")
+        check(len(data) == length, "2.1", name, f"it has {len(data)} bytes, and the manifest says {length}")
         header = read_header(data, name)
         expect(header, name, kind=kind, part=part, number=self.named.number, nonce=self.named.nonce,
                bits=self.manifest.header.bits, database=self.manifest.header.database)
         paged = read_paged(data, header, name)
-        check(crc32(data) == checksum, 17, name, "the checksum of all its bytes is not the manifest's")
+        check(crc32(data) == checksum, "17.1", name, "the checksum of all its bytes is not the manifest's")
         return paged
 
     def read_tables(self):
@@ -61,16 +61,16 @@ class Segment:
             if kind != TABLE:
                 continue
             table = Table(self.read_file(kind, part), self.manifest.code)
-            check(table.count == self.named.fingerprints, 2, table.where,
+            check(table.count == self.named.fingerprints, "2.2", table.where,
                   f"it has {table.count} fingerprints, and the manifest says {self.named.fingerprints}")
             self.table0 = self.table0 or table
-            check(table.fingerprints() == sorted(map(order, self.table0.fingerprints())), 16, table.where,
+            check(table.fingerprints() == sorted(map(order, self.table0.fingerprints())), "16.1", table.where,
                   "it holds another set than table 0")
 
     def read_entries(self):
         """Reads the postings."""
         postings = Postings(self.read_file(POSTINGS, 0), self.table0)
-        check(postings.entries == self.named.entries, 2, postings.where,
+        check(postings.entries == self.named.entries, "2.3", postings.where,
               f"it has {postings.entries} ids, and the manifest says {self.named.entries}")
         self.entries = [(fingerprint, identifier)
                         for fingerprint, ids in zip(self.table0.fingerprints(), postings.ids)
@@ -79,6 +79,8 @@ class Segment:
     def read_documents(self):
         """Reads the documents."""
         documents = Documents(self.read_file(DOCUMENTS, 0), self.manifest.kind_of_ids == NAMES)
-        check((documents.live, documents.removed) == (self.named.live, self.named.unlive), 2, documents.where,
+        check((documents.live, documents.removed) == (self.named.live, self.named.unlive), "2.5", documents.where,
               "the numbers of documents and removals are not the manifest's")
+        check(self.named.entries + documents.duplicates <= documents.live, "2.7", documents.where,
+              "it has fewer documents than the segment has entries and duplicates")
         self.records = documents.records

@@ -13,7 +13,7 @@ class Symbols:
         self.where = cursor.where
         count = cursor.number(1)
         lengths = cursor.take(count)
-        check(all(1 <= length <= 8 for length in lengths), 15, self.where,
+        check(all(1 <= length <= 8 for length in lengths), "15.13", self.where,
               "a symbol does not have 1 to 8 bytes")
         self.symbols = [cursor.take(length) for length in lengths]
 
@@ -26,9 +26,9 @@ class Symbols:
         for code in codes:
             if code == ESCAPE:
                 byte = next(codes, None)
-                check(byte is not None, 15, self.where, "an encoded suffix ends with code 255")
+                check(byte is not None, "15.23", self.where, "an encoded suffix ends with code 255")
                 result.append(byte)
             else:
-                check(code < len(self.symbols), 15, self.where, f"code {code} has no symbol")
+                check(code < len(self.symbols), "15.24", self.where, f"code {code} has no symbol")
                 result += self.symbols[code]
         return bytes(result)

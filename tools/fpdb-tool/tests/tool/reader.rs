@@ -3,19 +3,32 @@
 use std::io::Write;
 use std::process::Command;
 
-#[test]
-fn a_reader_written_from_the_format_document_finds_the_same_as_fpdb() {
-    let check = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reader/check.py");
+/// Runs a script in tests/reader with the path of the tool. Returns what it prints, or `None` if
+/// Python is not installed.
+fn run(script: &str) -> Option<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reader/");
     // -B: writes no compiled modules beside the sources.
-    let run = Command::new("python3").args(["-B", check, env!("CARGO_BIN_EXE_fpdb-tool")]).output();
-    let Ok(run) = run else {
+    let arguments = ["-B", &format!("{folder}{script}"), env!("CARGO_BIN_EXE_fpdb-tool")];
+    let Ok(run) = Command::new("python3").args(arguments).output() else {
         // Not with a macro, whose output the test harness captures.
         std::io::stderr().write_all(b"skipped: python3 is not installed\n").unwrap();
-        return;
+        return None;
     };
     let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{out}{err}");
+    Some(out.into_owned())
+}
+
+#[test]
+fn a_reader_written_from_the_format_document_finds_the_same_as_fpdb() {
+    let Some(out) = run("check.py") else { return };
     for name in ["user-half-2-huffman", "similarity"] {
-        assert!(out.contains(&format!("agree on {name}\n")), "{out}{err}");
+        assert!(out.contains(&format!("agree on {name}\n")), "{out}");
     }
+}
+
+#[test]
+fn a_database_that_breaks_any_condition_of_the_format_is_refused_with_the_file_and_the_fault() {
+    let Some(out) = run("invalid.py") else { return };
+    assert!(out.ends_with("conditions are refused\n"), "{out}");
 }
