@@ -56,10 +56,12 @@ impl<F: Fingerprint> LeafRecords<F> {
             let mut start = 0;
             for (index, &end) in ends.iter().enumerate() {
                 let key = keys.get(start..end).unwrap_or_default();
-                if documents.ids == Ids::Names && std::str::from_utf8(key).is_err() {
+                let document = leaf.document(index, key)?;
+                let is_named = documents.ids == Ids::Names && document.is_some();
+                if is_named && std::str::from_utf8(key).is_err() {
                     return Err("a name is not valid UTF-8");
                 }
-                decoded.push(leaf.document(index, key)?);
+                decoded.push(document);
                 start = end;
             }
             Ok(())

@@ -69,6 +69,9 @@ impl<F: Fingerprint> Documents<F> {
             if !self.may_contain(key_hash(key))? {
                 return damaged("a key is missing in the filter");
             }
+            if self.ids == Ids::Names && std::str::from_utf8(key).is_err() {
+                return damaged("a name is not valid UTF-8");
+            }
             found.records += 1;
             let Some(document) = document else {
                 found.removals += 1;
