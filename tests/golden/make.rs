@@ -73,8 +73,8 @@ pub(crate) const ALL: &[(&str, Make)] = &[
     }),
     ("names-long", || finish(with(layout("single")).ids(Ids::Names), Closed::Yes, long_names)),
     ("user-similar-many-blocks", || {
-        let options = Options::bits128().similar(Jaccard::at_least(0.9));
-        finish(with(options), Closed::Yes, |db| some(db, 0..1500))
+        let options = Options::bits128().similar(Jaccard::at_least(0.8));
+        finish(with(options), Closed::Yes, wide_blocks)
     }),
 ];
 
@@ -151,6 +151,12 @@ fn many_blocks(db: &Db) {
     let _ = db.write(&batch).run().unwrap();
 }
 
+/// More than 256 blocks, and no fingerprint near another.
+fn wide_blocks(db: &Db<u128>) {
+    let batch: Vec<_> = (0..2600).map(|i| (fingerprint(3 * i), DocId(i))).collect();
+    let _ = db.write(&batch).run().unwrap();
+}
+
 /// Blocks with few and with many fingerprints, all with one id.
 fn uneven_blocks(db: &Db) {
     let all = (0..3000).chain((0..900).map(fingerprint::<u64>));
@@ -158,16 +164,19 @@ fn uneven_blocks(db: &Db) {
     let _ = db.write(&batch).run().unwrap();
 }
 
-/// Names that are longer than a page, and a segment with nothing but removals.
+/// Leaves and an inner node of several pages, and a segment with nothing but removals.
 fn long_names(db: &Db) {
-    let letter = |n| char::from(b'a' + fingerprint::<u64>(n).to_le_bytes()[0] % 26);
-    let long: String = (0..9000).map(letter).collect();
-    let long = (0..3).map(|i| format!("{long}{i}"));
-    let names: Vec<String> = long.chain((0..40).map(|i| format!("{i}"))).collect();
+    let letter = |n: u64| {
+        let random = n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+        char::from(b'!' + (random[5] ^ random[6]) % 90)
+    };
+    let long = |i: u64| (0..9000).map(|n| letter(9000 * i + n)).collect::<String>();
+    let names = [long(0), long(1), long(2), long(2) + "x"].into_iter();
+    let names: Vec<String> = names.chain((0..40).map(|i| format!("{i}"))).collect();
     let batch: Vec<_> = (0..).map(fingerprint).zip(names.iter().map(String::as_str)).collect();
     let _ = db.write(&batch).run().unwrap();
     db.flush().unwrap();
-    for name in &names[3..20] {
+    for name in &names[4..20] {
         assert!(db.remove(name.as_str()).unwrap());
     }
 }
