@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 
-use super::Fields;
 use super::meta::Table;
+use super::{Fields, number_up};
 
 /// Reads the block that begins where `fields` is.
 pub(super) fn block(fields: &mut Fields<'_>, table: &Table) -> Result<()> {
@@ -150,13 +150,5 @@ fn number_down(bytes: &[u8], at: usize, count: u32) -> u128 {
     (at..at + count as usize).fold(0, |number, bit| {
         let byte = bytes.get(bit / 8).copied().unwrap_or(0);
         number << 1 | u128::from(byte >> (7 - bit % 8) & 1)
-    })
-}
-
-/// Reads bits that are counted from the least significant one of each byte, the lowest first.
-fn number_up(bytes: &[u8], at: usize, count: u32) -> u128 {
-    (0..count as usize).fold(0, |number, i| {
-        let byte = bytes.get((at + i) / 8).copied().unwrap_or(0);
-        number | u128::from(byte >> ((at + i) % 8) & 1) << i
     })
 }

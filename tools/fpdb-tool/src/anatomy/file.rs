@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 /// Bytes of a file header.
 pub(super) const HEADER: usize = 64;
@@ -53,13 +53,5 @@ impl File {
         };
         read().with_context(|| format!("cannot read {}", self.path.display()))?;
         Ok(bytes)
-    }
-
-    /// Returns an error unless the file is of a kind.
-    pub(super) fn expect(&self, kind: &str, part: &str) -> Result<()> {
-        if self.kind() != kind {
-            bail!("only a {kind} has {part}, and this is a file of the kind {}", self.kind());
-        }
-        Ok(())
     }
 }

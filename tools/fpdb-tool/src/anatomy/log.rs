@@ -2,8 +2,6 @@
 
 use anyhow::{Result, bail};
 
-use fpdb::Layout;
-
 use super::file::{File, HEADER};
 use super::{Field, Fields};
 
@@ -11,14 +9,8 @@ use super::{Field, Fields};
 const EMPTY: usize = 28;
 const MOST: usize = 16 << 20;
 
-/// Reads a frame, counted from 0.
-pub(super) fn frame(
-    file: &File,
-    number: u64,
-    layout: &Layout,
-    found: &mut Vec<Field>,
-) -> Result<()> {
-    file.expect("log", "frames")?;
+/// Reads a frame, counted from 0. Fingerprints have `width` bytes.
+pub(super) fn frame(file: &File, number: u64, width: usize, found: &mut Vec<Field>) -> Result<()> {
     let (mut at, mut before) = (HEADER as u64, 0);
     loop {
         let bytes = file.window(at, 4)?;
@@ -30,7 +22,7 @@ pub(super) fn frame(
             let bytes = file.window(at, len.clamp(EMPTY, MOST))?;
             let mut fields = Fields::new(&bytes, at, "Log");
             let identity = file.window(16, 40)?;
-            let read = one(&mut fields, layout.bits() as usize / 8, &identity);
+            let read = one(&mut fields, width, &identity);
             found.append(&mut fields.found);
             return read;
         }

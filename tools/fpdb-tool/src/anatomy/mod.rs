@@ -4,10 +4,14 @@
 //! library: it must show as much as possible of what the library refuses.
 
 mod block;
+mod columns;
+mod documents;
 mod file;
 mod log;
+mod manifest;
 mod meta;
 mod part;
+mod postings;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -91,6 +95,37 @@ impl<'a> Fields<'a> {
         self.shown(width, name, |f| format!("0x{f:0digits$x}", digits = 2 * width))
     }
 
+    /// Reads a number of bits. None is greater than 64.
+    fn width(&mut self, name: &str) -> Result<u32> {
+        let width = u32::try_from(self.number(1, name)?)?;
+        if width > 64 {
+            bail!("the {name} is {width}: expected at most 64");
+        }
+        Ok(width)
+    }
+
+    fn string(&mut self, name: &str) -> Result<()> {
+        let len = self.number(4, &format!("length of the {name}"))?;
+        let bytes = self.take(len, name)?;
+        self.push(bytes, name, String::from_utf8_lossy(bytes));
+        Ok(())
+    }
+
+    /// Reads numbers of a byte each.
+    fn list(&mut self, count: usize, name: &str) -> Result<()> {
+        let bytes = self.take(count, name)?;
+        let numbers: Vec<String> = bytes.iter().map(u8::to_string).collect();
+        self.push(bytes, name, numbers.join(" "));
+        Ok(())
+    }
+
+    /// Passes over a column of so many numbers, and returns its first bit.
+    fn column(&mut self, width: u32, count: usize, name: &str) -> Result<usize> {
+        let first = 8 * self.at;
+        self.take(count.saturating_mul(width as usize).div_ceil(8), name)?;
+        Ok(first)
+    }
+
     /// Shows bytes that have no value of their own.
     fn raw(&mut self, len: usize, name: &str, value: &str) -> Result<&'a [u8]> {
         let bytes = self.take(len, name)?;
@@ -132,4 +167,12 @@ fn hex(bytes: &[u8]) -> String {
         text.push(format!("and {} more", bytes.len() - MOST));
     }
     text.join(" ")
+}
+
+/// Reads bits that are counted from the least significant one of each byte, the lowest first.
+fn number_up(bytes: &[u8], at: usize, count: u32) -> u128 {
+    (0..count as usize).fold(0, |number, i| {
+        let byte = bytes.get((at + i) / 8).copied().unwrap_or(0);
+        number | u128::from(byte >> ((at + i) % 8) & 1) << i
+    })
 }

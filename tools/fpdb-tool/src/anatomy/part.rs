@@ -1,31 +1,49 @@
 //! The parts of files: the ends that all of them have, and the others.
 
 use anyhow::{Result, bail};
-use fpdb::Layout;
+use fpdb::{Description, Ids, Layout};
 
 use super::file::{File, HEADER};
-use super::{Field, Fields, block, log, meta};
+use super::{Field, Fields, block, columns, documents, log, manifest, meta, postings};
 
 /// Bytes of the trailer of a paged file, and the most of its meta.
 const TRAILER: usize = 24;
 const MAX_META: usize = 4072;
 
+/// The longest manifest.
+const MAX_MANIFEST: usize = 64 << 20;
+
 /// Which part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The header, and the meta and trailer if there are any.
+    /// The header, and the meta and trailer if there are any. Of the manifest, everything.
     Ends,
+    /// One of the parts that a file of this kind is divided into, counted from 0.
     Block(u64),
-    Frame(u64),
 }
 
 impl File {
     /// Reads the fields of a part into `found`. An error comes after those that could be read.
-    pub(crate) fn read(&self, part: Part, layout: &Layout, found: &mut Vec<Field>) -> Result<()> {
-        match part {
-            Part::Ends => self.ends(found),
-            Part::Block(number) => self.block(number, layout, found),
-            Part::Frame(number) => log::frame(self, number, layout, found),
+    pub(crate) fn read(
+        &self,
+        part: Part,
+        database: &Description,
+        found: &mut Vec<Field>,
+    ) -> Result<()> {
+        let number = match part {
+            Part::Ends => return self.ends(found),
+            Part::Block(number) => number,
+        };
+        let width = database.bits as usize / 8;
+        let kind = documents::Kind { has_names: database.ids == Ids::Names, width };
+        match self.kind() {
+            "log" => log::frame(self, number, width, found),
+            "table" => self.block(number, &database.layout, found),
+            "columns" => columns::bucket(self, &self.footer()?.bytes, number, found),
+            "postings" => postings::section(self, &self.footer()?.bytes, number, found),
+            "documents" => documents::page(self, &self.footer()?.bytes, kind, number, found),
+            "tombstones" => self.tombstone(number, width, found),
+            kind => bail!("a file of the kind {kind} is not divided into blocks"),
         }
     }
 
@@ -35,8 +53,10 @@ impl File {
         let read = header(&mut fields);
         found.append(&mut fields.found);
         read?;
-        if ["log", "manifest"].contains(&self.kind()) {
-            return Ok(());
+        match self.kind() {
+            "log" => return Ok(()),
+            "manifest" => return self.manifest(found),
+            _ => {}
         }
         let footer = self.footer()?;
         let mut fields = Fields::new(&footer.bytes, footer.base, meta::section(self.kind()));
@@ -63,8 +83,31 @@ impl File {
         Ok(Footer { bytes: self.window(base, meta_len + TRAILER)?, base })
     }
 
+    fn manifest(&self, found: &mut Vec<Field>) -> Result<()> {
+        let bytes = self.window(0, MAX_MANIFEST)?;
+        let mut fields = Fields::new(&bytes, 0, "Manifest");
+        fields.at = HEADER;
+        let read = manifest::manifest(&mut fields);
+        found.append(&mut fields.found);
+        read
+    }
+
+    fn tombstone(&self, number: u64, width: usize, found: &mut Vec<Field>) -> Result<()> {
+        let footer = self.footer()?;
+        let count = Fields::new(&footer.bytes, 0, "Tombstones").number(8, "records")? as u64;
+        if number >= count {
+            bail!("there is no tombstone {number}: the file has {count}, from 0 on");
+        }
+        let len = width + 8;
+        let at = HEADER as u64 + number.saturating_mul(len as u64);
+        let bytes = self.window(at, len)?;
+        let mut fields = Fields::new(&bytes, at, "Tombstones");
+        let read = fields.fingerprint(width, "fingerprint").and_then(|_| fields.number(8, "id"));
+        found.append(&mut fields.found);
+        read.map(drop)
+    }
+
     fn block(&self, number: u64, layout: &Layout, found: &mut Vec<Field>) -> Result<()> {
-        self.expect("table", "blocks")?;
         let (head, footer) = (self.window(0, HEADER)?, self.footer()?);
         let table = meta::Table::read(&head, &footer.bytes, layout)?;
         if number >= table.blocks {

@@ -92,7 +92,7 @@ fn the_frames_of_a_log_show_its_commits() {
     let log = names.iter().find(|name| name.ends_with(".log")).unwrap();
     let mut found = Vec::new();
     for frame in 0..=30 {
-        let run = inspect(&folder, &database, &format!("--file {log} --frame {frame}"));
+        let run = inspect(&folder, &database, &format!("--file {log} --block {frame}"));
         let report = run.json();
         assert_eq!((run.code, &report["error"]), (0, &Value::Null), "{report}");
         let fields = report["fields"].as_array().unwrap();
@@ -100,8 +100,119 @@ fn the_frames_of_a_log_show_its_commits() {
         found.extend(fields.iter().filter(|f| f["name"] == "name").cloned());
     }
     assert!(found.iter().any(|name| name["value"] == "https://www.example.org/a/page?number=2"));
-    let run = inspect(&folder, &database, &format!("--file {log} --frame 1000"));
+    let run = inspect(&folder, &database, &format!("--file {log} --block 1000"));
     assert!(run.code == 2 && run.err.contains("there is no frame 1000"), "{run:?}");
+}
+
+/// Returns the values of the fields of all blocks of a file whose names begin like this.
+fn values(folder: &Folder, database: &Path, file: &str, begin: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for block in 0.. {
+        let run = inspect(folder, database, &format!("--file {file} --block {block}"));
+        if run.code == 2 {
+            assert!(run.err.contains("there is no"), "{}", run.err);
+            return found;
+        }
+        let report = run.json();
+        assert_eq!((run.code, &report["error"]), (0, &Value::Null), "{file} {block}: {report}");
+        let fields = report["fields"].as_array().unwrap().iter();
+        let wanted = fields.filter(|field| field["name"].as_str().unwrap().starts_with(begin));
+        found.extend(wanted.map(|field| field["value"].as_str().unwrap().to_owned()));
+    }
+    found
+}
+
+/// Returns a column of the lines of the file that says what a golden database holds.
+fn listed(database: &Path, kind: &str, column: usize) -> Vec<String> {
+    let text = fs::read_to_string(database.with_extension("tsv")).unwrap();
+    let lines = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    lines.filter(|line| line[0] == kind).map(|line| line[column].to_owned()).collect()
+}
+
+fn sorted(mut values: Vec<String>) -> Vec<String> {
+    values.sort();
+    values
+}
+
+fn one(database: &Path, ending: &str) -> String {
+    files(database).into_iter().find(|name| name.ends_with(ending)).unwrap()
+}
+
+#[test]
+fn the_sections_of_postings_show_all_ids() {
+    let folder = Folder::new();
+    for name in ["user-many-ids", "user-many-blocks", "user-uneven-blocks", "user-single-2048"] {
+        let database = golden(name);
+        let found = values(&folder, &database, &one(&database, ".ids"), "id of fingerprint ");
+        assert!(sorted(found) == sorted(listed(&database, "entry", 2)), "{name}");
+    }
+}
+
+#[test]
+fn the_buckets_of_columns_show_all_rows() {
+    let folder = Folder::new();
+    let database = golden("user-similar-many-blocks");
+    for ending in [".c00", ".c01", ".c04"] {
+        let keys = values(&folder, &database, &one(&database, ending), "key of row ");
+        assert_eq!(keys.len(), 2600, "{ending}");
+    }
+}
+
+#[test]
+fn the_leaves_and_nodes_of_documents_show_all_names_and_fingerprints() {
+    let folder = Folder::new();
+    let database = golden("names-ring-3");
+    let (mut names, mut fingerprints) = (BTreeSet::new(), BTreeSet::new());
+    for file in files(&database).iter().filter(|name| name.ends_with(".docs")) {
+        names.extend(values(&folder, &database, file, "suffix of key "));
+        fingerprints.extend(values(&folder, &database, file, "fingerprint "));
+    }
+    let is_there = |all: &BTreeSet<String>, column: usize| {
+        let listed = listed(&database, "document", column);
+        // The last of them are in the log.
+        listed.iter().filter(|value| all.contains(*value)).count() + 20 > listed.len()
+    };
+    assert!(is_there(&names, 1) && is_there(&fingerprints, 2));
+
+    // Leaves of several pages, below an inner node.
+    let database = golden("names-long");
+    let file = one(&database, ".docs");
+    let shown = |args: &str| {
+        let report = inspect(&folder, &database, &format!("--file {file} {args}")).json();
+        assert_eq!(report["error"], Value::Null, "{report}");
+        let fields = report["fields"].as_array().unwrap().clone();
+        fields.into_iter().map(|f| (f["name"].to_string(), f["value"].as_str().unwrap().to_owned()))
+    };
+    let number = |args: &str, wanted: &str| {
+        let found = shown(args).find(|(name, _)| name.trim_matches('"') == wanted);
+        found.unwrap().1.parse::<usize>().unwrap()
+    };
+    let (leaves, nodes) = (number("", "leaf pages"), number("", "inner pages"));
+    let (mut page, mut keys, mut children) = (0, BTreeSet::new(), 0);
+    while page < leaves + nodes {
+        let args = format!("--block {page}");
+        let of =
+            |part: &str| shown(&args).filter(|(name, _)| name.contains(part)).collect::<Vec<_>>();
+        keys.extend(of("suffix of key").into_iter().map(|(_, key)| key));
+        children += of("page of child").len();
+        page += number(&args, "pages");
+    }
+    assert!(keys.len() == 44 && keys.iter().any(|key| key.len() == 9001), "{}", keys.len());
+    assert!(leaves >= 12 && nodes > 3 && children > 6, "{leaves} {nodes} {children}");
+}
+
+#[test]
+fn tombstones_and_the_manifest_are_shown() {
+    let folder = Folder::new();
+    let database = golden("user-half-2-huffman");
+    let removed = values(&folder, &database, &one(&database, ".del"), "id");
+    assert_eq!(removed.len(), 23);
+    for name in ["user-half-2-huffman", "names-similar", "unique-half-2", "empty"] {
+        let report = inspect(&folder, &golden(name), "--file MANIFEST").json();
+        let fields = report["fields"].as_array().unwrap();
+        assert!(fields.iter().any(|field| field["name"] == "bit order of table 0"), "{report}");
+        assert!(fields.last().unwrap()["value"].as_str().unwrap().ends_with("correct"), "{name}");
+    }
 }
 
 #[test]
@@ -170,8 +281,7 @@ fn what_is_not_there_is_refused_with_what_is() {
         ("--table 0 --block 9", "there is no block 9: the table has 1"),
         ("--table 0 --segment 5", "there is no such table"),
         ("--file nothing", "there is no file nothing"),
-        ("--file MANIFEST --block 0", "only a table has blocks"),
-        ("--file MANIFEST --frame 0", "only a log has frames"),
+        ("--file MANIFEST --block 0", "is not divided into blocks"),
         ("--block 0", "add --table"),
     ] {
         let run = folder.exits(2, &format!("inspect db {args}"));

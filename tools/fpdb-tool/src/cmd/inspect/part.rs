@@ -25,19 +25,10 @@ pub(super) struct PartArgs {
     #[arg(long, value_name = "ID", requires = "table", help_heading = "One file")]
     segment: Option<u64>,
 
-    /// Show a block of the table, counted from 0
-    #[arg(long, value_name = "B", help_heading = "One file")]
+    /// Show a block of a table, counted from 0. Of other files: a section of postings, a bucket of
+    /// columns, a leaf or inner node of documents by its page, a tombstone, or a frame of a log
+    #[arg(long, value_name = "N", help_heading = "One file")]
     block: Option<u64>,
-
-    /// Show a frame of the log, counted from 0
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "file",
-        conflicts_with = "block",
-        help_heading = "One file"
-    )]
-    frame: Option<u64>,
 
     /// Show the bytes of each field, too
     #[arg(long, help_heading = "One file")]
@@ -50,7 +41,6 @@ struct Report<'a> {
     schema: &'static str,
     file: &'a str,
     block: Option<u64>,
-    frame: Option<u64>,
     fields: &'a [Field],
     /// What ends the fields, if that is damage.
     error: Option<String>,
@@ -70,14 +60,10 @@ impl PartArgs {
         context: &mut Context<'_>,
     ) -> Result<Exit> {
         let name = self.name(names, description)?;
-        let part = match (self.block, self.frame) {
-            (Some(block), _) => Part::Block(block),
-            (None, Some(frame)) => Part::Frame(frame),
-            (None, None) => Part::Ends,
-        };
+        let part = self.block.map_or(Part::Ends, Part::Block);
         let file = File::open(&folder.join(name))?;
         let mut fields = Vec::new();
-        let read = file.read(part, &description.layout, &mut fields);
+        let read = file.read(part, description, &mut fields);
         let error = match read {
             // Nothing was found: there is no such part.
             Err(error) if fields.is_empty() => return Err(error),
@@ -85,8 +71,8 @@ impl PartArgs {
         };
         let exit = if error.is_none() { Exit::Done } else { Exit::CheckFailed };
         if context.json {
-            let (schema, block, frame) = ("fpdb.inspect-file/1", self.block, self.frame);
-            context.report(&Report { schema, file: name, block, frame, fields: &fields, error })?;
+            let (schema, block) = ("fpdb.inspect-file/1", self.block);
+            context.report(&Report { schema, file: name, block, fields: &fields, error })?;
         } else {
             self.print(&fields, error.as_deref(), context)?;
         }
