@@ -76,6 +76,7 @@ impl<'a> Runs<'a> {
         let Some(passes) = &self.passes else { return };
         let mut passes = passes.lock().unwrap_or_else(PoisonError::into_inner);
         passes.visits[bucket] += 1;
+        debug_assert!(passes.visits[bucket] <= passes.count, "a discarded bucket was read");
         let (begin, visits) = (passes.discarded, &passes.visits);
         let done = visits[begin..].iter().take_while(|&&visits| visits >= passes.count).count();
         let end = begin + done;
