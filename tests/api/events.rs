@@ -100,7 +100,7 @@ fn open_is_reported_with_what_is_in_the_database() {
     assert_eq!((created.number("entries"), created.number("segments")), (0, 0));
     assert_eq!((reader.get("path"), reader.get("read_only")), ("sim", "true"));
     assert_eq!((reader.number("entries"), reader.number("segments")), (1, 1));
-    assert_eq!(created.get("format"), "0.1");
+    assert_eq!(created.get("format"), "1.0");
     assert!(with_message(&all, "recovered").is_empty(), "the database was closed: {all:?}");
 }
 

@@ -24,10 +24,10 @@ fn set_next_id(sim: &Sim, next_id: u64) {
     for _string in ["recipe", "extraction", "layout's name"] {
         at += 4 + number(at, 4);
     }
-    let cells = number(at + 1, 1);
-    let tables = number(at + 2 + cells, 1);
+    let cells = number(at, 1);
+    let tables = number(at + 1 + cells, 1);
     // After the layout, the match rule: a distance.
-    let generation = at + 3 + cells + tables * cells + 2;
+    let generation = at + 2 + cells + tables * cells + 2;
     // After the generation, the session, and whether it is unfinished.
     let next_id_at = generation + 8 + 8 + 1;
     manifest[next_id_at..next_id_at + 8].copy_from_slice(&next_id.to_le_bytes());
