@@ -19,7 +19,8 @@ impl Layout {
         }
     }
 
-    /// Reads what [`encode`](Self::encode) wrote for fingerprints of `bits` bits. Checks all that [`Layout::new`] requires.
+    /// Reads what [`encode`](Self::encode) wrote, for fingerprints of `bits` bits. Checks all that
+    /// [`Layout::new`] requires.
     pub(crate) fn decode(fields: &mut Fields<'_>, bits: u32) -> Result<Self> {
         let start = fields.clone();
         let name = fields.text("layout name")?;

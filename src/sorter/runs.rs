@@ -12,8 +12,8 @@ use crate::scratch::{ScratchFiles, ScratchReader};
 /// Bytes that are written or read at a time.
 pub(super) const BATCH: usize = 1 << 16;
 
-/// Into how many groups the buckets are divided at least, as far as there are as many. A group is
-/// read at a time if the order does not matter, and its disk space is given back at a time.
+/// The buckets are divided into at least this many groups, if there are as many buckets. A group is
+/// discarded at a time, and read at a time if the order does not matter.
 const GROUPS: usize = 128;
 
 /// Files that hold all buckets, one after another. They are removed when the value is dropped.
@@ -185,7 +185,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Returns how many of so many buckets make up a group.
+/// Returns how many buckets make up a group, if there are this many in total.
 fn group(buckets: usize) -> usize {
     (buckets / GROUPS).max(1)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::db::handle::WriteHandle;
 use crate::db::handle::open;
-use crate::db::state::options::Options;
+use crate::db::state::options::{Durability, Options};
 use crate::db::upkeep::install;
 use crate::db::upkeep::new_folder::NewFolder;
 use crate::db::upkeep::session;
@@ -19,10 +19,13 @@ use crate::storage::{LockedFolder, Storage};
 /// unless the last sync failed. If the process ends before, the database cannot be opened, and the
 /// same can be repeated.
 pub(crate) fn build<F: Fingerprint, T>(
-    options: Options<F>,
+    mut options: Options<F>,
     out: &Path,
     fill: impl FnOnce(&WriteHandle<F>) -> Result<T>,
 ) -> Result<T> {
+    // Nobody uses it before it is complete.
+    options.tuning.background = false;
+    options.tuning.durability = Durability::Buffered;
     let folder = NewFolder::new(&options.storage_at(out))?;
     remove_unfinished(folder.storage())?;
     let is_empty = folder.is_empty()?;

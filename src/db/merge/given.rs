@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::db::handle::WriteHandle;
 use crate::db::merge::build;
 use crate::db::read::lookup::NamedDocument;
-use crate::db::state::options::{Durability, Options};
+use crate::db::state::options::Options;
 use crate::db::write::load::{DocumentsToLoad, LoadReport, load, load_documents};
 use crate::documents::{SymbolTable, most_record_bytes};
 use crate::error::{Error, Result};
@@ -33,7 +33,7 @@ pub(crate) fn create_with_entries<F: Fingerprint>(
         return Err(Error::invalid(message).at_path(path));
     }
     let watch = options.watch.clone();
-    build(options.for_loading(), path, |db| {
+    build(options, path, |db| {
         load(db.core(), Announced { given: entries, count, left: count }, &watch)
     })
 }
@@ -53,7 +53,7 @@ pub(crate) fn create_with_documents<F: Fingerprint>(
         _ => return Err(wrong_next_id(ids, next_id).at_path(path)),
     };
     let watch = options.watch.clone();
-    build(options.for_loading(), path, |db| {
+    build(options, path, |db| {
         let given = Announced { given: documents, count, left: count };
         fill(db, Keys { given, ids, next_doc, last: None }, &watch)
     })
@@ -71,15 +71,6 @@ fn wrong_next_id(ids: Ids, next_id: Option<DocId>) -> Error {
         (Ids::Unique, _) => "only a database with names has a next id: give None".to_owned(),
         (_, Some(id)) => format!("the next id is {id}: expected at most {MAX_NEXT_ID}"),
     })
-}
-
-impl<F: Fingerprint> Options<F> {
-    /// Returns options for a database that nobody uses before it is complete.
-    fn for_loading(mut self) -> Self {
-        self.tuning.background = false;
-        self.tuning.durability = Durability::Buffered;
-        self
-    }
 }
 
 fn fill<F: Fingerprint>(

@@ -15,7 +15,7 @@ use crate::db::handle::open;
 use crate::db::merge::union::Union;
 use crate::db::read::reader::Reader;
 use crate::db::state::key::Stamped;
-use crate::db::state::options::{Durability, Options};
+use crate::db::state::options::Options;
 use crate::db::write::load::{DocumentsToLoad, load_documents};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::rule::Rule;
@@ -157,8 +157,6 @@ impl<F: Fingerprint> Options<F> {
                 return Err(Error::invalid(message).at_path(first_path));
             }
         }
-        self.tuning.background = false;
-        self.tuning.durability = Durability::Buffered;
         Ok(self)
     }
 }

@@ -18,7 +18,7 @@ pub use report::{Loss, LossKind, RepairReport};
 
 use crate::db::handle::WriteHandle;
 use crate::db::merge::build;
-use crate::db::state::options::{Durability, Options};
+use crate::db::state::options::Options;
 use crate::db::write::load::{DocumentsToLoad, load, load_documents};
 use crate::documents::SymbolTable;
 use crate::error::Result;
@@ -84,8 +84,6 @@ impl<F: Fingerprint> Options<F> {
         self.block_size = Some(found.block_size);
         self.code = Some(found.code);
         self.filter_bits = Some(found.filter_bits);
-        self.tuning.background = false;
-        self.tuning.durability = Durability::Buffered;
         self
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn read_manifest(storage: &dyn Storage, damage: &mut Vec<Error>) -> R
     };
     let Ok(manifest) = Manifest::read_copy(storage) else { return Err(error) };
     damage.push(error);
-    // The copy may be older. What only a newer manifest named is not found then.
+    // The copy may be older. Then the files that only the lost manifest named are missing.
     let names = storage.list()?.unwrap_or_default();
     damage.extend(refuse_newer(storage, &names, &manifest).err());
     Ok(manifest)
@@ -70,7 +70,7 @@ pub(crate) fn verify<F: Fingerprint>(
     };
     let storage = options.storage_at(path);
     let mut found = RepairReport::default();
-    // Not even that: there is no database, or nothing to begin with.
+    // There is no database, or both the manifest and its copy are lost.
     let Ok(manifest) = read_manifest(&*storage, &mut found.damage) else { return Err(error) };
     let mut report = VerifyReport::default();
     let bytes = manifest.segments.iter().map(SegmentMeta::bytes).sum();

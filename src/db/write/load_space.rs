@@ -89,7 +89,7 @@ struct Peak {
     beside: u64,
     /// How many tables have that at the same time.
     in_work: u64,
-    /// Records are discarded in at least as many parts. A part may be there twice.
+    /// Records are discarded in at least this many parts. One of them may be on disk twice.
     parts: u64,
     /// Whether all tables are written at the same time.
     is_one_pass: bool,

@@ -39,8 +39,8 @@ pub(super) struct Element {
     pub(super) level: u8,
     /// What its attributes say.
     pub(super) marks: Marks,
-    /// A hash of its name and first class and those of the two elements around it. Elements with
-    /// the same one repeat a structure.
+    /// A hash of the names and first classes of this element and of the two that enclose it.
+    /// Elements with the same hash repeat a structure.
     pub(super) like: u64,
 }
 

@@ -5,8 +5,8 @@ use anyhow::{Result, bail};
 use super::file::{File, HEADER};
 use super::{Field, Fields};
 
-/// Reads a bucket, counted from 0: its place in the directory, and its rows. `meta` is that of the
-/// file.
+/// Reads the bucket with this number, from 0 on: its place in the directory, and its rows. `meta` is
+/// the meta of the file.
 pub(super) fn bucket(file: &File, meta: &[u8], number: u64, found: &mut Vec<Field>) -> Result<()> {
     let mut meta = Fields::new(meta, 0, "Columns");
     let rows = meta.number(4, "rows")?;

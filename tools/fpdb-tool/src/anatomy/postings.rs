@@ -19,7 +19,7 @@ struct Head {
     ends: Vec<usize>,
 }
 
-/// Reads a section, counted from 0. `meta` is that of the file.
+/// Reads the section with this number, from 0 on. `meta` is the meta of the file.
 pub(super) fn section(file: &File, meta: &[u8], number: u64, found: &mut Vec<Field>) -> Result<()> {
     let mut meta = Fields::new(meta, 0, "Postings");
     let _entries = meta.number(8, "entries")?;
@@ -34,7 +34,7 @@ pub(super) fn section(file: &File, meta: &[u8], number: u64, found: &mut Vec<Fie
     let groups = (groups - usize::try_from(number)? * GROUPS).min(GROUPS);
     let mut fields = Fields::new(&bytes, at, "Postings");
     let head = self::head(&mut fields, groups);
-    // The data end where those of the next section begin.
+    // A section ends where the next one begins.
     let end = match number + 1 < sections {
         true => number_up(&bytes, 8 * (HEAD + 8), 48),
         false => u128::from(heads),
