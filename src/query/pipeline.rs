@@ -161,24 +161,19 @@ pub(super) fn decode<'a, F: Fingerprint>(
     hits: &mut Hits<F>,
 ) -> Result<()> {
     let Some(first) = tables.as_slice().iter().flatten().next() else { return Ok(()) };
-    let mut found = |table: &TableProbes<'_, F>, block: Option<u32>, candidate: F| {
-        let TableProbes { source, plan, table_plan, .. } = *table;
-        let fingerprint = table_plan.order().invert(candidate);
-        if plan.reports(table_plan.number(), fingerprint ^ query) {
-            let block = block.filter(|_| table_plan.number() == 0);
-            hits.push(Hit { block, ..Hit::new(fingerprint.distance(query), fingerprint, source) });
-        }
-    };
     cpu::with_native_instructions(
         #[inline(always)]
         || {
             let mut any_blocks = false;
             for (table, Lookup { low, high, .. }) in queue.lookups() {
                 match table.decoded {
-                    Some(decoded) => {
-                        let found = |candidate| found(table, None, candidate);
-                        decoded.search((*low, *high), table.query, distance, found);
-                    }
+                    Some(decoded) => decoded.search(
+                        (*low, *high),
+                        table.query,
+                        distance,
+                        #[inline(always)]
+                        |candidate| table.report(query, None, candidate, hits),
+                    ),
                     None => any_blocks = true,
                 }
             }
@@ -190,7 +185,8 @@ pub(super) fn decode<'a, F: Fingerprint>(
                 #[inline(always)]
                 || queue.next(),
                 distance,
-                |(table, block), candidate| found(table, u32::try_from(block).ok(), candidate),
+                #[inline(always)]
+                |(table, block), candidate| table.report_of_block(query, block, candidate, hits),
             )
         },
     )
@@ -209,6 +205,25 @@ impl<'a, F: Fingerprint> TableProbes<'a, F> {
 
     pub(super) fn probes(&self) -> &'a [Probe] {
         self.table_plan.probes()
+    }
+
+    /// Keeps a fingerprint of the table, in its bit order, that is near the query, unless an earlier
+    /// table reports it. It counts bits, so it must become part of code with native instructions.
+    #[inline(always)]
+    fn report(&self, query: F, block: Option<u32>, candidate: F, hits: &mut Hits<F>) {
+        let fingerprint = self.table_plan.order().invert(candidate);
+        if self.plan.reports(self.table_plan.number(), fingerprint ^ query) {
+            let block = block.filter(|_| self.table_plan.number() == 0);
+            let distance = fingerprint.distance(query);
+            hits.push(Hit { block, ..Hit::new(distance, fingerprint, self.source) });
+        }
+    }
+
+    /// Keeps a fingerprint of a block. It stays apart from the loop that decodes, which needs all
+    /// registers.
+    #[inline(never)]
+    fn report_of_block(&self, query: F, block: usize, candidate: F, hits: &mut Hits<F>) {
+        self.report(query, u32::try_from(block).ok(), candidate, hits);
     }
 
     #[inline(always)]
