@@ -62,10 +62,7 @@ impl WriteFile for TemporaryFile {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-
     use super::*;
-    use crate::error::ErrorKind;
 
     #[test]
     #[cfg_attr(windows, ignore = "the file has a name there until it is closed")]
@@ -84,19 +81,21 @@ mod tests {
     }
 
     #[test]
-    fn missing_folder_and_full_disk_are_clear_errors() {
+    fn missing_folder_is_a_clear_error() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing");
         let error = TemporaryFile::create(&missing).unwrap_err();
         assert!(error.to_string().contains(&*missing.to_string_lossy()), "{error}");
-        #[cfg(target_os = "linux")]
-        {
-            let file = File::options().write(true).open("/dev/full").unwrap();
-            let file = AppendFile::new(file);
-            let full = TemporaryFile { file, folder: folder.path().to_owned() };
-            let error = full.append(b"bytes").unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::NoSpace);
-            assert!(error.to_string().contains("free some space"), "{error}");
-        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn full_disk_is_a_clear_error() {
+        let file = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let file = AppendFile::new(file);
+        let full = TemporaryFile { file, folder: "folder".into() };
+        let error = full.append(b"bytes").unwrap_err();
+        assert_eq!(error.kind(), crate::error::ErrorKind::NoSpace);
+        assert!(error.to_string().contains("free some space"), "{error}");
     }
 }
