@@ -114,6 +114,14 @@ impl<F: Width> Handle<F> {
         }
     }
 
+    /// Returns the most bytes of free disk space that a compaction takes. A reader has none.
+    pub(crate) fn compact_space(&self) -> u64 {
+        match self {
+            Self::Writer(db) => db.compact_space(),
+            Self::Reader { .. } => 0,
+        }
+    }
+
     pub(crate) fn description(&self) -> &Description {
         match self {
             Self::Writer(db) => db.description(),

@@ -2,8 +2,6 @@
 
 use std::fmt::{Display, Write};
 
-use fpdb::Stats;
-
 use crate::metrics::{Histogram, Metrics};
 use crate::service::Service;
 use crate::width::Width;
@@ -62,7 +60,7 @@ pub(crate) fn info<F: Width>(service: &Service<F>, names: &[&[u8]]) -> String {
                 ("documents", &stats.documents),
                 ("segments", &stats.segments.len()),
                 ("bytes", &stats.bytes_total),
-                ("compaction_bytes", &compaction_bytes(&stats)),
+                ("compaction_bytes", &service.db.compact_space()),
                 ("refused_writes", &metrics.refused_for_space.get()),
                 ("write_error", &stats.write_error.as_deref().unwrap_or("none")),
                 ("background_error", &stats.background_error.as_deref().unwrap_or("none")),
@@ -85,13 +83,6 @@ fn section(text: &mut String, title: &str, rows: Rows<'_>) {
     for (name, value) in rows {
         let _ = write!(text, "{name}:{value}\r\n");
     }
-}
-
-/// Returns about how many bytes a full compaction takes: the new segment exists before the old ones
-/// are removed.
-fn compaction_bytes(stats: &Stats) -> u64 {
-    let is_one = stats.segments.len() < 2 && stats.removed == 0;
-    if is_one { 0 } else { stats.bytes_total - stats.bytes_log }
 }
 
 fn calls(metrics: &Metrics) -> u64 {
@@ -148,8 +139,8 @@ pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
         (
             "compaction_bytes",
             "gauge",
-            "About how much free disk space a full compaction takes.",
-            compaction_bytes(&stats),
+            "The most free disk space that a full compaction takes.",
+            service.db.compact_space(),
         ),
         ("memtable_bytes", "gauge", "Memory for recent changes.", stats.memtable_bytes as u64),
         (

@@ -165,6 +165,29 @@ fn a_database_that_takes_no_more_writes_shows_in_figures_and_info() {
 }
 
 #[test]
+fn a_server_says_how_much_space_a_compaction_needs() {
+    let (_sim, db, server) = on_simulated_disk();
+    let mut client = server.connect();
+    for at in 0..101_u64 {
+        let words = ["FP.ADDNX", &at.to_string(), &hex(at.wrapping_mul(0x9e37_79b9_7f4a_7c15))];
+        assert_eq!(client.call(&words).word(), "inserted");
+        // So much fewer are in the second segment that it stays apart.
+        if at >= 99 {
+            db.flush().unwrap();
+        }
+    }
+    assert!(db.compact_space() > 0);
+    for _ in 0..2 {
+        let (_, figures, info) = state(&server);
+        let needed = db.compact_space();
+        assert!(info.contains(&format!("\r\ncompaction_bytes:{needed}\r\n")), "{info}");
+        assert!(figures.contains(&format!("\nfpdb_compaction_bytes {needed}\n")), "{figures}");
+        client.call(&["FP.COMPACT"]);
+    }
+    assert_eq!(db.compact_space(), 0);
+}
+
+#[test]
 fn a_server_without_space_for_a_compaction_stays_ready() {
     let (sim, db, server) = on_simulated_disk();
     let mut client = server.connect();
