@@ -198,14 +198,13 @@ fn read_batches(
         bytes += record.as_ref().map_or(0, Record::size);
         batch.records.push(record);
         if batch.records.len() >= BATCH_RECORDS || bytes >= BATCH_BYTES {
-            bytes = 0;
-            if !emit(std::mem::replace(&mut batch, empty())) {
+            if !emit(std::mem::replace(&mut batch, empty()), std::mem::take(&mut bytes)) {
                 return;
             }
         }
     }
     if !batch.records.is_empty() {
-        emit(batch);
+        emit(batch, bytes);
     }
 }
 

@@ -4,10 +4,10 @@
 //! result for each part. The iterator returns the results in the order in which one thread would
 //! compute them: input by input and part by part.
 //!
-//! Memory is bounded for two reasons. Each input has a queue of [`QUEUED`] parts, in which a part
-//! takes a place when it is read and frees it when its result is taken. And at most as many inputs
-//! as there are readers are being read, while as many again are read to their end and wait for
-//! their turn.
+//! Memory is bounded. Each input has a queue of [`QUEUED`] parts, in which a part takes a place when
+//! it is read and frees it when its result is taken, and no part is read while those of its input
+//! take [`ROOM`] bytes or more. And at most as many inputs as there are readers are being read,
+//! while as many again are read to their end and wait for their turn.
 //!
 //! There is no deadlock: inputs are started in order, so the current input has a reader, and
 //! workers wait for no other thread.
@@ -19,7 +19,7 @@ use std::any::Any;
 use std::iter::FusedIterator;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
@@ -27,8 +27,13 @@ use anyhow::{Context, Result, anyhow};
 /// Parts of an input that are read ahead of the one that the iterator returns next.
 const QUEUED: usize = 2;
 
-/// Receives the parts of an input from its reader. Returns false once no more are wanted.
-pub(crate) type Emit<'a, P> = &'a mut dyn FnMut(P) -> bool;
+/// Bytes of an input's parts, from their reading until their results are taken, at which its reader
+/// waits.
+const ROOM: usize = 32 << 20;
+
+/// Receives the parts of an input from its reader, and about how many bytes each takes. Returns
+/// false once no more are wanted.
+pub(crate) type Emit<'a, P> = &'a mut dyn FnMut(P, usize) -> bool;
 
 /// A result that a worker will send.
 type Pending<R> = Receiver<Result<R>>;
@@ -36,8 +41,44 @@ type Pending<R> = Receiver<Result<R>>;
 /// What a reader sends for its input: pending results, then how reading ended. If a queue closes
 /// without an [`End`](Message::End), its reader panicked.
 enum Message<R> {
-    Part(Pending<R>),
+    Part(Pending<R>, Share),
     End(Result<()>),
+}
+
+/// How many bytes the parts of an input take.
+#[derive(Default)]
+struct Room {
+    taken: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// The bytes of a part, which are free again once this is dropped.
+struct Share {
+    room: Arc<Room>,
+    bytes: usize,
+}
+
+impl Room {
+    fn take(self: &Arc<Self>, bytes: usize) -> Share {
+        *self.lock() += bytes;
+        Share { room: Arc::clone(self), bytes }
+    }
+
+    fn wait(&self) {
+        let taken = self.freed.wait_while(self.lock(), |taken| *taken >= ROOM);
+        drop(taken.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        *self.room.lock() -= self.bytes;
+        self.room.freed.notify_one();
+    }
 }
 
 type Input<R> = Receiver<Message<R>>;
@@ -113,10 +154,14 @@ fn read_input<I, P, R>(
     tasks: &Sender<Task<P, R>>,
     messages: &SyncSender<Message<R>>,
 ) {
-    let mut emit = |part| {
+    let room = Arc::new(Room::default());
+    let mut emit = |part, bytes| {
         let (reply, pending) = sync_channel(1);
         // The place in the queue comes first, because it bounds the number of tasks.
-        messages.send(Message::Part(pending)).is_ok() && tasks.send(Task { part, reply }).is_ok()
+        let is_wanted = messages.send(Message::Part(pending, room.take(bytes))).is_ok()
+            && tasks.send(Task { part, reply }).is_ok();
+        room.wait();
+        is_wanted
     };
     let end = catch_panic(|| read(input, &mut emit)).and_then(|end| end);
     // This fails if the iterator was dropped.
@@ -152,7 +197,8 @@ impl<R> Iterator for Ordered<R> {
                 self.current = Some(self.inputs.recv().ok()?);
             }
             match self.current.as_ref()?.recv() {
-                Ok(Message::Part(pending)) => {
+                // The part takes its room until its result is here.
+                Ok(Message::Part(pending, _share)) => {
                     return Some(pending.recv().map_err(|_| gone()).and_then(|result| result));
                 }
                 Ok(Message::End(end)) => {
@@ -192,7 +238,7 @@ mod tests {
             if part.is_multiple_of(7) {
                 thread::sleep(Duration::from_micros(part % 100));
             }
-            if !emit(part) {
+            if !emit(part, 1) {
                 break;
             }
         }
@@ -222,7 +268,7 @@ mod tests {
     #[test]
     fn an_error_follows_the_parts_before_it_and_precedes_the_next_input() {
         let read = |input: u32, emit: Emit<'_, u32>| {
-            emit(input);
+            emit(input, 1);
             if input == 1 { bail!("broken") } else { Ok(()) }
         };
         let results = start([0, 1, 2].into_iter(), 2, 2, read, |part| part).unwrap();
@@ -234,7 +280,7 @@ mod tests {
     fn a_panic_is_an_error_and_not_the_end_of_an_input() {
         let read = |input: u32, emit: Emit<'_, u32>| {
             assert_ne!(input, 2, "no input 2");
-            emit(input);
+            emit(input, 1);
             Ok(())
         };
         let work = |part: u32| {
@@ -255,7 +301,7 @@ mod tests {
         let read_so_far = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&read_so_far);
         let read = move |_: u32, emit: Emit<'_, u32>| {
-            while emit(0) {
+            while emit(0, 1) {
                 counter.fetch_add(1, Ordering::SeqCst);
             }
             Ok(())
@@ -270,6 +316,31 @@ mod tests {
         drop(results);
         // All readers end, so none holds the counter.
         while Arc::strong_count(&read_so_far) > 1 {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_while_parts_take_all_room() {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&begun);
+        let read = move |_: u32, emit: Emit<'_, ()>| {
+            for bytes in [ROOM - 1, 1, ROOM, ROOM * 2, 0, 1] {
+                counter.fetch_add(1, Ordering::SeqCst);
+                if !emit((), bytes) {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let mut results = start(0..2, 1, 1, read, |()| ()).unwrap();
+        for most in [2, 3, 3, 4, 7, 8] {
+            thread::sleep(Duration::from_millis(20));
+            assert!(begun.load(Ordering::SeqCst) <= most);
+            assert!(results.next().is_some());
+        }
+        drop(results);
+        while Arc::strong_count(&begun) > 1 {
             thread::sleep(Duration::from_millis(1));
         }
     }

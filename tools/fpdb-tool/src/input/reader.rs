@@ -68,8 +68,8 @@ impl Sink<'_, '_> {
     }
 
     fn emit_batch(&mut self) -> bool {
-        self.bytes = 0;
-        self.batch.is_empty() || (self.emit)(std::mem::take(&mut self.batch))
+        let bytes = std::mem::take(&mut self.bytes);
+        self.batch.is_empty() || (self.emit)(std::mem::take(&mut self.batch), bytes)
     }
 }
 
