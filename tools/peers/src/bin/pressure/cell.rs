@@ -45,6 +45,9 @@ pub struct Cell {
     /// and there is only the cold phase
     #[arg(long)]
     pub page_memory: Option<f64>,
+    /// Ask only queries without a match
+    #[arg(long)]
+    pub no_matches: bool,
 }
 
 /// What it found.
@@ -132,7 +135,11 @@ impl Cell {
         let (begin, mut found) = (Instant::now(), Vec::new());
         let mut search = db.search()?;
         for number in 0..queries {
-            let query = Query::random(number, self.n, &mut random);
+            let query = if self.no_matches {
+                Query::without_match(&mut random)
+            } else {
+                Query::random(number, self.n, &mut random)
+            };
             found.clear();
             let start = Instant::now();
             search(black_box(query.fingerprint), &mut found)?;
@@ -168,12 +175,16 @@ impl Query {
     /// Every other query is an entry with 0 to [`K`] bits flipped. The others are random.
     pub fn random(number: usize, n: usize, random: &mut Random) -> Self {
         if number % 2 == 1 {
-            // Stored fingerprints come from small seeds.
-            return Self { fingerprint: random.next(), id: None };
+            return Self::without_match(random);
         }
         let id = random.below(n) as u64;
         let flips = random.below(K as usize + 1) as u32;
         Self { fingerprint: random.flip(stored(id), flips, 0, 64), id: Some(id) }
+    }
+
+    /// A query without a match: stored fingerprints come from small seeds.
+    pub fn without_match(random: &mut Random) -> Self {
+        Self { fingerprint: random.next(), id: None }
     }
 
     pub fn check(&self, found: &[u64]) -> Result<()> {

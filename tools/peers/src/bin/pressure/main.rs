@@ -82,6 +82,10 @@ struct Args {
     #[arg(long)]
     page_memory: Option<f64>,
 
+    /// Ask only queries without a match, which never wait for an id after the wait for its block
+    #[arg(long)]
+    no_matches: bool,
+
     /// Measure without control groups, to try the program
     #[arg(long)]
     no_groups: bool,
@@ -257,6 +261,7 @@ impl Database {
             queries: args.queries,
             seconds: args.seconds,
             page_memory: args.page_memory,
+            no_matches: args.no_matches,
         }
     }
 
@@ -276,6 +281,9 @@ impl Database {
         option("--seconds", cell.seconds.to_string());
         if let Some(share) = cell.page_memory {
             option("--page-memory", share.to_string());
+        }
+        if cell.no_matches {
+            command.arg("--no-matches");
         }
         if let Some(group) = group {
             command.arg("--group").arg(group.folder());
