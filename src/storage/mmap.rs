@@ -79,6 +79,8 @@ impl PageMemory {
             // for most files they made queries no faster (docs/benchmarks.md).
             let _ = memory.advise(if huge_pages { HugePage } else { NoHugePage });
         }
+        #[cfg(not(target_os = "linux"))]
+        let _ = huge_pages;
         Ok(Self::new(Memory::Map(memory.into()), len))
     }
 

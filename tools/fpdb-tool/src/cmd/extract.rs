@@ -197,10 +197,9 @@ fn read_batches(
     for record in records {
         bytes += record.as_ref().map_or(0, Record::size);
         batch.records.push(record);
-        if batch.records.len() >= BATCH_RECORDS || bytes >= BATCH_BYTES {
-            if !emit(std::mem::replace(&mut batch, empty()), std::mem::take(&mut bytes)) {
-                return;
-            }
+        let is_full = batch.records.len() >= BATCH_RECORDS || bytes >= BATCH_BYTES;
+        if is_full && !emit(std::mem::replace(&mut batch, empty()), std::mem::take(&mut bytes)) {
+            return;
         }
     }
     if !batch.records.is_empty() {
