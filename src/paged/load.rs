@@ -54,8 +54,8 @@ impl PagedFile {
         }
         let end = self.end_of_needed();
         let is_sound = self.load_pages(0..end, goes_on).is_ok();
-        // The system drops none of its own large pages in part.
-        self.file.source.forget(0, (end * PAGE) as u64);
+        // The system still has the pages that queries read. It drops none of its large pages in part.
+        self.file.source.forget(0, self.file.body_len as u64);
         if is_sound && self.missing_bytes() == 0 {
             self.pages.memory.set_warm();
         }
@@ -79,6 +79,9 @@ impl PagedFile {
             self.file.source.prefetch_counted(from, to - from);
             let bytes = (missing.len() * PAGE) as u64;
             result = result.and(self.fill_pages(missing));
+            if self.set_aside() > 0 {
+                self.file.source.forget(from as u64, bytes);
+            }
             if !goes_on(bytes) {
                 break;
             }

@@ -303,19 +303,15 @@ impl PagedFile {
         Ok(())
     }
 
-    /// Reads and checks pages. If memory is set aside for the file, the pages stay there, and the
-    /// system is asked to drop its copy. Other pages are dropped from memory before long, and the
-    /// system may still have them then.
+    /// Reads and checks pages. The system may keep a copy of them: if memory is set aside for the
+    /// file, it is dropped once the file is complete, and otherwise the pages are dropped from memory
+    /// before long. A query does not ask for that each time: it would wait until all processors have
+    /// finished with the pages that they read last.
     fn read(&self, pages: Range<usize>, to: &mut [u8]) -> Result<()> {
-        let (offset, len) = (pages.start * PAGE, to.len());
-        if self.ahead.is_some() {
-            return self.file.read_pages_once(pages, to);
+        match self.ahead {
+            Some(_) => self.file.read_pages_once(pages, to),
+            None => self.file.read_pages(pages, to),
         }
-        self.file.read_pages(pages, to)?;
-        if self.pages.set_aside > 0 {
-            self.file.source.forget(offset as u64, len as u64);
-        }
-        Ok(())
     }
 
     fn insert(&self, page: usize, bytes: &[u8]) {
@@ -326,6 +322,10 @@ impl PagedFile {
             budget.add_page();
         } else {
             self.pages.use_promised(PAGE as u64);
+            // This was the last page, so the background has nothing to read.
+            if memory.is_warm() {
+                self.file.source.forget(0, self.file.body_len as u64);
+            }
         }
     }
 

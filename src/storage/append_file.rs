@@ -158,12 +158,11 @@ impl WriteBack {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
     /// Syncing this device fails.
-    #[cfg(unix)]
     #[test]
     fn failure_of_a_write_back_is_reported_by_the_next_sync() {
         let mut write_back = WriteBack::default();

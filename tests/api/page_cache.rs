@@ -1,4 +1,4 @@
-//! What the system's cache keeps of files that were written.
+//! What the system's cache keeps of files that were written, and of pages that are in memory.
 
 use std::path::Path;
 use std::process::Command;
@@ -75,4 +75,25 @@ fn system_keeps_nothing_of_written_files_if_pages_may_take_no_memory() {
     db.backup(&copy).unwrap();
     expect_none("backup", &copy);
     expect_none("reading for a backup", &path);
+}
+
+#[test]
+fn system_keeps_nothing_of_what_queries_read_once_the_files_are_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    if !can_drop(folder.path()) {
+        return;
+    }
+    let path = folder.path().join("db");
+    let options = options().page_memory(1 << 30);
+    let (db, n) = (options.clone().create(&path).unwrap(), 1 << 19);
+    assert_eq!(db.bulk_load(numbers(0, n)).unwrap().inserted, n);
+    db.close().unwrap();
+    let db = options.open(&path).unwrap();
+    for entry in numbers(0, n).step_by(97) {
+        let entry = entry.unwrap();
+        assert!(db.query(entry.fingerprint, 0).unwrap().iter().any(|found| found.id == entry.id));
+    }
+    db.warm().unwrap();
+    let (size, cached, files) = cached(&path).unwrap();
+    assert!(cached <= files * OPENING, "{cached} bytes of {size} in {files} files");
 }
