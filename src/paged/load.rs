@@ -15,6 +15,31 @@ use crate::storage::PageBudget;
 const READ_AHEAD: usize = 256 << 10;
 
 impl PagedFile {
+    /// Asks the system to read these bytes soon unless they are in memory, without waiting for
+    /// them.
+    pub(crate) fn prefetch(&self, offset: usize, len: usize) {
+        let _ = self.prefetched(offset, len);
+    }
+
+    /// Does what [`prefetch`](Self::prefetch) does for bytes that are read next: there will be memory
+    /// for their pages when they arrive.
+    pub(crate) fn request(&self, offset: usize, len: usize) {
+        if let Some(pages) = self.prefetched(offset, len) {
+            self.pages.memory.provide(pages);
+        }
+    }
+
+    /// Returns the pages of the bytes if not all of them are in memory.
+    fn prefetched(&self, offset: usize, len: usize) -> Option<Range<usize>> {
+        let len = len.min(self.file.body_len.saturating_sub(offset));
+        let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
+        if len == 0 || self.pages.memory.bytes().are_ready(pages.clone()) {
+            return None;
+        }
+        self.file.source.prefetch_counted(offset, len);
+        Some(pages)
+    }
+
     /// Reads a part that every query needs: into the memory for pages if there is room, and into the
     /// system's cache otherwise. Stops early if `goes_on` returns false.
     pub(crate) fn load(&self, offset: usize, len: usize, goes_on: &dyn Fn() -> bool) -> Result<()> {

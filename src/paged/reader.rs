@@ -128,16 +128,6 @@ impl PagedFile {
         !self.pages.memory.is_warm()
     }
 
-    /// Asks the system to read these bytes soon unless they are in memory, without waiting for
-    /// them.
-    pub(crate) fn prefetch(&self, offset: usize, len: usize) {
-        let len = len.min(self.file.body_len.saturating_sub(offset));
-        let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
-        if len > 0 && !self.pages.memory.bytes().are_ready(pages) {
-            self.file.source.prefetch_counted(offset, len);
-        }
-    }
-
     /// Returns the file's path, for messages.
     pub(crate) fn path(&self) -> &Path {
         self.file.path()

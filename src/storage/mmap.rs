@@ -144,6 +144,20 @@ impl PageMemory {
         PageBytes { start: self.memory.start().cast_const(), memory: self }
     }
 
+    /// Has the system provide the memory for these pages now, so that inserting them takes less time:
+    /// the caller has time while it waits for the device. They do not become ready. This is a hint,
+    /// which Linux knows since version 5.14.
+    pub(crate) fn provide(&self, pages: Range<usize>) {
+        #[cfg(target_os = "linux")]
+        if let Memory::Map(map) = &self.memory {
+            let start = pages.start.saturating_mul(PAGE);
+            let len = self.len.saturating_sub(start).min(pages.len().saturating_mul(PAGE));
+            let _ = map.advise_range(memmap2::Advice::PopulateWrite, start, len);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = pages;
+    }
+
     /// Copies one page to private memory and makes it ready, unless it is ready already. Returns
     /// whether it was not. Does nothing if `bytes` does not have the page's length.
     pub(crate) fn insert(&self, page: usize, bytes: &[u8]) -> bool {

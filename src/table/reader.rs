@@ -240,17 +240,17 @@ impl<F: Fingerprint> Table<F> {
         self.block_size
     }
 
-    /// Prefetches blocks if the file is cold.
-    pub(crate) fn prefetch(&self, blocks: Range<usize>) {
+    /// Prefetches blocks for a reader in order if the file is cold.
+    pub(super) fn prefetch(&self, blocks: Range<usize>) {
         if self.is_cold() {
-            self.prefetch_cold(blocks);
+            self.file.prefetch(self.start_of(blocks.start), blocks.len() * self.block_size);
         }
     }
 
-    /// Prefetches blocks of a cold file.
+    /// Asks for blocks of a cold file that are searched next.
     #[cold]
-    pub(super) fn prefetch_cold(&self, blocks: Range<usize>) {
-        self.file.prefetch(self.start_of(blocks.start), blocks.len() * self.block_size);
+    pub(crate) fn request(&self, blocks: Range<usize>) {
+        self.file.request(self.start_of(blocks.start), blocks.len() * self.block_size);
     }
 
     /// Adds the file's path and the block's offset to an error.
