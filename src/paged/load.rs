@@ -10,8 +10,8 @@ use super::reader::PagedFile;
 use crate::error::Result;
 use crate::storage::PageBudget;
 
-/// How many bytes the system reads ahead of those that are being read in the background. A query
-/// that needs the device waits for them.
+/// How many bytes the system reads ahead of those that are being read in the background, unless
+/// queries read from the device, too: they would wait for them.
 const READ_AHEAD: usize = 256 << 10;
 
 impl PagedFile {
@@ -27,6 +27,15 @@ impl PagedFile {
         if let Some(pages) = self.prefetched(offset, len) {
             self.pages.memory.provide(pages);
         }
+    }
+
+    /// Notes that somebody waits for these pages. If that is a reader in order, asks for the next.
+    pub(super) fn note_read(&self, pages: Range<usize>) {
+        // Sequential readers read many pages at a time.
+        let Some(budget) = &self.pages.budget else { return };
+        budget.count_wait();
+        let next = self.pages.read_ahead.after(&pages);
+        self.prefetch(next.start.saturating_mul(PAGE), next.len() * PAGE);
     }
 
     /// Returns the pages of the bytes if not all of them are in memory.
@@ -92,15 +101,18 @@ impl PagedFile {
     fn load_pages(&self, pages: Range<usize>, goes_on: &dyn Fn(u64) -> bool) -> Result<()> {
         let (mut page, end) = (pages.start, pages.end);
         let mut result = Ok(());
+        let waits = || self.pages.budget.as_ref().map_or(0, |budget| budget.waits());
+        let mut waits_before = waits();
         while page < end {
             let missing = self.missing_from(page, end);
             page = missing.end.max(page + 1);
             if missing.is_empty() {
                 continue;
             }
-            // With the bytes that are read now: if they were not on their way already, the system would
-            // take that for the beginning of a long read, and read many times as far ahead.
-            let (from, to) = (missing.start * PAGE, (page * PAGE + READ_AHEAD).min(end * PAGE));
+            let waits_now = waits();
+            let ahead = if waits_now == waits_before { READ_AHEAD } else { 0 };
+            waits_before = waits_now;
+            let (from, to) = (missing.start * PAGE, (page * PAGE + ahead).min(end * PAGE));
             self.file.source.prefetch_counted(from, to - from);
             let bytes = (missing.len() * PAGE) as u64;
             result = result.and(self.fill_pages(missing));

@@ -7,6 +7,7 @@
 mod copy;
 mod load;
 mod open_file;
+mod read_ahead;
 mod reader;
 mod restore;
 mod sequential;

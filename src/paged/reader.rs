@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::open_file::{CHUNK, OpenFile};
+use super::read_ahead::ReadAhead;
 use super::{FileSummary, PAGE};
 use crate::codec::bytes::Fields;
 use crate::codec::header::FileHeader;
@@ -99,7 +100,8 @@ impl PagedFile {
         let memory = memory.map_err(|e| e.at_path(self.path()))?;
         let (promised, is_released) = (AtomicU64::new(0), AtomicBool::new(false));
         let (budget, set_aside) = (None, 0);
-        let pages = CountedPages { memory, budget, set_aside, promised, is_released };
+        let read_ahead = ReadAhead::default();
+        let pages = CountedPages { memory, budget, set_aside, promised, is_released, read_ahead };
         let pages = Arc::new(pages);
         let ahead = Some(AtomicUsize::new(1));
         Ok(Some(Self { file: self.file.clone(), pages, ahead }))
@@ -242,6 +244,7 @@ impl PagedFile {
         if end > self.file.body_len {
             return Err(self.outside(offset, len));
         }
+        self.note_read(offset / PAGE..end.div_ceil(PAGE));
         let (mut page, end) = (offset / PAGE, end.div_ceil(PAGE));
         while page < end {
             let needed = self.missing_from(page, end);
@@ -361,6 +364,8 @@ pub(super) struct CountedPages {
     promised: AtomicU64,
     /// Whether memory that is set aside is to be given up.
     is_released: AtomicBool,
+    /// Of those who share the pages.
+    pub(super) read_ahead: ReadAhead,
 }
 
 impl CountedPages {
@@ -384,8 +389,8 @@ impl CountedPages {
         match PageMemory::private(file.body_len, set_aside > 0 && file.is_scattered) {
             Ok(memory) => {
                 let (budget, is_released) = (Some(budget), AtomicBool::new(false));
-                let promised = AtomicU64::new(set_aside);
-                Ok(Self { memory, budget, set_aside, promised, is_released })
+                let (promised, read_ahead) = (AtomicU64::new(set_aside), ReadAhead::default());
+                Ok(Self { memory, budget, set_aside, promised, is_released, read_ahead })
             }
             Err(error) => {
                 budget.use_promised(set_aside);

@@ -4,7 +4,7 @@ use super::*;
 use crate::codec::header::FileKind;
 use crate::error::{Error, ErrorKind};
 use crate::inspection::Inspection;
-use crate::storage::{MemoryBudget, Sim, Storage};
+use crate::storage::{Disk, MemoryBudget, READ_AHEAD, Sim, Storage};
 
 const HEADER: FileHeader = FileHeader {
     kind: FileKind::Documents,
@@ -154,4 +154,44 @@ fn reading_past_the_body_is_an_error() {
     let file = PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
     assert!(file.bytes(70, 5).is_err());
     assert!(file.bytes(usize::MAX, 5).is_err());
+}
+
+#[test]
+fn background_reads_nothing_ahead_while_queries_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Disk::new(folder.path()).page_memory(1 << 30);
+    let mut writer = PagedWriter::create(&disk, "f", &HEADER).unwrap();
+    writer.write(&vec![7; 8 << 20]).unwrap();
+    let summary = writer.finish(b"meta").unwrap();
+    let file = PagedFile::open(&disk, "f", &HEADER, summary.len).unwrap();
+    let (mut steps, mut before) = (Vec::new(), READ_AHEAD.get());
+    let steps_of = std::cell::RefCell::new((&mut steps, &mut before));
+    file.load_all(&|_| {
+        let (steps, before) = &mut *steps_of.borrow_mut();
+        steps.push((READ_AHEAD.get() - **before) >> 10);
+        if steps.len() % 4 == 2 {
+            let page = file.body_len() / PAGE - 8 * steps.len();
+            assert_eq!(file.bytes(page * PAGE, 1).unwrap(), [7]);
+        }
+        **before = READ_AHEAD.get();
+        true
+    });
+    assert_eq!(steps[..8], [512, 512, 256, 512, 512, 512, 256, 512]);
+    assert!(!file.is_cold());
+}
+
+#[test]
+fn scan_of_pages_that_are_shared_is_read_ahead_and_queries_are_not() {
+    let (sim, summary) = file_of(400 * PAGE);
+    let open = || PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
+    let (file, before) = (open(), READ_AHEAD.get());
+    for page in 0..300 {
+        file.bytes(page * PAGE, 1).unwrap();
+    }
+    assert!((300 * PAGE..400 * PAGE).contains(&(READ_AHEAD.get() - before)));
+    let (file, before) = (open(), READ_AHEAD.get());
+    for query in 0..300 {
+        file.bytes(query * 37 % 400 * PAGE, 1).unwrap();
+    }
+    assert_eq!(READ_AHEAD.get(), before);
 }

@@ -348,6 +348,12 @@ impl<F: Fingerprint> Segment<F> {
         self.postings.id_group(block, table.block_len(block)?)?.contains(index, entry.id)
     }
 
+    /// Asks for what looking up these entries reads first, if it is not in memory. They ascend.
+    pub(crate) fn request(&self, entries: &[Entry<F>]) -> Result<()> {
+        let fingerprints = entries.iter().map(|entry| entry.fingerprint);
+        self.identity_table().map_or(Ok(()), |table| table.request_all(fingerprints))
+    }
+
     /// Returns the tombstones, if the segment has any.
     pub(crate) fn tombstones(&self) -> Option<&Tombstones<F>> {
         self.tombstones.as_ref()

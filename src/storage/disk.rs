@@ -128,7 +128,7 @@ impl Storage for Disk {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadFile>> {
         let file =
             self.with("open the file", name, |folder| OpenFile::new(folder.open_file(name)?))?;
-        Ok(Arc::new(file))
+        Ok(Arc::new(file.without_read_ahead()))
     }
 
     fn open_scratch(&self, name: &str) -> Result<Arc<dyn ReadFile>> {

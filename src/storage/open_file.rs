@@ -5,7 +5,11 @@
 use std::fs::File;
 use std::io;
 #[cfg(target_os = "linux")]
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{
+    os::fd::AsRawFd,
+    sync::OnceLock,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use super::read_file::ReadFile;
 
@@ -20,6 +24,9 @@ pub(super) const DONT_CACHE: rustix::io::ReadWriteFlags =
 pub(super) struct OpenFile {
     file: File,
     length: u64,
+    /// The same file for reading in order, if that has begun and `file` is without read-ahead.
+    #[cfg(target_os = "linux")]
+    in_order: OnceLock<Option<File>>,
     /// Whether the system is asked not to keep what is read once. Not every kernel and file system
     /// can do that.
     #[cfg(target_os = "linux")]
@@ -33,8 +40,33 @@ impl OpenFile {
             file,
             length,
             #[cfg(target_os = "linux")]
+            in_order: OnceLock::from(None),
+            #[cfg(target_os = "linux")]
             reads_once: AtomicBool::new(true),
         })
+    }
+
+    /// Returns the same file for readers that ask for what they need in advance: the system reads
+    /// nothing else, but for [`read_once`](ReadFile::read_once). Otherwise, where queries and the
+    /// background meet, it takes that for a long read, reads up to megabytes ahead, and the next queries
+    /// wait for them.
+    #[cfg(target_os = "linux")]
+    pub(super) fn without_read_ahead(self) -> Self {
+        let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::Random);
+        Self { in_order: OnceLock::new(), ..self }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn without_read_ahead(self) -> Self {
+        self
+    }
+
+    /// Returns the file for reading in order. It is opened again, because read-ahead is a property of
+    /// an open file. Without `/proc`, reading in order takes longer.
+    #[cfg(target_os = "linux")]
+    fn in_order(&self) -> &File {
+        let open = || File::open(format!("/proc/self/fd/{}", self.file.as_raw_fd())).ok();
+        self.in_order.get_or_init(open).as_ref().unwrap_or(&self.file)
     }
 }
 
@@ -72,9 +104,10 @@ impl ReadFile for OpenFile {
 
     #[cfg(target_os = "linux")]
     fn read_once(&self, mut offset: u64, mut to: &mut [u8]) -> io::Result<()> {
+        let file = self.in_order();
         while !to.is_empty() && self.reads_once.load(Relaxed) {
             let mut parts = [io::IoSliceMut::new(to)];
-            match rustix::io::preadv2(&self.file, &mut parts, offset, DONT_CACHE) {
+            match rustix::io::preadv2(file, &mut parts, offset, DONT_CACHE) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => {
                     offset += read as u64;
@@ -87,7 +120,7 @@ impl ReadFile for OpenFile {
                 Err(e) => return Err(e.into()),
             }
         }
-        self.read_at(offset, to)
+        std::os::unix::fs::FileExt::read_exact_at(file, to, offset)
     }
 
     #[cfg(target_os = "linux")]

@@ -48,6 +48,8 @@ pub struct PageBudget {
     unseen: AtomicU64,
     /// Whether these were so many that it is time to look.
     is_look_due: AtomicBool,
+    /// The number of reads that somebody has waited for.
+    waits: AtomicU64,
     /// The thread that looks.
     looking: Mutex<Option<Thread>>,
     /// How many of the last looks in a row found plenty of memory.
@@ -86,6 +88,7 @@ impl PageBudget {
             generation,
             unseen,
             is_look_due: AtomicBool::new(false),
+            waits: AtomicU64::new(0),
             looking,
             calm,
             copies,
@@ -177,6 +180,16 @@ impl PageBudget {
         }
         self.unseen.store(0, Relaxed);
         self.request_look();
+    }
+
+    /// Counts a read that somebody waits for, such as a query, and not the background.
+    pub(crate) fn count_wait(&self) {
+        self.waits.fetch_add(1, Relaxed);
+    }
+
+    /// Returns the number of reads that somebody has waited for.
+    pub(crate) fn waits(&self) -> u64 {
+        self.waits.load(Relaxed)
     }
 
     /// Counts a loose page.

@@ -14,7 +14,7 @@ use crate::codec::header::FileHeader;
 use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::paged::{Body, Paged, PagedFile, Sequential};
+use crate::paged::{Body, PAGE, Paged, PagedFile, Sequential};
 use crate::storage::{Reservation, Storage};
 
 /// Blocks that a scan decodes before it visits their fingerprints, which fit into the second-level
@@ -245,6 +245,26 @@ impl<F: Fingerprint> Table<F> {
         if self.is_cold() {
             self.file.prefetch(self.start_of(blocks.start), blocks.len() * self.block_size);
         }
+    }
+
+    /// Asks for the blocks of these fingerprints, which ascend and are located next, if the file is
+    /// cold.
+    pub(crate) fn request_all(&self, fingerprints: impl Iterator<Item = F>) -> Result<()> {
+        if !self.is_cold() || self.decoded().is_some() {
+            return Ok(());
+        }
+        // Blocks on adjacent pages are one request.
+        let (mut run, near): (Range<usize>, _) = (0..0, PAGE / self.block_size);
+        for fingerprint in fingerprints {
+            let blocks = self.blocks_between(fingerprint, fingerprint)?;
+            if blocks.start <= run.end.saturating_add(near) {
+                run.end = run.end.max(blocks.end);
+            } else {
+                self.request(std::mem::replace(&mut run, blocks));
+            }
+        }
+        self.request(run);
+        Ok(())
     }
 
     /// Asks for blocks of a cold file that are searched next.

@@ -97,3 +97,33 @@ fn system_keeps_nothing_of_what_queries_read_once_the_files_are_in_memory() {
     let (size, cached, files) = cached(&path).unwrap();
     assert!(cached <= files * OPENING, "{cached} bytes of {size} in {files} files");
 }
+
+#[test]
+fn system_reads_nothing_that_was_not_asked_for_except_in_order() {
+    use fpdb::storage::{Disk, Storage};
+    let folder = tempfile::tempdir().unwrap();
+    if !can_drop(folder.path()) {
+        return;
+    }
+    let disk = Disk::new(folder.path());
+    let written = disk.create("a").unwrap();
+    written.append(&vec![1; 16 << 20]).unwrap();
+    written.sync().unwrap();
+    let file = disk.open("a").unwrap();
+    file.forget(0, 16 << 20);
+    let mut buffer = vec![0; 256 << 10];
+    // As the background reads, and the next page, as a query may.
+    let mut expected = 0;
+    for at in (1 << 20..4 << 20).step_by(1 << 20) {
+        file.prefetch(at, 256 << 10);
+        file.read_at(at, &mut buffer).unwrap();
+        file.read_at(at + (256 << 10), &mut buffer[..4096]).unwrap();
+        expected += (256 << 10) + 4096;
+    }
+    assert_eq!(cached(folder.path()).unwrap().1, expected);
+    // Both kinds of reads return the same.
+    let mut again = vec![0; 256 << 10];
+    file.read_once(8 << 20, &mut buffer).unwrap();
+    file.read_at(8 << 20, &mut again).unwrap();
+    assert_eq!(buffer, again);
+}
