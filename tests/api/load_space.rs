@@ -67,7 +67,7 @@ fn bulk_load_takes_no_more_space_than_it_says_and_gives_back_what_it_does_not_ne
         ("filters", 220, load(preset("half-2").filter_bits(10).threads(2), path, entries())),
         ("single", 180, load(preset("single").threads(2), path, entries())),
         ("paper-10", 150, load(preset("paper-10").threads(2), path, entries())),
-        ("columns", 170, {
+        ("columns", 180, {
             let options = Options::bits128().similar(Jaccard::at_least(0.8)).threads(2);
             load(options, path, wide())
         }),
