@@ -2,7 +2,7 @@
 //! part of it or for all of it.
 //!
 //!     cargo bench --bench warm -- [--n 100000000] [--memory 0.25,0.65,2] [--queries 10000]
-//!         [--layout half-2] [--filter 8] [--skew 1]
+//!         [--layout half-2] [--filter 8] [--skew 1] [--database FOLDER]
 //!
 //!     cargo bench --bench warm -- --after [--n 100000000] [--memory 2,default]
 //!
@@ -15,6 +15,9 @@
 //! some with a match are compared with what was stored. With a `skew` above 1, queries repeat: the
 //! share `x` of them is among the first `x^skew * n / 10`. `process` and `cached` are the memory of
 //! the process and the system's cache of files, as shares of the files.
+//!
+//! With `--database`, the database stays in this folder, and is not loaded again if it is there: so
+//! two versions of the program can be measured in turn.
 //!
 //! With `--after`, the cache is not dropped. `first` are the queries right after a bulk load of a
 //! tenth as many entries, and right after a compaction that follows it.
@@ -41,7 +44,7 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::process::Command;
     use std::time::{Duration, Instant};
 
@@ -54,12 +57,15 @@ mod linux {
         let n = n as u64;
         let (layout, filter) = (option("--layout", "half-2".to_owned()), option("--filter", 8));
         let folder = common::folder();
-        let path = folder.path().join("db");
+        let temporary = folder.path().join("db").to_string_lossy().into_owned();
+        let path = &PathBuf::from(option("--database", temporary));
         let options = options(&layout, option("--block", 128), filter);
         let start = Instant::now();
-        let db = options.clone().create(&path).unwrap();
-        let entries = (0..n).map(|id| Ok(Entry { fingerprint: stored(id), id: DocId(id) }));
-        let _ = db.bulk_load(entries).unwrap();
+        let db = options.clone().open_or_create(path).unwrap();
+        if db.stats().entries == 0 {
+            let entries = (0..n).map(|id| Ok(Entry { fingerprint: stored(id), id: DocId(id) }));
+            let _ = db.bulk_load(entries).unwrap();
+        }
         let bytes = db.stats().bytes_total;
         let index = db.stats().index_memory_bytes;
         db.close().unwrap();
@@ -71,7 +77,7 @@ mod linux {
             start.elapsed().as_secs_f64()
         );
         if std::env::args().any(|arg| arg == "--during") {
-            during(&path, &options, bytes, n);
+            during(path, &options, bytes, n);
             return;
         }
         let after = std::env::args().any(|arg| arg == "--after");
@@ -92,9 +98,9 @@ mod linux {
                 Err(_) => options.clone(),
             };
             if after {
-                after_writing(&path, options, share, n);
+                after_writing(path, options, share, n);
             } else {
-                row(&path, options, share, bytes, n);
+                row(path, options, share, bytes, n);
             }
         }
     }
