@@ -15,6 +15,9 @@ use crate::segment::Segment;
 use crate::settings::Ids;
 use crate::storage::{Memory, PageBudget};
 
+/// How many entries are looked up together. Each may need a page of every segment.
+const TOGETHER: usize = 1 << 13;
+
 /// All sources of entries at one moment.
 #[derive(Debug, Clone)]
 pub(crate) struct Version<F> {
@@ -149,6 +152,32 @@ impl<F: Fingerprint> Version<F> {
             }
         }
         Ok(false)
+    }
+
+    /// Passes each entry to `visit`, in order, with whether it is live at commit `seq`. The blocks of
+    /// many are fetched before the first is read.
+    pub(crate) fn look_up(
+        &self,
+        entries: &[Entry<F>],
+        seq: u64,
+        mut visit: impl FnMut(Entry<F>, bool) -> Result<()>,
+    ) -> Result<()> {
+        for entries in entries.chunks(TOGETHER) {
+            self.fetch(entries)?;
+            for &entry in entries {
+                visit(entry, self.contains(entry, seq)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fetch(&self, entries: &[Entry<F>]) -> Result<()> {
+        if entries.len() == 1 || !self.segments.iter().any(|segment| segment.is_cold()) {
+            return Ok(());
+        }
+        let mut fingerprints: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
+        fingerprints.sort_unstable();
+        self.segments.iter().try_for_each(|segment| segment.fetch_each(&fingerprints))
     }
 
     /// Returns the document with this key at commit `seq`.

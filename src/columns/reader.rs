@@ -233,19 +233,19 @@ impl<'a> ColumnsView<'a> {
     /// Asks the system for the pages of the directory that these buckets need.
     #[cold]
     pub(crate) fn fetch_directory(&self, buckets: &Range<u32>) {
-        self.columns.file.request(self.start_at(buckets.start), 4 * (buckets.len() + 1));
+        self.columns.file.fetch(self.start_at(buckets.start), 4 * (buckets.len() + 1));
     }
 
     /// Asks the system for the pages of the keys of these rows.
     #[cold]
     pub(crate) fn fetch_keys(&self, rows: &Range<usize>) {
-        self.columns.file.request(HEADER_LEN + 4 * rows.start, 4 * rows.len());
+        self.columns.file.fetch(HEADER_LEN + 4 * rows.start, 4 * rows.len());
     }
 
     /// Asks the system for the page of the block of a row.
     #[cold]
     pub(crate) fn fetch_block(&self, row: usize) {
-        self.columns.file.request(self.block_at(row), self.block_bytes);
+        self.columns.file.fetch(self.block_at(row), self.block_bytes);
     }
 
     /// Returns the rows that have this prefix; if it is longer than bucket and key, those that have

@@ -6,40 +6,41 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::PAGE;
+use super::open_file::CHUNK;
 use super::reader::PagedFile;
 use crate::error::Result;
 use crate::storage::PageBudget;
 
-/// How many bytes the system reads ahead of those that are being read in the background, unless
-/// queries read from the device, too: they would wait for them.
-const READ_AHEAD: usize = 256 << 10;
+/// How many bytes the background asks for in advance while no query waits for the device. A query
+/// would wait for them, too.
+const READ_AHEAD: usize = CHUNK * PAGE;
 
 impl PagedFile {
     /// Asks the system to read these bytes soon unless they are in memory, without waiting for
     /// them.
     pub(crate) fn prefetch(&self, offset: usize, len: usize) {
-        let _ = self.prefetched(offset, len);
+        let _ = self.prefetch_missing(offset, len);
     }
 
-    /// Does what [`prefetch`](Self::prefetch) does for bytes that are read next: there will be memory
-    /// for their pages when they arrive.
-    pub(crate) fn request(&self, offset: usize, len: usize) {
-        if let Some(pages) = self.prefetched(offset, len) {
-            self.pages.memory.provide(pages);
+    /// Does what [`prefetch`](Self::prefetch) does for bytes that the caller reads next, and has the
+    /// memory of their pages allocated while the device reads.
+    pub(crate) fn fetch(&self, offset: usize, len: usize) {
+        if let Some(pages) = self.prefetch_missing(offset, len) {
+            self.pages.memory.populate(pages);
         }
     }
 
-    /// Notes that somebody waits for these pages. If that is a reader in order, asks for the next.
+    /// Notes that somebody waits for these pages. Prefetches the next ones for a reader in order.
     pub(super) fn note_read(&self, pages: Range<usize>) {
-        // Sequential readers read many pages at a time.
+        // A sequential reader has no budget, and reads many pages at a time.
         let Some(budget) = &self.pages.budget else { return };
         budget.count_wait();
         let next = self.pages.read_ahead.after(&pages);
         self.prefetch(next.start.saturating_mul(PAGE), next.len() * PAGE);
     }
 
-    /// Returns the pages of the bytes if not all of them are in memory.
-    fn prefetched(&self, offset: usize, len: usize) -> Option<Range<usize>> {
+    /// Prefetches the bytes and returns their pages, unless all of these are in memory.
+    fn prefetch_missing(&self, offset: usize, len: usize) -> Option<Range<usize>> {
         let len = len.min(self.file.body_len.saturating_sub(offset));
         let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
         if len == 0 || self.pages.memory.bytes().are_ready(pages.clone()) {

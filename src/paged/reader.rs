@@ -364,7 +364,7 @@ pub(super) struct CountedPages {
     promised: AtomicU64,
     /// Whether memory that is set aside is to be given up.
     is_released: AtomicBool,
-    /// Of those who share the pages.
+    /// For readers in order among those who share the pages.
     pub(super) read_ahead: ReadAhead,
 }
 

@@ -1,3 +1,4 @@
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use super::*;
@@ -164,24 +165,24 @@ fn background_reads_nothing_ahead_while_queries_wait() {
     writer.write(&vec![7; 8 << 20]).unwrap();
     let summary = writer.finish(b"meta").unwrap();
     let file = PagedFile::open(&disk, "f", &HEADER, summary.len).unwrap();
-    let (mut steps, mut before) = (Vec::new(), READ_AHEAD.get());
-    let steps_of = std::cell::RefCell::new((&mut steps, &mut before));
+    // KiB that each step asks for.
+    let (steps, before) = (RefCell::new(Vec::new()), Cell::new(READ_AHEAD.get()));
     file.load_all(&|_| {
-        let (steps, before) = &mut *steps_of.borrow_mut();
-        steps.push((READ_AHEAD.get() - **before) >> 10);
-        if steps.len() % 4 == 2 {
-            let page = file.body_len() / PAGE - 8 * steps.len();
+        steps.borrow_mut().push((READ_AHEAD.get() - before.get()) >> 10);
+        let step = steps.borrow().len();
+        if step % 4 == 2 {
+            let page = file.body_len() / PAGE - 8 * step;
             assert_eq!(file.bytes(page * PAGE, 1).unwrap(), [7]);
         }
-        **before = READ_AHEAD.get();
+        before.set(READ_AHEAD.get());
         true
     });
-    assert_eq!(steps[..8], [512, 512, 256, 512, 512, 512, 256, 512]);
+    assert_eq!(steps.into_inner()[..8], [512, 512, 256, 512, 512, 512, 256, 512]);
     assert!(!file.is_cold());
 }
 
 #[test]
-fn scan_of_pages_that_are_shared_is_read_ahead_and_queries_are_not() {
+fn scan_of_shared_pages_reads_ahead_and_queries_do_not() {
     let (sim, summary) = file_of(400 * PAGE);
     let open = || PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
     let (file, before) = (open(), READ_AHEAD.get());

@@ -263,7 +263,7 @@ fn blocks_of<F: Fingerprint>(
     blocks.sort_unstable();
     blocks.dedup();
     if is_cold || table.is_cold() {
-        blocks.iter().for_each(|&block| table.request(block..block + 1));
+        blocks.iter().for_each(|&block| table.fetch(block..block + 1));
     }
     Ok(blocks)
 }

@@ -348,10 +348,9 @@ impl<F: Fingerprint> Segment<F> {
         self.postings.id_group(block, table.block_len(block)?)?.contains(index, entry.id)
     }
 
-    /// Asks for what looking up these entries reads first, if it is not in memory. They ascend.
-    pub(crate) fn request(&self, entries: &[Entry<F>]) -> Result<()> {
-        let fingerprints = entries.iter().map(|entry| entry.fingerprint);
-        self.identity_table().map_or(Ok(()), |table| table.request_all(fingerprints))
+    /// Fetches the blocks that hold these fingerprints, which ascend, if they are not in memory.
+    pub(crate) fn fetch_each(&self, fingerprints: &[F]) -> Result<()> {
+        self.identity_table().map_or(Ok(()), |table| table.fetch_each(fingerprints))
     }
 
     /// Returns the tombstones, if the segment has any.

@@ -236,31 +236,30 @@ fn segment_is_opened_without_reading_ahead() {
 }
 
 #[test]
-fn entries_to_look_up_are_asked_for_together_and_only_if_they_are_not_in_memory() {
+fn blocks_of_fingerprints_are_fetched_before_they_are_read_unless_they_are_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
     let settings = Settings { ids: KindOfIds::User, ..settings() };
     let fingerprints: Vec<u64> = (0..20_000).map(|i| i << 40).collect();
-    let all = fingerprints.iter().map(|&fingerprint| Entry { fingerprint, id: DocId(0) });
-    let all: Vec<_> = all.collect();
+    let all = fingerprints.clone();
     let folder = LockedFolder::lock(&storage).unwrap();
     let mut writer = SegmentWriter::new(&folder, &settings, 1);
     writer.tables(&Contents { fingerprints, together: 1000 }, 1).unwrap();
     let meta = writer.finish().unwrap();
     let segment = Segment::<u64>::open(&storage, &settings, meta).unwrap();
     let blocks = segment.identity_table().unwrap().block_bytes();
-    let asked = |entries: &[Entry<u64>]| {
+    let fetched = |fingerprints: &[u64]| {
         let before = READ_AHEAD.get();
-        segment.request(entries).unwrap();
+        segment.fetch_each(fingerprints).unwrap();
         (READ_AHEAD.get() - before) as u64
     };
-    assert_eq!(asked(&[]), 0);
-    let some = asked(&all);
+    assert_eq!(fetched(&[]), 0);
+    let some = fetched(&all);
     assert!(blocks / 2 < some && some <= blocks, "{some} of {blocks} bytes");
-    for &entry in &all {
-        let _ = segment.contains(entry).unwrap();
+    for &fingerprint in &all {
+        assert!(segment.contains(Entry { fingerprint, id: DocId(0) }).is_ok());
     }
-    assert_eq!(asked(&all), 0);
+    assert_eq!(fetched(&all), 0);
 }
 
 #[test]

@@ -144,10 +144,10 @@ impl PageMemory {
         PageBytes { start: self.memory.start().cast_const(), memory: self }
     }
 
-    /// Has the system provide the memory for these pages now, so that inserting them takes less time:
-    /// the caller has time while it waits for the device. They do not become ready. This is a hint,
-    /// which Linux knows since version 5.14.
-    pub(crate) fn provide(&self, pages: Range<usize>) {
+    /// Has the system allocate the memory of these pages now, so that inserting them takes less time.
+    /// They do not become ready. This is a hint: Linux knows it since version 5.14, and other systems do
+    /// not.
+    pub(crate) fn populate(&self, pages: Range<usize>) {
         #[cfg(target_os = "linux")]
         if let Memory::Map(map) = &self.memory {
             let start = pages.start.saturating_mul(PAGE);

@@ -24,7 +24,8 @@ pub(super) const DONT_CACHE: rustix::io::ReadWriteFlags =
 pub(super) struct OpenFile {
     file: File,
     length: u64,
-    /// The same file for reading in order, if that has begun and `file` is without read-ahead.
+    /// The same file with read-ahead, for [`read_once`](ReadFile::read_once), if `file` is without it
+    /// and could be opened again.
     #[cfg(target_os = "linux")]
     in_order: OnceLock<Option<File>>,
     /// Whether the system is asked not to keep what is read once. Not every kernel and file system
@@ -46,10 +47,9 @@ impl OpenFile {
         })
     }
 
-    /// Returns the same file for readers that ask for what they need in advance: the system reads
-    /// nothing else, but for [`read_once`](ReadFile::read_once). Otherwise, where queries and the
-    /// background meet, it takes that for a long read, reads up to megabytes ahead, and the next queries
-    /// wait for them.
+    /// Turns off the system's read-ahead, except for [`read_once`](ReadFile::read_once). It takes
+    /// queries that meet the background for one long read, and then reads megabytes ahead, for which the
+    /// next queries wait.
     #[cfg(target_os = "linux")]
     pub(super) fn without_read_ahead(self) -> Self {
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::Random);
@@ -61,8 +61,8 @@ impl OpenFile {
         self
     }
 
-    /// Returns the file for reading in order. It is opened again, because read-ahead is a property of
-    /// an open file. Without `/proc`, reading in order takes longer.
+    /// Returns the file with read-ahead. Since that is a property of an open file, it is opened a second
+    /// time. If that fails, for lack of `/proc` for example, reading in order takes longer.
     #[cfg(target_os = "linux")]
     fn in_order(&self) -> &File {
         let open = || File::open(format!("/proc/self/fd/{}", self.file.as_raw_fd())).ok();

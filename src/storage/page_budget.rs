@@ -48,7 +48,7 @@ pub struct PageBudget {
     unseen: AtomicU64,
     /// Whether these were so many that it is time to look.
     is_look_due: AtomicBool,
-    /// The number of reads that somebody has waited for.
+    /// How many reads queries and other callers have waited for.
     waits: AtomicU64,
     /// The thread that looks.
     looking: Mutex<Option<Thread>>,
@@ -182,12 +182,12 @@ impl PageBudget {
         self.request_look();
     }
 
-    /// Counts a read that somebody waits for, such as a query, and not the background.
+    /// Counts a read that a query or another caller waits for, not one in the background.
     pub(crate) fn count_wait(&self) {
         self.waits.fetch_add(1, Relaxed);
     }
 
-    /// Returns the number of reads that somebody has waited for.
+    /// Returns how many reads were [counted](Self::count_wait).
     pub(crate) fn waits(&self) -> u64 {
         self.waits.load(Relaxed)
     }

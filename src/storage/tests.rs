@@ -347,7 +347,7 @@ fn faults() -> u64 {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn inserting_a_page_has_nothing_to_wait_for_if_memory_was_provided() {
+fn inserting_into_populated_memory_takes_no_page_faults() {
     const PAGES: usize = 64;
     let fill = |memory: &PageMemory, pages: std::ops::Range<usize>| {
         let before = faults();
@@ -361,17 +361,17 @@ fn inserting_a_page_has_nothing_to_wait_for_if_memory_was_provided() {
         std::hint::black_box(probe.iter().step_by(PAGE).map(|&byte| u32::from(byte)).sum::<u32>());
     if !is_known || faults() - before > 8 {
         // Not with a macro, whose output the test harness captures.
-        let skipped = b"skipped: the system does not provide memory in advance\n";
+        let skipped = b"skipped: the system does not allocate memory in advance\n";
         std::io::Write::write_all(&mut std::io::stderr(), skipped).unwrap();
         return;
     }
     let memory = PageMemory::private(3 * PAGES * PAGE, false).unwrap();
-    memory.provide(PAGES..2 * PAGES);
+    memory.populate(PAGES..2 * PAGES);
     assert!(memory.bytes().get(PAGES * PAGE, 1).is_none(), "not ready");
     assert!(fill(&memory, 0..PAGES) >= PAGES as u64);
     assert!(fill(&memory, PAGES..2 * PAGES) < 8);
     // Again, and past the end.
-    memory.provide(PAGES..4 * PAGES);
+    memory.populate(PAGES..4 * PAGES);
     assert_eq!(memory.bytes().get(PAGES * PAGE, 2).unwrap(), [64; 2]);
     assert!(fill(&memory, 2 * PAGES..3 * PAGES) < 8);
 }

@@ -247,30 +247,30 @@ impl<F: Fingerprint> Table<F> {
         }
     }
 
-    /// Asks for the blocks of these fingerprints, which ascend and are located next, if the file is
+    /// Fetches the blocks of these fingerprints, which ascend and are located next, if the file is
     /// cold.
-    pub(crate) fn request_all(&self, fingerprints: impl Iterator<Item = F>) -> Result<()> {
+    pub(crate) fn fetch_each(&self, fingerprints: &[F]) -> Result<()> {
         if !self.is_cold() || self.decoded().is_some() {
             return Ok(());
         }
-        // Blocks on adjacent pages are one request.
+        // Blocks on the same page or on adjacent ones are fetched together.
         let (mut run, near): (Range<usize>, _) = (0..0, PAGE / self.block_size);
-        for fingerprint in fingerprints {
+        for &fingerprint in fingerprints {
             let blocks = self.blocks_between(fingerprint, fingerprint)?;
             if blocks.start <= run.end.saturating_add(near) {
                 run.end = run.end.max(blocks.end);
             } else {
-                self.request(std::mem::replace(&mut run, blocks));
+                self.fetch(std::mem::replace(&mut run, blocks));
             }
         }
-        self.request(run);
+        self.fetch(run);
         Ok(())
     }
 
-    /// Asks for blocks of a cold file that are searched next.
+    /// Fetches blocks of a cold file, which are searched next.
     #[cold]
-    pub(crate) fn request(&self, blocks: Range<usize>) {
-        self.file.request(self.start_of(blocks.start), blocks.len() * self.block_size);
+    pub(crate) fn fetch(&self, blocks: Range<usize>) {
+        self.file.fetch(self.start_of(blocks.start), blocks.len() * self.block_size);
     }
 
     /// Adds the file's path and the block's offset to an error.

@@ -105,7 +105,7 @@ impl<'a, F: Fingerprint> TableView<'a, F> {
         let blocks = self.table.index.blocks(&self.copied, lookup.low, lookup.high)?;
         lookup.blocks = (blocks.start, blocks.end);
         if self.table.is_cold() {
-            self.table.request(blocks.clone());
+            self.table.fetch(blocks.clone());
         }
         for block in blocks.take(PREFETCHED_BLOCKS) {
             self.prefetch_block(block);

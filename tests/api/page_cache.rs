@@ -119,7 +119,7 @@ fn system_keeps_nothing_of_what_queries_read_once_the_files_are_in_memory() {
 }
 
 #[test]
-fn system_reads_nothing_that_was_not_asked_for_except_in_order() {
+fn system_reads_nothing_ahead_where_queries_meet_the_background() {
     use fpdb::storage::{Disk, Storage};
     let folder = tempfile::tempdir().unwrap();
     if !can_drop(folder.path()) {
@@ -132,7 +132,7 @@ fn system_reads_nothing_that_was_not_asked_for_except_in_order() {
     let file = disk.open("a").unwrap();
     file.forget(0, 16 << 20);
     let mut buffer = vec![0; 256 << 10];
-    // As the background reads, and the next page, as a query may.
+    // The background reads the first bytes, and a query the page after them.
     let mut expected = 0;
     for at in (1 << 20..4 << 20).step_by(1 << 20) {
         file.prefetch(at, 256 << 10);
@@ -141,7 +141,7 @@ fn system_reads_nothing_that_was_not_asked_for_except_in_order() {
         expected += (256 << 10) + 4096;
     }
     assert_eq!(cached(folder.path()).unwrap().1, expected);
-    // Both kinds of reads return the same.
+    // The second open file is the same file.
     let mut again = vec![0; 256 << 10];
     file.read_once(8 << 20, &mut buffer).unwrap();
     file.read_at(8 << 20, &mut again).unwrap();

@@ -36,8 +36,11 @@ fn insert<F: Fingerprint>(
 ) -> Result<Vec<Outcome<F>>> {
     loop {
         let (version, seq) = core.visible_version();
-        let existing = entries.iter().map(|&entry| version.contains(entry, seq));
-        let existing: Vec<bool> = existing.collect::<Result<_>>()?;
+        let mut existing = Vec::with_capacity(entries.len());
+        version.look_up(entries, seq, |_, exists| {
+            existing.push(exists);
+            Ok(())
+        })?;
         let writer = writer_with_room(core)?;
         let now = core.current.get();
         if now.outgrows(&version, seq) {
@@ -136,5 +139,48 @@ pub(super) fn remove<F: Fingerprint>(core: &Core<F>, entry: Entry<F>) -> Result<
         let seq = if exists { commit(core, &mut writer, ops)? } else { writer.seq };
         acknowledge(core, writer, seq)?;
         return Ok(exists);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fingerprint::{DocId, Entry};
+    use crate::storage::READ_AHEAD;
+    use crate::{Db, Outcome};
+
+    #[test]
+    fn blocks_of_a_batch_and_of_a_bulk_load_are_fetched_before_they_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let fingerprint = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let entry = |i| Ok(Entry { fingerprint: fingerprint(i), id: DocId(i) });
+        let options = Db::options().background(false);
+        let db = options.clone().create(folder.path()).unwrap();
+        assert_eq!(db.bulk_load((0..100_000).map(entry)).unwrap().inserted, 100_000);
+        db.close().unwrap();
+        // Half of them exist, in no order of their fingerprints.
+        let some = (99_900..100_100).step_by(2);
+        let batch: Vec<_> = some.clone().map(|i| (fingerprint(i), DocId(i))).collect();
+        let fetched = |write: &dyn Fn(&Db)| {
+            let (db, before) = (options.clone().open(folder.path()).unwrap(), READ_AHEAD.get());
+            write(&db);
+            let fetched = READ_AHEAD.get() - before;
+            db.close().unwrap();
+            fetched
+        };
+        let by_batch = fetched(&|db| {
+            let outcomes = db.write(&batch).run().unwrap();
+            let expected = some.clone().map(|i| match i < 100_000 {
+                true => Outcome::Unchanged(DocId(i)),
+                false => Outcome::Inserted(DocId(i)),
+            });
+            assert!(outcomes.into_iter().eq(expected));
+        });
+        // Most are on a page of their own, of 50 or 60 in all.
+        assert!(by_batch > 20 * 128, "{by_batch}");
+        let by_load = fetched(&|db| {
+            let entries = (99_901..100_101).step_by(2).map(entry);
+            assert_eq!(db.bulk_load(entries).unwrap().inserted, 50);
+        });
+        assert!(by_load > 20 * 128, "{by_load}");
     }
 }

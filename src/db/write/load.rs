@@ -313,12 +313,9 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         let mut new = self.sorter(FOR_ROWS + FOR_FILTERS);
         let entries = entries.with_passes(1);
         entries.for_each(|some| {
-            some.chunks(BATCH).try_for_each(|some| {
-                version.segments.iter().try_for_each(|segment| segment.request(some))?;
-                some.iter().try_for_each(|&entry| match version.contains(entry, u64::MAX)? {
-                    true => Ok(()),
-                    false => new.push(entry),
-                })
+            version.look_up(some, u64::MAX, |entry, exists| match exists {
+                true => Ok(()),
+                false => new.push(entry),
             })
         })?;
         drop(entries);
