@@ -189,15 +189,12 @@ impl<'a> LocatorBuilder<'a> {
         chunks.write_pages(writer)?;
         writer.align(8)?;
         chunks.chunks.read(|bytes| writer.write(bytes))?;
+        // The sorter keeps one of two documents with the same id in the same leaf.
         if chunks.written != live {
-            return Err(two_documents());
+            return Err(Error::corruption("two documents have the same id"));
         }
         Ok(chunks.count)
     }
-}
-
-fn two_documents() -> Error {
-    Error::corruption("two documents have the same id: run verify")
 }
 
 struct ChunkWriter<'a> {
@@ -217,7 +214,7 @@ impl ChunkWriter<'_> {
     fn push(&mut self, place: &Entry<u64>, writer: &mut PagedWriter<'_>) -> Result<()> {
         let id = place.fingerprint;
         if self.last.replace(id) == Some(id) {
-            return Err(two_documents());
+            return Err(Error::corruption(format!("two documents have the id {id}")));
         }
         if id / CHUNK != self.open.number {
             self.end_chunk()?;

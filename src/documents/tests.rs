@@ -430,7 +430,7 @@ fn builder_refuses_keys_that_are_not_allowed() {
     records.insert(b"a".to_vec(), Some(original(1)));
     records.insert(b"b".to_vec(), Some(original(1)));
     let twice = write(&sim, Ids::Names, &records, SymbolTable::none(), None);
-    assert!(twice.unwrap_err().to_string().contains("same id"));
+    assert!(twice.unwrap_err().to_string().contains("two documents have the id"));
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn documents_that_cannot_be_are_refused_and_nothing_is_left() {
     for (next, given, message) in [
         (Some(9), vec![named("b", 1), named("a", 2)], "not in order"),
         (Some(9), vec![named("a", 1), named("a", 2)], "not in order"),
-        (Some(9), vec![named("a", 1), named("b", 1)], "the same id"),
+        (Some(9), vec![named("a", 1), named("b", 1)], "the id 1"),
         (Some(9), vec![named("a", 9), named("b", 1)], "the next id is 9"),
         (Some(9), vec![named("", 1), named("b", 2)], "a name of 0 bytes"),
         (Some(9), vec![unnamed(), named("b", 2)], "no name"),

@@ -90,6 +90,10 @@ impl Args {
             (None, Err(e)) if e.kind() == ErrorKind::InvalidArgument => {
                 Err(e).with_context(|| dump.place())
             }
+            // Two documents with the same id, which only the end of the load shows.
+            (None, Err(e)) if e.kind() == ErrorKind::Corruption && e.path().is_none() => {
+                Err(e).with_context(|| dump.label().to_owned())
+            }
             (None, Err(e)) => Err(e.into()),
         }
     }

@@ -43,6 +43,11 @@ impl Dump {
         &self.header
     }
 
+    /// Returns the file's name, for messages.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
     /// Returns where reading is, for messages.
     pub(crate) fn place(&self) -> String {
         format!("{}, line {}", self.label, self.lines.number)
