@@ -48,7 +48,7 @@ pub struct PageBudget {
     unseen: AtomicU64,
     /// Whether these were so many that it is time to look.
     is_look_due: AtomicBool,
-    /// How many reads queries and other callers have waited for.
+    /// The number of reads that queries and other callers have waited for.
     waits: AtomicU64,
     /// The thread that looks.
     looking: Mutex<Option<Thread>>,
