@@ -8,9 +8,13 @@ use super::chunks::ChunkPool;
 use super::record::{Record, decode};
 use crate::error::Result;
 use crate::scratch::{ScratchFiles, ScratchReader};
+use crate::storage::PAGE;
 
 /// Bytes that are written or read at a time.
 pub(super) const BATCH: usize = 1 << 16;
+
+/// Bytes of a bucket that is taken out of a run whose space is given back at a time.
+const TAKEN: usize = 1 << 20;
 
 /// The buckets are divided into at least this many groups, if there are as many buckets. A group is
 /// discarded at a time, and read at a time if the order does not matter.
@@ -128,6 +132,33 @@ impl<'a> Runs<'a> {
         self.runs.iter().try_for_each(|run| run.visit::<R>(run.bucket(bucket), visit))
     }
 
+    /// Passes the bytes of a bucket to `visit`, and gives back their disk space meanwhile. They cannot
+    /// be read again. All buckets from `first_taken` to this one must have been taken before it.
+    pub(super) fn take_bucket<R: Record>(
+        &self,
+        bucket: usize,
+        first_taken: usize,
+        visit: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        for run in &self.runs {
+            let range = run.bucket(bucket);
+            // A page that also holds bytes of other buckets stays until they are taken.
+            let others_end = run.bucket(first_taken).start.next_multiple_of(PAGE);
+            let page = others_end.max(range.start / PAGE * PAGE);
+            let (mut kept, mut end) = (page, range.start);
+            run.visit::<R>(range.clone(), &mut |bytes| {
+                visit(bytes)?;
+                end += bytes.len();
+                if end >= kept + TAKEN || end == range.end && end > kept {
+                    run.file.discard(kept..end);
+                    kept = end / PAGE * PAGE;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
     /// Returns the number of records.
     pub(super) fn len<R: Record>(&self) -> u64 {
         self.runs.iter().map(|run| (run.file.len() / R::LEN) as u64).sum()
@@ -162,15 +193,16 @@ impl<'a> Runs<'a> {
         Self::new(self.files)
     }
 
-    /// Visits all records, ordered only by groups of buckets.
+    /// Visits all records of these buckets, ordered only by groups of buckets.
     pub(super) fn for_each_unordered<R: Record>(
         &self,
+        buckets: Range<usize>,
         visit: &mut dyn FnMut(&[R]) -> Result<()>,
     ) -> Result<()> {
         let mut records = Vec::with_capacity(BATCH / R::LEN);
-        let buckets = self.runs.first().map_or(0, |run| run.ends.len());
-        for first in (0..buckets).step_by(group(buckets)) {
-            let end = buckets.min(first + group(buckets));
+        let together = group(self.runs.first().map_or(0, |run| run.ends.len()));
+        for first in buckets.clone().step_by(together) {
+            let end = buckets.end.min(first + together);
             for run in &self.runs {
                 let bytes = run.bucket(first).start..run.bucket(end - 1).end;
                 run.visit::<R>(bytes, &mut |bytes| {

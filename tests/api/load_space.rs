@@ -58,6 +58,8 @@ fn bulk_load_takes_no_more_space_than_it_says_and_gives_back_what_it_does_not_ne
     }
     let random = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let entries = || (0..COUNT).map(|i| Ok(entry(random(i), i)));
+    // Their first half is zeros.
+    let skewed = || (0..COUNT).map(|i| Ok(entry(random(i) >> 32, i)));
     let wide = || (0..COUNT).map(|i| Ok(entry(u128::from(random(i)) << 64 | u128::from(i), i)));
     let preset = |name| Db::options().layout(Layout::preset(name, 64).unwrap());
     let path = &folder.path().join("db");
@@ -67,6 +69,7 @@ fn bulk_load_takes_no_more_space_than_it_says_and_gives_back_what_it_does_not_ne
         ("filters", 220, load(preset("half-2").filter_bits(10).threads(2), path, entries())),
         ("single", 180, load(preset("single").threads(2), path, entries())),
         ("paper-10", 150, load(preset("paper-10").threads(2), path, entries())),
+        ("skewed", 200, load(preset("half-2").threads(2), path, skewed())),
         ("columns", 180, {
             let options = Options::bits128().similar(Jaccard::at_least(0.8)).threads(2);
             load(options, path, wide())

@@ -3,7 +3,7 @@
 use crate::db::state::core::Core;
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::segment::bound::{Expected, MostBytes};
-use crate::sorter::Record;
+use crate::sorter::{self, Record};
 
 // The memory is shared in sixteenths. If it holds all entries of 64 bits, it holds the rows of one
 // table too, which are half as long, and filters of 8 bits for two.
@@ -31,9 +31,19 @@ pub(super) fn documents_space<F: Fingerprint>(core: &Core<F>, documents: u64, by
 
 /// Returns the bytes that the entries take on disk before they are sorted.
 fn unsorted_space<F: Fingerprint>(core: &Core<F>, entries: u64) -> u64 {
+    let memory = share(core.tuning.bulk_memory, FOR_ENTRIES);
     let unsorted = entries.saturating_mul(Entry::<F>::LEN as u64);
-    let is_in_memory = unsorted <= share(core.tuning.bulk_memory, FOR_ENTRIES) as u64 / 2;
-    if is_in_memory { 0 } else { unsorted }
+    let is_in_memory = unsorted <= memory as u64 / 2;
+    if is_in_memory {
+        0
+    } else {
+        unsorted.saturating_mul(copies::<F, Entry<F>>(core, entries, memory))
+    }
+}
+
+/// Returns how often records that are sorted in this much memory are on disk.
+fn copies<F: Fingerprint, R: Record>(core: &Core<F>, records: u64, memory: usize) -> u64 {
+    if core.storage.can_discard() { 1 } else { sorter::copies::<R>(records, memory) }
 }
 
 /// Returns the most bytes that the segment and its scratch files take in addition to the unsorted
@@ -48,10 +58,11 @@ pub(super) fn segment_space<F: Fingerprint>(
         return u64::MAX;
     }
     let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
-    let rows = entries * F::BYTES as u64;
     let sorts = sorts(core, core.threads());
     let row_memory = share(core.tuning.bulk_memory, FOR_ROWS);
+    let rows = entries * F::BYTES as u64;
     let is_in_memory = rows * sorts as u64 <= row_memory as u64;
+    let rows = rows.saturating_mul(copies::<F, F>(core, entries, row_memory / sorts.max(1)));
     // Each table that is written has the hashes of its filter, and columns have block numbers.
     let filters =
         if core.settings.filter_bits > 0 { core.threads().min(core.settings.tables()) } else { 0 };
