@@ -236,6 +236,8 @@ impl<F: Fingerprint> Db<F> {
     /// entries takes while it runs, with the memory and threads of this database, if their ids are
     /// not greater than their number. Random fingerprints of 64 bits take about two thirds of that,
     /// and a quarter in the end. With more [memory](crate::Options::bulk_memory), a load needs less.
+    /// Where the file system cannot give back parts of files, fingerprints that are not spread evenly
+    /// can take more than this.
     ///
     /// ```
     /// # let db = fpdb::Db::options().in_memory()?;
