@@ -13,7 +13,7 @@ use crate::storage::PAGE;
 /// Bytes that are written or read at a time.
 pub(super) const BATCH: usize = 1 << 16;
 
-/// Bytes of a bucket that is taken out of a run whose space is given back at a time.
+/// Bytes of a run that are given back at a time while a bucket is taken out of it.
 const TAKEN: usize = 1 << 20;
 
 /// The buckets are divided into at least this many groups, if there are as many buckets. A group is
@@ -133,7 +133,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Passes the bytes of a bucket to `visit`, and gives back their disk space meanwhile. They cannot
-    /// be read again. All buckets from `first_taken` to this one must have been taken before it.
+    /// be read again. All buckets from `first_taken` up to this one must have been taken already.
     pub(super) fn take_bucket<R: Record>(
         &self,
         bucket: usize,
@@ -144,8 +144,7 @@ impl<'a> Runs<'a> {
             let range = run.bucket(bucket);
             // A page that also holds bytes of other buckets stays until they are taken.
             let others_end = run.bucket(first_taken).start.next_multiple_of(PAGE);
-            let page = others_end.max(range.start / PAGE * PAGE);
-            let (mut kept, mut end) = (page, range.start);
+            let (mut kept, mut end) = (others_end.max(range.start / PAGE * PAGE), range.start);
             run.visit::<R>(range.clone(), &mut |bytes| {
                 visit(bytes)?;
                 end += bytes.len();

@@ -1,4 +1,4 @@
-//! How a sorter uses the memory that it may have.
+//! How a sorter uses its memory.
 
 use super::chunks::ChunkPool;
 use super::record::Record;
@@ -49,8 +49,8 @@ impl Space {
     }
 }
 
-/// Returns how often this many records are on disk in the end if nothing that was read is given back,
-/// and if their bits are spread evenly.
+/// Returns how many copies of each of this many records are on disk in the end, if no space is given
+/// back and the records are spread evenly over the buckets.
 pub(crate) fn copies<R: Record>(records: u64, memory: usize) -> u64 {
     let space = Space::new(memory, 1);
     let (mut copies, mut in_bucket) = (1, records >> space.bits);

@@ -256,6 +256,22 @@ fn records_are_on_disk_only_once_for_any_skew() {
 }
 
 #[test]
+fn error_while_a_large_bucket_is_moved_leaves_no_file() {
+    for call in 0..12 {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let folder = locked(&sim);
+        let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), 0, 1);
+        (0..10_000u64).for_each(|record| sorter.push(record).unwrap());
+        sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
+        let failed = sorter.finish(|_| Ok(())).unwrap_err();
+        assert_eq!(failed.kind(), crate::ErrorKind::NoSpace);
+        sim.fail_no_more();
+        assert_eq!(sim.list().unwrap().unwrap(), ["LOCK"]);
+    }
+}
+
+#[test]
 fn error_stops_the_sort_and_leaves_no_file() {
     for call in 0..12 {
         let sim = Sim::new();

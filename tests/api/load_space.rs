@@ -58,7 +58,7 @@ fn bulk_load_takes_no_more_space_than_it_says_and_gives_back_what_it_does_not_ne
     }
     let random = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let entries = || (0..COUNT).map(|i| Ok(entry(random(i), i)));
-    // Their first half is zeros.
+    // Their first 32 bits are zeros.
     let skewed = || (0..COUNT).map(|i| Ok(entry(random(i) >> 32, i)));
     let wide = || (0..COUNT).map(|i| Ok(entry(u128::from(random(i)) << 64 | u128::from(i), i)));
     let preset = |name| Db::options().layout(Layout::preset(name, 64).unwrap());

@@ -236,7 +236,7 @@ impl<F: Fingerprint> Db<F> {
     /// entries takes while it runs, with the memory and threads of this database, if their ids are
     /// not greater than their number. Random fingerprints of 64 bits take about two thirds of that,
     /// and a quarter in the end. With more [memory](crate::Options::bulk_memory), a load needs less.
-    /// Where the file system cannot give back parts of files, fingerprints that are not spread evenly
+    /// Where the file system cannot free parts of a file, many fingerprints with the same leading bits
     /// can take more than this.
     ///
     /// ```

@@ -41,7 +41,7 @@ fn unsorted_space<F: Fingerprint>(core: &Core<F>, entries: u64) -> u64 {
     }
 }
 
-/// Returns how often records that are sorted in this much memory are on disk.
+/// Returns how many copies of each record are on disk if they are sorted in this much memory.
 fn copies<F: Fingerprint, R: Record>(core: &Core<F>, records: u64, memory: usize) -> u64 {
     if core.storage.can_discard() { 1 } else { sorter::copies::<R>(records, memory) }
 }
