@@ -2,7 +2,7 @@
 //! compared too.
 //!
 //!     cargo bench --bench batch -- [--n 20,22,24] [--k 3] [--layouts half-2,ring-4] [--block 128]
-//!         [--code huffman] [--filter 0] [--sizes 100,1000,10000,100000,1000000] [--data uniform]
+//!         [--filter 0] [--sizes 100,1000,10000,100000,1000000] [--data uniform]
 //!         [--threads 1]
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]

@@ -2,7 +2,7 @@
 //! many reads.
 //!
 //!     cargo bench --bench cold -- [--n 24] [--k 3] [--layouts single,half-2,ring-4]
-//!         [--filter 0,10] [--block 128] [--code huffman] [--queries 300]
+//!         [--filter 0,10] [--block 128] [--queries 300]
 //!
 //! Linux only. The system's cache of the files is dropped before each row. Each query reads a few
 //! dozen of tens of thousands of pages, so nearly all stay cold throughout a row. `reads` counts

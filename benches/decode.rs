@@ -1,7 +1,7 @@
-//! Measures a full scan, which decodes an entire table and compares each fingerprint, by code and
-//! block size.
+//! Measures a full scan, which decodes an entire table and compares each fingerprint, by block
+//! size.
 //!
-//!     cargo bench --bench decode -- [elias-fano|huffman]
+//!     cargo bench --bench decode
 
 #![allow(clippy::cast_possible_truncation, reason = "sizes of benches are small")]
 
@@ -9,7 +9,6 @@ mod common;
 
 use common::{Data, load, options, scan};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use fpdb::BlockCode;
 
 /// Beyond every layout's plans, so that all of table 0 is read; few random fingerprints are so
 /// near.
@@ -20,16 +19,15 @@ fn decode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");
     group.throughput(Throughput::Elements(n as u64)).sample_size(10);
     let fingerprints = Data::Uniform.fingerprints(n).unwrap();
-    let blocks = |code| [128, 256, 1024, 4096].map(|block| (code, block));
-    for (code, block) in [BlockCode::EliasFano, BlockCode::Huffman].into_iter().flat_map(blocks) {
+    for block in [128, 256, 1024, 4096] {
         let folder = common::folder();
-        let options = options("single", block, 0).code(code);
+        let options = options("single", block, 0);
         let (db, _) = load(options, folder.path().join("db"), &fingerprints);
         let snapshot = db.snapshot();
         let query = 0x0123_4567_89ab_cdef;
         let expected = scan(&fingerprints, query, DISTANCE);
         assert_eq!(snapshot.query(query, DISTANCE).unwrap().len(), expected);
-        group.bench_function(format!("{code}, block {block}"), |bencher| {
+        group.bench_function(format!("block {block}"), |bencher| {
             bencher.iter(|| snapshot.query(query, DISTANCE).unwrap());
         });
     }

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use common::{Data, Random, load, option, options, queries, scan};
 use fpdb::layout::Costs;
-use fpdb::{BlockCode, Db, DocId, Durability, Ids, Key, Options, Outcome, Stamped};
+use fpdb::{Db, DocId, Durability, Ids, Key, Options, Outcome, Stamped};
 
 /// An increase by more than this share is a failure; a decrease by more calls for an update.
 const TOLERANCE: f64 = 0.05;
@@ -30,7 +30,7 @@ const FILTER: u32 = 8;
 /// of operations.
 type Path = (&'static str, fn() -> usize);
 
-const PATHS: [Path; 22] = [
+const PATHS: [Path; 21] = [
     ("query, half-2 with filter, k = 3", || query("half-2", FILTER, 3)),
     ("query of a small database without a match, k = 3", || query_small(0..=0)),
     ("query of a small database with one match, k = 3", || query_small(1..=1)),
@@ -39,8 +39,7 @@ const PATHS: [Path; 22] = [
     ("query, single with filter, k = 3", || query("single", FILTER, 3)),
     ("query, ring-3, k = 6", || query("ring-3", 0, 6)),
     ("a query of a batch, half-2, k = 3", batch),
-    ("a fingerprint of a full scan, elias-fano", || full_scan(BlockCode::EliasFano)),
-    ("a fingerprint of a full scan, huffman", || full_scan(BlockCode::Huffman)),
+    ("a fingerprint of a full scan", full_scan),
     ("query, 30 recent entries, k = 3", || query_recent(30)),
     ("query, 3000 recent entries, k = 3", || query_recent(3000)),
     ("query among documents without stamps, k = 3", || query_documents(None)),
@@ -158,13 +157,13 @@ fn batch() -> usize {
     queries.len()
 }
 
-fn full_scan(code: BlockCode) -> usize {
+fn full_scan() -> usize {
     /// Few random fingerprints are as near.
     const DISTANCE: u32 = 17;
     // So that all of table 0 is read.
     let costs = Costs::default().with("scan_entry_ns", 0.0).unwrap();
     let fingerprints = uniform();
-    let (_folder, db) = loaded(alone("single", 0).code(code).costs(costs), &fingerprints);
+    let (_folder, db) = loaded(alone("single", 0).costs(costs), &fingerprints);
     let (snapshot, query) = (db.snapshot(), 0x0123_4567_89ab_cdef);
     let ask = || snapshot.query(query, DISTANCE).unwrap().len();
     assert_eq!(ask(), scan(&fingerprints, query, DISTANCE));

@@ -2,7 +2,7 @@
 //! first.
 //!
 //!     cargo bench --bench query -- [--n 20,24] [--k 3] [--layouts half-2,ring-3] [--block 128]
-//!         [--code huffman] [--filter 0] [--data uniform] [--index-memory 1073741824]
+//!         [--filter 0] [--data uniform] [--index-memory 1073741824]
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 

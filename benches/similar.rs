@@ -1,7 +1,7 @@
 //! Measures queries by similarity at 128 bits, and by wide distances, among uniform fingerprints.
 //!
 //!     cargo bench --bench similar -- [--n 20,24] [--jaccard 0.8] [--recall 0.95]
-//!         [--distances 12,16,18] [--layout ring:22/22/21/21/21/21] [--code huffman]
+//!         [--distances 12,16,18] [--layout ring:22/22/21/21/21/21]
 //!         [--filter 0] [--memory 4294967296] [--explain true] [--pairs true]
 //!         [--insert 100000] [--batch 100000] [--queries 10000] [--near 20]
 //!
@@ -23,8 +23,7 @@ use std::time::{Duration, Instant};
 
 use common::{Random, option, percentile};
 use fpdb::{
-    BlockCode, Db, DocId, Durability, Entry, Found, Jaccard, Layout, Options, Outcome, Snapshot,
-    Within,
+    Db, DocId, Durability, Entry, Found, Jaccard, Layout, Options, Outcome, Snapshot, Within,
 };
 
 fn main() {
@@ -62,8 +61,7 @@ fn options(n: u64, jaccard: Jaccard) -> Options<u128> {
         .bulk_memory(4 << 30)
         .index_memory(option("--memory", 4 << 30))
         .page_memory(16 << 30)
-        .durability(Durability::Buffered)
-        .code(BlockCode::parse(&option("--code", "huffman".to_owned())).unwrap());
+        .durability(Durability::Buffered);
     let layout = option("--layout", String::new());
     if !layout.is_empty() {
         options = options.layout(Layout::preset(&layout, 128).unwrap());

@@ -2,8 +2,8 @@
 //! bulk load; and the longest pauses of inserts.
 //!
 //!     cargo bench --bench write -- --novel [--seconds 3] [--sync 1,2,8,32] [--buffered 1,2]
-//!         [--layout half-2] [--code huffman]
-//!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3] [--code huffman]
+//!         [--layout half-2]
+//!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3]
 //!         [--memory 256] [--threads 1] [--data uniform,clustered,real]
 //!         [--order random,sorted,reversed]
 //!         [--block 256] [--filter 0]

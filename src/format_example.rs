@@ -1,11 +1,7 @@
 //! Tests that compare the examples and constants in storage-format.md with the code, so that the
 //! two cannot drift apart.
 
-use std::sync::Arc;
-
-use crate::block::huffman::leading_difference;
-use crate::block::{self, BlockBuilder, Coding};
-use crate::codec::block_code::BlockCode;
+use crate::block::{self, BlockBuilder, leading_difference};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
 use crate::codec::huffman::{Code, Histogram};
 use crate::codec::prefix_hash::prefix_hash;
@@ -63,9 +59,8 @@ fn header_is_written_as_in_the_example() {
 }
 
 #[test]
-fn huffman_block_is_written_as_in_the_example() {
-    let listed =
-        rows(section("Huffman block")).filter_map(|row| Some((u64::parse(row[0]).ok()?, row)));
+fn block_is_written_as_in_the_example() {
+    let listed = rows(section("Block")).filter_map(|row| Some((u64::parse(row[0]).ok()?, row)));
     let listed: Vec<(u64, Vec<&str>)> = listed.filter(|(_, row)| row[0].len() == 18).collect();
     assert_eq!(listed.len(), 4);
     let mut histogram = Histogram::default();
@@ -88,26 +83,14 @@ fn huffman_block_is_written_as_in_the_example() {
         }
         assert_eq!(row[4], below);
     }
-    let mut builder = BlockBuilder::new(128, &Coding::Huffman(Arc::new(code)));
+    let mut builder = BlockBuilder::new(128, &code);
     let fingerprints: Vec<u64> = listed.iter().map(|&(fingerprint, _)| fingerprint).collect();
     assert_eq!(builder.push_all(&fingerprints), fingerprints.len());
     let mut written = Vec::new();
     builder.finish(&mut written);
-    let mut expected = example("huffman block");
+    let mut expected = example("block");
     expected.resize(128, 0);
     expected[127] = 0x15;
-    assert_eq!(written, expected);
-}
-
-#[test]
-fn elias_fano_block_is_written_as_in_the_example() {
-    let mut builder = BlockBuilder::new(128, &Coding::EliasFano);
-    assert_eq!(builder.push_all(&[5u64, 6, 13]), 3);
-    let mut written = Vec::new();
-    builder.finish(&mut written);
-    let mut expected = example("elias-fano block");
-    expected.resize(128, 0);
-    expected[127] = 0x80;
     assert_eq!(written, expected);
 }
 
@@ -169,13 +152,6 @@ fn constants_match_the_documented_ones() {
     ];
     let kinds: Vec<String> = kinds.iter().map(|&kind| format!("{} {kind}", kind as u8)).collect();
     says("File header", &format!("| kind | {} |", kinds.join(", ")));
-    for code in BlockCode::ALL {
-        let name = match code {
-            BlockCode::Huffman => "Huffman",
-            BlockCode::EliasFano => "Elias–Fano",
-        };
-        says("Block", &format!("| {} | [{name}]", code.number()));
-    }
     says("Conventions", &format!("0x{:X}", crc32fast::hash(b"123456789")));
     says("Columns", &format!("the next {KEY_BITS} bits"));
     says("Columns", &format!("b, at most {MAX_BUCKET_BITS} |"));

@@ -101,7 +101,6 @@ mod table;
 mod tombstones;
 mod version;
 
-pub use codec::block_code::BlockCode;
 pub use db::{
     Batcher, Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db, Decision,
     Description, Documents, Durability, ExpireReport, ExtractionName, Found, Iter, Join,

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::block;
-use crate::codec::block_code::BlockCode;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
@@ -78,7 +77,6 @@ pub(crate) struct Settings {
     pub recipe: Option<String>,
     pub extraction: Option<String>,
     pub block_size: usize,
-    pub code: BlockCode,
     pub filter_bits: u32,
     /// Whether the entries are in one table of blocks, and lookups in tables of columns that refer
     /// to it, one for each table of the layout. Otherwise each table of the layout is one of blocks.
@@ -126,7 +124,6 @@ impl Settings {
     pub(crate) fn table_options(&self, table: usize) -> TableOptions {
         TableOptions {
             block_size: self.block_size,
-            code: self.code,
             filter_bits: if self.columns { 0 } else { self.filter_bits },
             filter_depth: self.layout.filter_depth(table).into(),
         }
@@ -144,7 +141,7 @@ impl Settings {
             Ids::Unique => 2,
         });
         out.put_u32(u32::try_from(self.block_size).unwrap_or(0));
-        out.put_u8(self.code.number());
+        out.put_u8(block::CODE);
         out.put_u32(self.filter_bits);
         out.put_u8(self.columns.into());
         out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
@@ -162,10 +159,10 @@ impl Settings {
             other => return Err(fields.corruption(format!("kind of ids {other}"))),
         };
         let block_size = fields.u32("block size")? as usize;
-        let number = fields.u8("code of blocks")?;
-        let Some(code) = BlockCode::from_number(number) else {
-            return Err(fields.corruption(format!("code of blocks {number}")));
-        };
+        let code = fields.u8("block code")?;
+        if code != block::CODE {
+            return Err(fields.corruption(format!("block code {code}")));
+        }
         let filter_bits = fields.u32("filter bits")?;
         let columns = match fields.u8("kind of tables")? {
             0 => false,
@@ -187,7 +184,6 @@ impl Settings {
             recipe,
             extraction,
             block_size,
-            code,
             filter_bits,
             columns,
         };

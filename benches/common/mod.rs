@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fpdb::{BlockCode, Db, DocId, Entry, Layout, Options};
+use fpdb::{Db, DocId, Entry, Layout, Options};
 
 /// A seeded random number generator (splitmix64).
 pub struct Random(pub u64);
@@ -105,7 +105,6 @@ pub fn options(layout: &str, block_size: usize, filter_bits: u32) -> Options {
     Db::options()
         .layout(Layout::preset(layout, 64).unwrap())
         .block_size(block_size)
-        .code(BlockCode::parse(&option("--code", "huffman".to_owned())).unwrap())
         .filter_bits(filter_bits)
         .index_memory(option("--index-memory", 1 << 30))
 }

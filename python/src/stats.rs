@@ -27,7 +27,6 @@ fn fill(dict: &Bound<'_, PyDict>, stats: &Stats) -> PyResult<()> {
     put!(dict, stats, entries fingerprints removed documents duplicates generation);
     put!(dict, stats, bits max_distance layout tables block_size recipe extraction);
     dict.set_item("ids", stats.ids.to_string())?;
-    dict.set_item("code", stats.code.to_string())?;
     put!(dict, stats, bytes_total bytes_tables bytes_ids bytes_documents bytes_names);
     put!(dict, stats, bytes_tombstones bytes_log bytes_flushed bytes_compacted);
     put!(dict, stats, write_amplification bits_per_fingerprint_per_table entropy_bound_bits);

@@ -2,46 +2,22 @@
 //!
 //! Compaction and bulk load need to know this before they write, so that they do not fill the disk.
 //! The proofs use that fingerprints which differ a lot are few: n different fingerprints of w bits
-//! take little more than n (w - log2 n) bits in either code.
+//! take little more than n (w - log2 n) bits.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::codec::block_code::BlockCode;
 use crate::codec::huffman::MAX_LENGTH;
-
-/// Bits of an Elias-Fano block that the bound of its fingerprints' bits does not include: 128 if
-/// there are so few that they have the most low bits, and two for rounding.
-const ELIAS_FANO_EXTRA: u64 = 130;
 
 /// Returns the most blocks of `size` bytes that `count` different fingerprints of `bits` bits take.
 ///
-/// `remaining` limits the remaining bits in the Huffman code: the sum of the leading differences of
-/// all fingerprints. [`most_remaining_bits`] always holds.
-pub(crate) fn most_blocks(
-    code: BlockCode,
-    size: usize,
-    bits: u32,
-    count: u64,
-    remaining: u64,
-) -> u64 {
-    let (size, bits) = (size as u64, u64::from(bits));
-    let Some(log) = count.checked_ilog2().map(u64::from) else { return 0 };
-    let (all, room) = match code {
-        // A fingerprint takes its codeword and its remaining bits. A block ends when the next one
-        // does not fit, so all others are filled except for less than one fingerprint.
-        BlockCode::Huffman => {
-            let most = bits - 1 + u64::from(MAX_LENGTH);
-            (remaining + count * u64::from(MAX_LENGTH), (size - 2) * 8 - bits - most)
-        }
-        // With the best number of low bits, m fingerprints after the first take at most m (2 +
-        // log2(r / m)) bits if their range has r values. The ranges of all blocks, each up to the
-        // first fingerprint of the next block, add up to less than 2^bits, and the logarithm is
-        // concave, so the sum over all blocks is at most the sum over equal blocks.
-        BlockCode::EliasFano => {
-            (count * (2 + bits - log.min(bits)), (size - 3) * 8 - bits - ELIAS_FANO_EXTRA)
-        }
-    };
-    (all / room + 1).min(count)
+/// `remaining` limits the remaining bits: the sum of the leading differences of all fingerprints.
+/// [`most_remaining_bits`] always holds.
+pub(crate) fn most_blocks(size: usize, bits: u32, count: u64, remaining: u64) -> u64 {
+    let (size, bits, codeword) = (size as u64, u64::from(bits), u64::from(MAX_LENGTH));
+    // A fingerprint takes its codeword and its remaining bits. A block ends when the next one does
+    // not fit, so all others are filled except for less than one fingerprint.
+    let room = (size - 2) * 8 - bits - (bits - 1 + codeword);
+    ((remaining + count * codeword) / room + 1).min(count)
 }
 
 /// Returns the most that the leading differences of `count` different fingerprints of `bits` bits
@@ -64,13 +40,12 @@ pub(crate) fn most_remaining_bits(bits: u32, count: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::huffman::leading_difference;
-    use crate::block::{BlockBuilder, Coding, MAX_SIZE, MIN_SIZE};
-    use crate::codec::huffman::Histogram;
+    use crate::block::{BlockBuilder, MAX_SIZE, MIN_SIZE, leading_difference};
+    use crate::codec::huffman::{Code, Histogram};
     use crate::fingerprint::Fingerprint;
 
-    fn blocks<F: Fingerprint>(fingerprints: &[F], size: usize, coding: &Coding) -> u64 {
-        let mut builder = BlockBuilder::new(size, coding);
+    fn blocks<F: Fingerprint>(fingerprints: &[F], size: usize, code: &Code) -> u64 {
+        let mut builder = BlockBuilder::new(size, code);
         let (mut rest, mut blocks, mut out) = (fingerprints, 0, Vec::new());
         while !rest.is_empty() {
             rest = &rest[builder.push_all(rest)..];
@@ -118,17 +93,12 @@ mod tests {
                 // A code for other data gives the rare codewords to these fingerprints.
                 let mut other = Histogram::default();
                 (0..F::BITS).for_each(|h| (0..1u64 << (h % 12)).for_each(|_| other.add(h)));
-                let codings = [
-                    Coding::new(BlockCode::EliasFano, &own),
-                    Coding::new(BlockCode::Huffman, &own.smoothed(F::BITS)),
-                    Coding::new(BlockCode::Huffman, &other.smoothed(F::BITS)),
-                    Coding::new(BlockCode::Huffman, &Histogram::default().smoothed(F::BITS)),
-                ];
+                let codes = [own, other, Histogram::default()]
+                    .map(|histogram| Code::from_histogram(&histogram.smoothed(F::BITS)));
                 for size in [MIN_SIZE, 512, MAX_SIZE] {
-                    for coding in &codings {
-                        let most =
-                            |remaining| most_blocks(coding.kind(), size, F::BITS, n, remaining);
-                        let found = blocks(&set, size, coding);
+                    for code in &codes {
+                        let most = |remaining| most_blocks(size, F::BITS, n, remaining);
+                        let found = blocks(&set, size, code);
                         assert!(found <= most(remaining), "{found} > {}", most(remaining));
                         assert!(found <= most(sum), "{found} > {}, exact sum", most(sum));
                         if count == 40_000 {

@@ -52,6 +52,9 @@ pub(crate) const UNPEEKED: u32 = 7;
 
 const PEEKED: u32 = 64 - UNPEEKED;
 
+/// Bits of the first part of a number that is too wide to be read at once.
+const HALF: u32 = 32;
+
 /// Returns the bits from `position` on, at the top of a word whose last [`UNPEEKED`] bits may be
 /// missing.
 #[inline(always)]
@@ -79,34 +82,37 @@ fn load_tail<W: Fingerprint>(bytes: &[u8], byte: usize) -> W {
 
 /// Appends many short bit strings to a byte buffer, least significant bit first.
 #[derive(Debug, Default)]
-pub(crate) struct LowBitWriter<F> {
+pub(crate) struct LowBitWriter {
     bytes: Vec<u8>,
-    pending: F,
+    pending: u64,
     pending_len: u32,
 }
 
-impl<F: Fingerprint> LowBitWriter<F> {
+impl LowBitWriter {
     /// Empties the writer and starts at bit `bit % 8` of a byte, with zeros before that bit.
     pub(crate) fn start_at(&mut self, bit: usize) {
         self.bytes.clear();
-        self.pending = F::ZERO;
+        self.pending = 0;
         #[expect(clippy::cast_possible_truncation, reason = "below eight")]
         let before = (bit % 8) as u32;
         self.pending_len = before;
     }
 
-    /// Appends the low `len` bits of `value`, which must have no other bits set. `len` is less than
-    /// the width.
+    /// Appends the low `len` bits of `value`, at most 64, which must have no other bits set.
     #[inline]
-    pub(crate) fn put(&mut self, value: F, len: u32) {
-        debug_assert!(len < F::BITS && value >> len == F::ZERO);
-        self.pending = self.pending | value.wrapping_shl(self.pending_len);
+    pub(crate) fn put(&mut self, value: u64, len: u32) {
+        if len > PEEKED {
+            self.put(value & u64::MAX >> HALF, HALF);
+            return self.put(value >> HALF, len - HALF);
+        }
+        debug_assert!(value >> len == 0);
+        self.pending |= value.wrapping_shl(self.pending_len);
         let end = self.pending_len + len;
-        if let Some(over) = end.checked_sub(F::BITS) {
-            self.pending.write_le(&mut self.bytes);
+        if let Some(over) = end.checked_sub(u64::BITS) {
+            self.bytes.extend_from_slice(&self.pending.to_le_bytes());
             // The shift is by the full width only if `over` is 0; then its result is not used.
-            let rest = value.wrapping_shr(F::BITS - self.pending_len);
-            self.pending = if over == 0 { F::ZERO } else { rest };
+            let rest = value.wrapping_shr(u64::BITS - self.pending_len);
+            self.pending = if over == 0 { 0 } else { rest };
             self.pending_len = over;
         } else {
             self.pending_len = end;
@@ -116,67 +122,46 @@ impl<F: Fingerprint> LowBitWriter<F> {
     /// Returns all bytes, the last one padded with zeros.
     pub(crate) fn finish(&mut self) -> &[u8] {
         let len = self.bytes.len() + self.pending_len.div_ceil(8) as usize;
-        self.pending.write_le(&mut self.bytes);
+        self.bytes.extend_from_slice(&self.pending.to_le_bytes());
         self.bytes.get(..len).unwrap_or(&self.bytes)
     }
 }
 
-/// Returns the `len` bits from `position` on, where `len` is at most the width minus [`UNPEEKED`].
-/// Bits past the end are zero.
+/// Returns the `len` bits from `position` on, at most 64. Bits past the end are zero.
+#[inline(always)]
+pub(crate) fn peek_low(bytes: &[u8], position: usize, len: u32) -> u64 {
+    if len <= PEEKED {
+        return peek_few_low(bytes, position, len);
+    }
+    let low = peek_few_low(bytes, position, HALF);
+    low | peek_few_low(bytes, position.saturating_add(HALF as usize), len - HALF) << HALF
+}
+
+/// Does the same for at most [`PEEKED`] bits.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "only the low three bits are used")]
-pub(crate) fn peek_low<F: Fingerprint>(bytes: &[u8], position: usize, len: u32) -> F {
-    let word: F = low_word(bytes, position / 8);
-    word.wrapping_shr(position as u32 % 8) & !F::MAX.wrapping_shl(len)
+fn peek_few_low(bytes: &[u8], position: usize, len: u32) -> u64 {
+    let word = low_word(bytes, position / 8);
+    word.wrapping_shr(position as u32 % 8) & !u64::MAX.wrapping_shl(len)
 }
 
 /// Returns the bytes from `byte` on as a little-endian word. Bytes past the end are zero.
 #[inline(always)]
-pub(crate) fn low_word<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
-    let word = bytes.get(byte..byte.wrapping_add(F::BYTES)).and_then(F::read_le);
-    word.unwrap_or_else(|| load_low_tail(bytes, byte))
+pub(crate) fn low_word(bytes: &[u8], byte: usize) -> u64 {
+    let word = bytes.get(byte..byte.wrapping_add(8)).and_then(<[u8]>::first_chunk);
+    word.map_or_else(|| load_low_tail(bytes, byte), |word| u64::from_le_bytes(*word))
 }
 
 /// Loads the bytes from `byte` to the end, fewer than a word, as the low bytes of a little-endian
 /// word.
 #[cold]
-fn load_low_tail<F: Fingerprint>(bytes: &[u8], byte: usize) -> F {
-    let mut word = [0u8; 16];
+fn load_low_tail(bytes: &[u8], byte: usize) -> u64 {
+    let mut word = [0u8; 8];
     for (to, from) in word.iter_mut().zip(bytes.iter().skip(byte)) {
         *to = *from;
     }
-    F::read_le(&word).unwrap_or(F::ZERO)
+    u64::from_le_bytes(word)
 }
-
-/// Fields of equal length that are read side by side, called a batch. Eight fields of n bits take n
-/// bytes, so the next batch begins at the same bit of its byte.
-pub(crate) const BATCH: usize = 8;
-
-/// Bytes from the start of a batch within which a word can be loaded at every `u8` offset.
-pub(crate) const BATCH_REACH: usize = 256 + 15;
-
-/// Returns for each field of a batch the byte and the bit at which it begins. Fields have `len`
-/// bits (fewer than 128); bytes are counted from the one that contains bit `start`.
-#[inline(always)]
-#[expect(clippy::indexing_slicing, reason = "both indices are remainders")]
-pub(crate) fn batch_places(start: usize, len: u32) -> &'static [(u8, u8); BATCH] {
-    &BATCH_PLACES[start % 8][len as usize % 128]
-}
-
-/// Indexed by the bit at which the batch begins in its byte, and by the length of a field.
-#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-#[expect(clippy::cast_possible_truncation, reason = "at most 7 + 7 * 127 bits")]
-static BATCH_PLACES: [[[(u8, u8); BATCH]; 128]; 8] = {
-    let mut places = [[[(0, 0); BATCH]; 128]; 8];
-    let mut number = 0;
-    while number < 8 * 128 * BATCH {
-        let (start, len, field) = (number / BATCH / 128, number / BATCH % 128, number % BATCH);
-        let bit = start + len * field;
-        places[start][len][field] = ((bit / 8) as u8, (bit % 8) as u8);
-        number += 1;
-    }
-    places
-};
 
 /// Returns the position of the set bit that has `below` set bits below it. `word` must have more
 /// than `below` set bits.
@@ -243,33 +228,22 @@ mod tests {
 
     #[test]
     fn low_bits_of_every_width_round_trip_at_every_offset() {
-        fn round_trip<F: Fingerprint>() {
-            let mut writer = LowBitWriter::default();
-            for start in 0..8 {
-                for len in 0..=F::BITS - UNPEEKED {
-                    let mask = !F::MAX.wrapping_shl(len);
-                    let values: Vec<F> = (1u128..9)
-                        .map(|i| {
-                            F::from_u128(i.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
-                        })
-                        .map(|value| value & mask)
-                        .collect();
-                    writer.start_at(start);
-                    values.iter().for_each(|&value| writer.put(value, len));
-                    let bytes = writer.finish();
-                    assert_eq!(bytes.len(), (start + 8 * len as usize).div_ceil(8));
-                    for (i, &value) in values.iter().enumerate() {
-                        let position = start + i * len as usize;
-                        assert_eq!(peek_low::<F>(bytes, position, len), value, "{start} {len} {i}");
-                        let (byte, bit) = batch_places(start, len)[i];
-                        assert_eq!(usize::from(byte) * 8 + usize::from(bit), position);
-                        assert!(bit < 8);
-                    }
+        let mut writer = LowBitWriter::default();
+        for start in 0..8 {
+            for len in 0..=u64::BITS {
+                let mask = u64::MAX.checked_shr(u64::BITS - len).unwrap_or(0);
+                let values: Vec<u64> =
+                    (1..9u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask).collect();
+                writer.start_at(start);
+                values.iter().for_each(|&value| writer.put(value, len));
+                let bytes = writer.finish();
+                assert_eq!(bytes.len(), (start + 8 * len as usize).div_ceil(8));
+                for (i, &value) in values.iter().enumerate() {
+                    let position = start + i * len as usize;
+                    assert_eq!(peek_low(bytes, position, len), value, "{start} {len} {i}");
                 }
             }
         }
-        round_trip::<u64>();
-        round_trip::<u128>();
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
@@ -41,8 +40,7 @@ fn build(values: &[u128]) -> Built {
     let sim: Arc<dyn Storage> = Sim::new();
     sim.create_root().unwrap();
     let folder = LockedFolder::lock(&sim).unwrap();
-    let code = BlockCode::default();
-    let options = TableOptions { block_size: 128, code, filter_bits: 0, filter_depth: 32 };
+    let options = TableOptions { block_size: 128, filter_bits: 0, filter_depth: 32 };
     let (profile, of_table) = (Profile::of(values), header(FileKind::Table));
     let mut builder = TableBuilder::create(&*sim, "t", &of_table, options, &profile, None).unwrap();
     builder.push_all(values).unwrap();

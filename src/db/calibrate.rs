@@ -4,12 +4,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::codec::block_code::BlockCode;
 use crate::db::api::{Db, Snapshot};
 use crate::db::state::options::Options;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
-use crate::layout::{Costs, Layout, block_doublings};
+use crate::layout::{Costs, Layout};
 use crate::query::QueryOptions;
 
 /// Entries per database: one size that fits in every cache, and one that fits in few.
@@ -22,7 +21,7 @@ const ROUNDS: usize = 4;
 /// Queries whose steps are counted, per plan.
 const COUNTED: usize = 12;
 /// The costs that are fitted together, in the order of [`Observation::features`].
-const FITTED: [&str; 9] = [
+const FITTED: [&str; 7] = [
     "query_ns",
     "segment_ns",
     "filter_ns",
@@ -30,22 +29,20 @@ const FITTED: [&str; 9] = [
     "lookup_ns",
     "lookup_far_ns",
     "entry_ns",
-    "place_ns",
-    "placed_entry_ns",
 ];
 
-/// The databases: name, entries, segments, block size, code, filter bits.
-const BUILT: [(&str, u64, u64, usize, BlockCode, u32); 10] = [
-    ("small", SMALL, 1, 128, BlockCode::EliasFano, 0),
-    ("small-filter", SMALL, 1, 128, BlockCode::EliasFano, 10),
-    ("small-segments", SMALL, 8, 128, BlockCode::EliasFano, 10),
-    ("small-huffman", SMALL, 1, 128, BlockCode::Huffman, 0),
-    ("small-blocks", SMALL, 1, 1024, BlockCode::EliasFano, 0),
-    ("small-blocks-huffman", SMALL, 1, 512, BlockCode::Huffman, 0),
-    ("large", LARGE, 1, 128, BlockCode::EliasFano, 0),
-    ("large-blocks", LARGE, 1, 1024, BlockCode::EliasFano, 0),
-    ("large-huffman", LARGE, 1, 256, BlockCode::Huffman, 0),
-    ("large-filter", LARGE, 1, 128, BlockCode::EliasFano, 10),
+/// The databases: name, entries, segments, block size, filter bits.
+const BUILT: [(&str, u64, u64, usize, u32); 10] = [
+    ("small", SMALL, 1, 128, 0),
+    ("small-filter", SMALL, 1, 128, 10),
+    ("small-segments", SMALL, 8, 128, 10),
+    ("small-huffman", SMALL, 1, 128, 0),
+    ("small-blocks", SMALL, 1, 1024, 0),
+    ("small-blocks-huffman", SMALL, 1, 512, 0),
+    ("large", LARGE, 1, 128, 0),
+    ("large-blocks", LARGE, 1, 1024, 0),
+    ("large-huffman", LARGE, 1, 256, 0),
+    ("large-filter", LARGE, 1, 128, 10),
 ];
 
 impl Costs {
@@ -73,11 +70,11 @@ impl Costs {
     /// ```
     pub fn measure(folder: impl AsRef<Path>) -> Result<Self> {
         let mut runs = Vec::new();
-        for (name, entries, segments, block_size, code, filter_bits) in BUILT {
+        for (name, entries, segments, block_size, filter_bits) in BUILT {
             let path = folder.as_ref().join(name);
-            let options = Options::new().block_size(block_size).code(code).filter_bits(filter_bits);
+            let options = Options::new().block_size(block_size).filter_bits(filter_bits);
             build(options.layout(Layout::preset("half-2", 64)?), &path, entries, segments)?;
-            runs.extend(Run::of_plans(&path, block_size, code)?);
+            runs.extend(Run::of_plans(&path)?);
         }
         for _ in 0..ROUNDS {
             for run in &mut runs {
@@ -138,8 +135,6 @@ fn build(options: Options, path: &Path, entries: u64, segments: u64) -> Result<(
 /// A database that is queried at one distance by one kind of plans.
 struct Run {
     snapshot: Snapshot,
-    block_size: usize,
-    code: BlockCode,
     distance: u32,
     best: Duration,
     filter_bytes: f64,
@@ -148,7 +143,7 @@ struct Run {
 
 impl Run {
     /// Returns runs with plans of many, some and few lookups, for several distances.
-    fn of_plans(path: &Path, block_size: usize, code: BlockCode) -> Result<Vec<Self>> {
+    fn of_plans(path: &Path) -> Result<Vec<Self>> {
         let mut runs = Vec::new();
         for lookup_ns in [10.0, 60.0, 300.0] {
             let costs = Costs { lookup_ns, ..Costs::default() };
@@ -159,8 +154,6 @@ impl Run {
             for distance in [0, 2, 3, 4] {
                 runs.push(Self {
                     snapshot: reader.snapshot(),
-                    block_size,
-                    code,
                     distance,
                     best: Duration::MAX,
                     filter_bytes,
@@ -184,8 +177,6 @@ impl Run {
             questions: 0.0,
             lookups: 0.0,
             entries: 0.0,
-            block_size: self.block_size,
-            code: self.code,
             filter_bytes: self.filter_bytes,
             table_bytes: self.table_bytes,
         };
@@ -223,8 +214,6 @@ struct Observation {
     questions: f64,
     lookups: f64,
     entries: f64,
-    block_size: usize,
-    code: BlockCode,
     filter_bytes: f64,
     table_bytes: f64,
 }
@@ -232,15 +221,9 @@ struct Observation {
 impl Observation {
     /// Returns how often each of the fitted costs was paid, if data of more than the given number
     /// of bytes is outside the cache.
-    fn features(&self, costs: &Costs) -> [f64; 9] {
+    fn features(&self, costs: &Costs) -> [f64; 7] {
         let filters = costs.doublings(self.filter_bytes);
         let tables = costs.doublings(self.table_bytes);
-        let (decoded, placed, places) = match self.code {
-            BlockCode::Huffman => (self.entries, 0.0, 0.0),
-            BlockCode::EliasFano => {
-                (0.0, self.entries, self.lookups * block_doublings(self.block_size))
-            }
-        };
         [
             1.0,
             self.segments - 1.0,
@@ -248,9 +231,7 @@ impl Observation {
             self.questions * filters,
             self.lookups,
             self.lookups * tables,
-            decoded,
-            places,
-            placed,
+            self.entries,
         ]
     }
 }
@@ -262,7 +243,7 @@ fn fit(observed: &[Observation]) -> Result<Costs> {
     for mib in [1, 2, 4, 8, 16, 32, 64] {
         let costs = Costs { cache_bytes: f64::from(mib << 20), ..Costs::default() };
         // Relative errors: rows are divided by their times, which makes every target 1.
-        let rows: Vec<[f64; 9]> =
+        let rows: Vec<[f64; 7]> =
             observed.iter().map(|o| o.features(&costs).map(|f| f / o.ns)).collect();
         let (solution, error) = least_squares(&rows);
         if error < best.0 {

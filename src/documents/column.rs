@@ -2,12 +2,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::codec::bits::{LowBitWriter, UNPEEKED, peek_low};
-
-/// Widest number that is read at once.
-const AT_ONCE: u32 = u64::BITS - UNPEEKED;
-/// Bits of the first part of a wider number.
-const PART: u32 = 32;
+use crate::codec::bits::{LowBitWriter, peek_low};
 
 /// Returns the number of bits that hold every value up to `greatest`, inclusive.
 pub(super) fn width_of(greatest: u64) -> u32 {
@@ -17,27 +12,6 @@ pub(super) fn width_of(greatest: u64) -> u32 {
 /// Returns the bytes that `count` numbers of this width take.
 pub(super) fn len_of(count: usize, width: u32) -> usize {
     count.saturating_mul(width as usize).div_ceil(8)
-}
-
-/// Returns the number of `width` bits (at most 64) at this bit of `bytes`. Bits past the end are
-/// zero.
-#[inline(always)]
-pub(super) fn number_at(bytes: &[u8], position: usize, width: u32) -> u64 {
-    if width <= AT_ONCE {
-        return peek_low(bytes, position, width);
-    }
-    let low: u64 = peek_low(bytes, position, PART);
-    low | peek_low::<u64>(bytes, position.saturating_add(PART as usize), width - PART) << PART
-}
-
-/// Appends a number, which must have no more than `width` bits.
-pub(super) fn put(bits: &mut LowBitWriter<u64>, number: u64, width: u32) {
-    if width <= AT_ONCE {
-        bits.put(number, width);
-    } else {
-        bits.put(number & (u64::MAX >> PART), PART);
-        bits.put(number >> PART, width - PART);
-    }
 }
 
 /// Numbers of equal width.
@@ -60,7 +34,7 @@ impl<'a> Column<'a> {
     #[inline(always)]
     pub(super) fn get(&self, index: usize) -> u64 {
         let position = index.wrapping_mul(self.width as usize);
-        self.base.wrapping_add(number_at(self.bytes, position, self.width))
+        self.base.wrapping_add(peek_low(self.bytes, position, self.width))
     }
 }
 
@@ -93,7 +67,7 @@ impl Span {
     /// Appends a column.
     pub(super) fn put(&self, numbers: &[u64], out: &mut Vec<u8>) {
         let mut bits = LowBitWriter::default();
-        numbers.iter().for_each(|number| put(&mut bits, number - self.least, self.width()));
+        numbers.iter().for_each(|number| bits.put(number - self.least, self.width()));
         out.extend_from_slice(bits.finish());
     }
 }
@@ -109,7 +83,7 @@ mod tests {
             let numbers: Vec<u64> =
                 (0..100u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask).collect();
             let mut bits = LowBitWriter::default();
-            numbers.iter().for_each(|&number| put(&mut bits, number, width));
+            numbers.iter().for_each(|&number| bits.put(number, width));
             let bytes = bits.finish();
             assert_eq!(bytes.len(), len_of(numbers.len(), width));
             let column = Column::new(bytes, width, 7);

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::column::{Column, len_of, put, width_of};
+use super::column::{Column, len_of, width_of};
 use super::encoder::Encoder;
 use super::symbols::SymbolTable;
 use crate::codec::bits::LowBitWriter;
@@ -222,7 +222,7 @@ impl KeysBuilder {
         let ((shared_width, suffix_width), mut bits) =
             (self.widths.widths(), LowBitWriter::default());
         for &(shared, length) in &self.lengths {
-            put(&mut bits, shared << suffix_width | length, shared_width + suffix_width);
+            bits.put(shared << suffix_width | length, shared_width + suffix_width);
         }
         out.extend_from_slice(bits.finish());
     }

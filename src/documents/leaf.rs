@@ -79,8 +79,8 @@ impl Bitmap<'_> {
     fn count_before(self, end: usize) -> usize {
         let words = end / 64;
         let full: usize =
-            (0..words).map(|word| low_word::<u64>(self.0, word * 8).count_ones() as usize).sum();
-        let rest = low_word::<u64>(self.0, words * 8) & !(u64::MAX << (end % 64));
+            (0..words).map(|word| low_word(self.0, word * 8).count_ones() as usize).sum();
+        let rest = low_word(self.0, words * 8) & !(u64::MAX << (end % 64));
         full + rest.count_ones() as usize
     }
 }

@@ -6,8 +6,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::column::{number_at, put, width_of};
-use crate::codec::bits::LowBitWriter;
+use super::column::width_of;
+use crate::codec::bits::{LowBitWriter, peek_low};
 use crate::codec::bytes::Fields;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
@@ -87,7 +87,7 @@ impl Locator {
         let at = self.pages_at.saturating_add(byte);
         let shift = usize::try_from(position % 8).unwrap_or(0);
         let bytes = file.bytes(at, (shift + self.width as usize).div_ceil(8))?;
-        Ok(Some(number_at(bytes, shift, self.width)))
+        Ok(Some(peek_low(bytes, shift, self.width)))
     }
 
     fn chunk(&self, file: &PagedFile, index: usize) -> Result<Chunk> {
@@ -200,7 +200,7 @@ impl<'a> LocatorBuilder<'a> {
 struct ChunkWriter<'a> {
     width: u32,
     /// Page numbers that are not written yet, and how many.
-    bits: LowBitWriter<u64>,
+    bits: LowBitWriter,
     pending: usize,
     chunks: Spool<'a>,
     count: u64,
@@ -222,7 +222,7 @@ impl ChunkWriter<'_> {
         }
         self.open.live |= 1 << (id % CHUNK);
         self.written += 1;
-        put(&mut self.bits, place.id.0, self.width);
+        self.bits.put(place.id.0, self.width);
         self.pending += 1;
         if self.pending == TOGETHER { self.write_pages(writer) } else { Ok(()) }
     }

@@ -9,42 +9,39 @@ pub use documents::documents;
 
 use std::path::Path;
 
-use crate::block::{self, BlockBuilder, Coding, Job, Packed};
-use crate::codec::block_code::BlockCode;
-use crate::codec::bytes::Fields;
+use crate::block::{self, BlockBuilder, Job, Packed};
 use crate::codec::header::{FileHeader, FileKind};
-use crate::codec::huffman::Histogram;
+use crate::codec::huffman::{Code, Histogram};
 use crate::fingerprint::Fingerprint;
 use crate::log::{ReadMode, read_log};
 use crate::manifest::Manifest;
 
-/// Reads a block: a byte that chooses code, width and size, the lengths of a Huffman code, and the
-/// block. If strict checking accepts it, encoding its fingerprints gives the same bytes.
+/// Reads a block: a byte that chooses width and size, the lengths of a Huffman code, and the block. If strict checking accepts it, encoding its fingerprints gives the same bytes.
 pub fn block(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else { return };
     if choice & 2 == 0 { block_of::<u64>(choice, rest) } else { block_of::<u128>(choice, rest) }
 }
 
 fn block_of<F: Fingerprint>(choice: u8, bytes: &[u8]) {
-    let Some((coding, bytes)) = coding(choice, F::BITS, bytes) else { return };
+    let Some((code, bytes)) = code_of(F::BITS, bytes) else { return };
     let size = block_size(choice);
     let mut file = bytes.to_vec();
     file.resize(size, 0);
-    let packed = Packed { bytes: &file, size, coding: &coding };
+    let packed = Packed { bytes: &file, size, code: &code };
     let (mut strict, mut decoded) = (Vec::<F>::new(), Vec::<F>::new());
-    let checked = coding.check(&file, size, |f| strict.push(f));
-    let read = block::decode_all(coding.kind(), std::iter::once(Ok(packed)), &mut decoded);
+    let checked = block::check(&file, size, &code, |f| strict.push(f));
+    let read = block::decode_all(std::iter::once(Ok(packed)), &mut decoded);
     let middle = decoded.get(decoded.len() / 2).copied().unwrap_or(F::ZERO);
     for probe in [F::ZERO, middle, !F::ZERO] {
         let place = packed.place(probe);
-        let _ = packed.count_candidates(F::ZERO, probe);
+        let _ = packed.count_candidates(probe);
         let mut blocks = [packed].into_iter();
         let mut next = || {
             let job = |block| Job { block, query: probe, low: F::ZERO, high: !F::ZERO, tag: () };
             Ok(blocks.next().map(job))
         };
         let mut found = 0;
-        let searched = block::search(coding.kind(), &mut next, F::BITS, |(), _| found += 1);
+        let searched = block::search(&mut next, F::BITS, |(), _| found += 1);
         if checked.is_ok() {
             assert!(searched.is_ok() && found == strict.len());
             assert_eq!(place.ok().flatten(), strict.binary_search(&probe).ok());
@@ -52,17 +49,15 @@ fn block_of<F: Fingerprint>(choice: u8, bytes: &[u8]) {
     }
     if checked.is_ok() {
         assert!(read.is_ok() && decoded == strict && strict.is_sorted_by(|a, b| a < b));
-        let mut builder = BlockBuilder::new(size, &coding);
+        let mut builder = BlockBuilder::new(size, &code);
         assert_eq!(builder.push_all(&strict), strict.len());
         let mut again = Vec::new();
         builder.finish(&mut again);
-        // The number of low bits of an Elias–Fano block is the writer's choice.
-        let is_other_choice = choice & 1 == 1 && again.get(2) != file.get(2);
-        assert!(again == file || is_other_choice, "a block has two encodings");
+        assert!(again == file, "a block has two encodings");
     }
 }
 
-/// Encodes fingerprints as blocks: a byte that chooses code, width and size, the counts from which
+/// Encodes fingerprints as blocks: a byte that chooses width and size, the counts from which
 /// the Huffman code is made, and the fingerprints. Decoding gives the same fingerprints.
 pub fn fingerprints(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else { return };
@@ -76,21 +71,21 @@ fn encode<F: Fingerprint>(choice: u8, bytes: &[u8]) {
     let mut histogram = Histogram::default();
     // Not all neighbours count, so that some symbols are only in the code by smoothing.
     for pair in all.windows(2).step_by(1 + usize::from(choice >> 6)) {
-        histogram.add(block::huffman::leading_difference(pair[0], pair[1]));
+        histogram.add(block::leading_difference(pair[0], pair[1]));
     }
-    let code = if choice & 1 == 0 { BlockCode::Huffman } else { BlockCode::EliasFano };
-    let coding = Coding::new(code, &histogram.smoothed(F::BITS));
+    let code = Code::from_histogram(&histogram.smoothed(F::BITS));
     let size = block_size(choice);
     let mut left = all.as_slice();
     while !left.is_empty() {
-        let mut builder = BlockBuilder::new(size, &coding);
+        let mut builder = BlockBuilder::new(size, &code);
         let count = builder.push_all(left);
         assert!(count > 0, "a block has no room for a fingerprint");
         let mut encoded = Vec::new();
         builder.finish(&mut encoded);
         assert_eq!(encoded.len(), size);
         let mut decoded: Vec<F> = Vec::new();
-        coding.check(&encoded, size, |f: F| decoded.push(f)).expect("a block as it was written");
+        block::check(&encoded, size, &code, |f: F| decoded.push(f))
+            .expect("a block as it was written");
         assert_eq!(decoded, left[..count]);
         left = &left[count..];
     }
@@ -100,15 +95,10 @@ fn block_size(choice: u8) -> usize {
     block::MIN_SIZE << (choice >> 2 & 7).min(5)
 }
 
-/// Returns a coding, and the bytes after it.
-fn coding(choice: u8, bits: u32, bytes: &[u8]) -> Option<(Coding, &[u8])> {
-    if choice & 1 == 1 {
-        return Some((Coding::EliasFano, bytes));
-    }
+/// Returns a Huffman code, and the bytes after its lengths.
+fn code_of(bits: u32, bytes: &[u8]) -> Option<(Code, &[u8])> {
     let (lengths, rest) = bytes.split_at_checked(bits as usize)?;
-    let mut stored = vec![BlockCode::Huffman.number()];
-    stored.extend_from_slice(lengths);
-    Some((Coding::read(bits, &mut Fields::new(&stored, 0)).ok()?, rest))
+    Some((Code::from_lengths(lengths).ok()?, rest))
 }
 
 /// Reads a manifest. If it is accepted, encoding it gives the same bytes.

@@ -33,13 +33,10 @@ pub struct Costs {
     pub lookup_ns: f64,
     /// Extra cost of a lookup for each doubling of 1 + bytes of all tables / `cache_bytes`.
     pub lookup_far_ns: f64,
-    /// Decoding and comparing one entry, in a block in the Huffman code that a lookup led to.
+    /// Decoding and comparing one entry, in a block that a lookup led to.
     pub entry_ns: f64,
-    /// Finding the position in a block in the Elias–Fano code, for each doubling of the block size
-    /// beyond the smallest.
-    pub place_ns: f64,
-    /// Reading and comparing one entry at its position in such a block.
-    pub placed_entry_ns: f64,
+    /// Reading and comparing one entry in memory that need not be decoded.
+    pub decoded_entry_ns: f64,
     /// One entry of a full scan.
     pub scan_entry_ns: f64,
     /// In a sweep over a table for many queries at once: decoding an entry, and adding it to the
@@ -87,8 +84,7 @@ impl Default for Costs {
             lookup_ns: 34.0,
             lookup_far_ns: 2.5,
             entry_ns: 3.7,
-            place_ns: 3.8,
-            placed_entry_ns: 1.8,
+            decoded_entry_ns: 1.8,
             scan_entry_ns: 3.3,
             sweep_entry_ns: 9.0,
             sweep_query_ns: 70.0,
@@ -121,7 +117,7 @@ impl Costs {
     /// }
     /// ```
     #[must_use]
-    pub fn values(&self) -> [(&'static str, f64); 24] {
+    pub fn values(&self) -> [(&'static str, f64); 23] {
         let mut copy = self.clone();
         copy.fields().map(|(name, value)| (name, *value))
     }
@@ -170,7 +166,7 @@ impl Costs {
         Self { cold_share: share.clamp(0.0, 1.0), ..self }
     }
 
-    fn fields(&mut self) -> [(&'static str, &mut f64); 24] {
+    fn fields(&mut self) -> [(&'static str, &mut f64); 23] {
         [
             ("query_ns", &mut self.query_ns),
             ("segment_ns", &mut self.segment_ns),
@@ -179,8 +175,7 @@ impl Costs {
             ("lookup_ns", &mut self.lookup_ns),
             ("lookup_far_ns", &mut self.lookup_far_ns),
             ("entry_ns", &mut self.entry_ns),
-            ("place_ns", &mut self.place_ns),
-            ("placed_entry_ns", &mut self.placed_entry_ns),
+            ("decoded_entry_ns", &mut self.decoded_entry_ns),
             ("scan_entry_ns", &mut self.scan_entry_ns),
             ("sweep_entry_ns", &mut self.sweep_entry_ns),
             ("sweep_query_ns", &mut self.sweep_query_ns),

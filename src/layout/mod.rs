@@ -67,7 +67,7 @@ pub(crate) use rule::{MatchTest, RuleTables};
 pub(crate) use staircase::Staircase;
 #[cfg(test)]
 pub(crate) use staircase::Step;
-pub(crate) use terms::{Terms, block_doublings, filter_is_useful};
+pub(crate) use terms::{Terms, filter_is_useful};
 pub(crate) use trie::MAX_PLANNED_DISTANCE;
 
 use crate::error::{Error, Result};

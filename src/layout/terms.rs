@@ -2,15 +2,13 @@
 //!
 //! A probe is first checked against the table's prefix filter, if the prefix is long enough. If it
 //! passes, it is looked up: an entry of the directory, and the head of one block, which is
-//! prefetched while others are being decoded. In the Huffman code, that block is then decoded from
-//! its beginning until after the wanted fingerprints, so about half a block is decoded that is not
-//! wanted. In the Elias–Fano code, the position is found directly. Costs count the processor's work
-//! only, because waits overlap. Far from its caches they grow with the logarithm of the size, since
+//! prefetched while others are being decoded. That block is then decoded from its beginning until
+//! after the wanted fingerprints, so about half a block is decoded that is not wanted. Fingerprints
+//! in memory are found directly. Costs count the processor's work only, because waits overlap. Far from its caches they grow with the logarithm of the size, since
 //! address translation gets more and more expensive.
 
 use super::columns;
 use super::costs::Costs;
-use crate::codec::block_code::BlockCode;
 
 /// What a plan depends on besides the layout, the number of entries and the distance: how tables
 /// are written, and what reading them costs.
@@ -18,8 +16,8 @@ use crate::codec::block_code::BlockCode;
 pub(crate) struct Terms {
     /// Bytes of a block.
     pub block_size: usize,
-    /// Code of a block.
-    pub code: BlockCode,
+    /// Whether the fingerprints are in memory as they are, not in blocks that must be decoded.
+    pub decoded: bool,
     /// Bits per fingerprint of the prefix filter; 0 for none.
     pub filter_bits: u32,
     /// Whether lookups are in tables of columns, which have neither blocks nor filters of their
@@ -32,7 +30,7 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             block_size: 128,
-            code: BlockCode::default(),
+            decoded: false,
             filter_bits: 0,
             columns: false,
             costs: Costs::default(),
@@ -44,15 +42,11 @@ impl Default for Terms {
 /// filter lets less through, but that is not worth its memory.
 pub(super) const FILTERS: [u32; 2] = [0, 8];
 
-/// Returns two sizes of a block's code. The first is the bits that each fingerprint after the first
-/// takes beyond log2(values / entries) on evenly spread data, whatever the width and the number.
-/// The second is the bytes of a block before its first fingerprint.
-fn code_bits(code: BlockCode) -> (f64, f64) {
-    match code {
-        BlockCode::Huffman => (2.95, 2.0),
-        BlockCode::EliasFano => (2.0, 3.0),
-    }
-}
+/// Bits that each fingerprint of a block after the first takes beyond log2(values / entries) on
+/// evenly spread data, whatever the width and the number.
+const BEYOND_LOG: f64 = 2.95;
+/// Bytes of a block before its first fingerprint.
+const BLOCK_HEAD: f64 = 2.0;
 
 /// Bytes of a slot of the directory.
 const SLOT: f64 = 64.0;
@@ -60,13 +54,8 @@ const BLOCKS_PER_SLOT: f64 = 26.0;
 /// Bytes of a page.
 const PAGE: f64 = 4096.0;
 
-/// Returns how much larger than the smallest block this one is, in doublings.
-pub(crate) fn block_doublings(bytes: usize) -> f64 {
-    (bytes as f64 / 128.0).log2()
-}
-
-/// Entries compared per lookup in a block in the Elias–Fano code, whether they are wanted or not.
-const PLACED: f64 = 3.0;
+/// Entries in memory that a lookup compares besides the wanted ones.
+const COMPARED: f64 = 3.0;
 /// Entries decoded after the wanted ones, before it is known that no more can follow.
 const OVERRUN: f64 = 1.0;
 
@@ -115,11 +104,10 @@ impl Terms {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn table(&self, bits: u32, entries: u64, filter_depth: u32) -> TableSize {
         let (n, width) = (entries.max(1) as f64, f64::from(bits));
-        let (beyond, head) = code_bits(self.code);
-        let each = (width - n.log2() + beyond).max(1.0);
+        let each = (width - n.log2() + BEYOND_LOG).max(1.0);
         let block = self.block_size as f64;
         // On average, space for half a fingerprint is left at the end of a block.
-        let room = ((block - head) * 8.0 - width) / each - 0.5;
+        let room = ((block - BLOCK_HEAD) * 8.0 - width) / each - 0.5;
         let in_block = (1.0 + room.max(0.0)).min(n);
         let blocks = (n / in_block).ceil();
         let filtered =
@@ -211,15 +199,11 @@ impl Leaves {
         let occupied = 1.0 - (-n * 2f64.powi(-filter_depth.cast_signed())).exp();
         let passing = occupied + (1.0 - occupied) * false_positives(terms.filter_bits);
         let page_ns = costs.cold_share * costs.page_ns;
-        let (place_ns, entry_ns, unwanted) = match terms.code {
-            BlockCode::Huffman => {
-                let unwanted = (size.in_block - 1.0) / 2.0 + OVERRUN.min(size.in_block / 2.0);
-                (0.0, costs.entry_ns, unwanted)
-            }
-            BlockCode::EliasFano => {
-                let place_ns = costs.place_ns * block_doublings(terms.block_size);
-                (place_ns, costs.placed_entry_ns, PLACED.min(size.in_block))
-            }
+        let (entry_ns, unwanted) = if terms.decoded {
+            (costs.decoded_entry_ns, COMPARED.min(size.in_block))
+        } else {
+            let unwanted = (size.in_block - 1.0) / 2.0 + OVERRUN.min(size.in_block / 2.0);
+            (costs.entry_ns, unwanted)
         };
         let leaf = |depth: u32| {
             let below = n * 2f64.powi(-depth.cast_signed());
@@ -228,7 +212,7 @@ impl Leaves {
             let entries = lookups * unwanted + below;
             let pages = lookups + below / size.in_block * terms.block_size as f64 / PAGE;
             let ns = filter_checks * filter_ns
-                + lookups * (lookup_ns + place_ns)
+                + lookups * lookup_ns
                 + entries * entry_ns
                 + pages * page_ns;
             Work { ns, probes: 1.0, filter_checks, lookups, entries, pages }
@@ -283,7 +267,7 @@ mod tests {
     #[test]
     fn larger_blocks_decode_more_and_larger_tables_take_longer() {
         let leaf = |block_size, log: u32| {
-            let terms = Terms { block_size, code: BlockCode::Huffman, ..Terms::default() };
+            let terms = Terms { block_size, ..Terms::default() };
             Leaves::new(&terms, 64, 1 << log, 32, 2).by_depth[32]
         };
         assert!(leaf(1024, 20).entries > 6.0 * leaf(128, 20).entries);
@@ -294,19 +278,11 @@ mod tests {
     /// Bytes per fingerprint, as measured with `fpdb-tool ratio`.
     #[test]
     fn predicted_sizes_are_those_of_written_tables() {
-        use BlockCode::{EliasFano, Huffman};
-        for (code, block_size, log, bytes) in [
-            (Huffman, 128, 24, 5.91),
-            (Huffman, 1024, 20, 5.99),
-            (Huffman, 1024, 24, 5.49),
-            (EliasFano, 128, 20, 6.22),
-            (EliasFano, 128, 26, 5.44),
-            (EliasFano, 256, 26, 5.23),
-        ] {
-            let terms = Terms { block_size, code, ..Terms::default() };
+        for (block_size, log, bytes) in [(128, 24, 5.91), (1024, 20, 5.99), (1024, 24, 5.49)] {
+            let terms = Terms { block_size, ..Terms::default() };
             let size = terms.table(64, 1 << log, 32);
             let each = size.bytes() / f64::from(1u32 << log);
-            assert!((each / bytes - 1.0).abs() < 0.04, "{code} {block_size} 2^{log}: {each}");
+            assert!((each / bytes - 1.0).abs() < 0.04, "{block_size} 2^{log}: {each}");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What a manifest says, its limits, and damaged ones.
 
 use super::*;
-use crate::codec::block_code::BlockCode;
 use crate::file_names::first_number;
 use crate::layout::{Layout, MatchRule};
 use crate::paged::FileSummary;
@@ -19,7 +18,6 @@ fn sample() -> Manifest {
         recipe: Some("words/1".into()),
         extraction: Some("main/1".into()),
         block_size: 256,
-        code: BlockCode::Huffman,
         filter_bits: 10,
         columns: false,
     };

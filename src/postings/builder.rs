@@ -26,7 +26,7 @@ pub(crate) struct PostingsBuilder<'a> {
     groups: u64,
     /// The encoded bytes of a section.
     encoded: Vec<u8>,
-    bits: LowBitWriter<u64>,
+    bits: LowBitWriter,
 }
 
 /// The section that is being filled.
@@ -108,14 +108,7 @@ impl<'a> PostingsBuilder<'a> {
             lists::put(ids.len(), repeated, &mut self.encoded);
         }
         self.bits.start_at(0);
-        if width < u64::BITS {
-            ids.iter().for_each(|&id| self.bits.put(id - base, width));
-        } else {
-            for id in ids.iter().map(|&id| id - base) {
-                self.bits.put(id & u64::MAX >> 32, 32);
-                self.bits.put(id >> 32, 32);
-            }
-        }
+        ids.iter().for_each(|&id| self.bits.put(id - base, width));
         self.encoded.extend_from_slice(self.bits.finish());
         self.entries += ids.len() as u64;
         *fingerprints = 0;

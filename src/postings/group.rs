@@ -169,16 +169,8 @@ impl<'a> Ids<'a> {
     }
 
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a field has at most 64 bits")]
     fn read(&self, position: usize) -> DocId {
-        /// Bits that can be read with one load of a 64-bit word.
-        const PER_LOAD: u32 = 57;
-        let above_base = if self.width <= PER_LOAD {
-            peek_low::<u64>(self.bytes, position, self.width)
-        } else {
-            peek_low::<u128>(self.bytes, position, self.width) as u64
-        };
-        DocId(self.base.wrapping_add(above_base))
+        DocId(self.base.wrapping_add(peek_low(self.bytes, position, self.width)))
     }
 }
 

@@ -37,12 +37,12 @@ impl Head<'_> {
     /// Returns the offset in the file at which the section's data begins.
     #[inline]
     pub(super) fn start(&self) -> usize {
-        usize::try_from(low_word::<u64>(self.0, 8) & u64::MAX >> 16).unwrap_or(usize::MAX)
+        usize::try_from(low_word(self.0, 8) & u64::MAX >> 16).unwrap_or(usize::MAX)
     }
 
     #[inline]
     fn scale(&self) -> u16 {
-        (low_word::<u64>(self.0, 8) >> 48) as u16
+        (low_word(self.0, 8) >> 48) as u16
     }
 
     /// Returns the bits of each id, at most 127.

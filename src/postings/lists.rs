@@ -121,7 +121,7 @@ impl<'a> Lists<'a> {
         let words = self.file.bytes(at, len)?;
         for (byte, place) in (0..words.len()).step_by(8).zip((first * 64..).step_by(64)) {
             let before = u64::MAX << places.start.saturating_sub(place);
-            let mut word = low_word::<u64>(words, byte) & before;
+            let mut word = low_word(words, byte) & before;
             while word != 0 {
                 let start = place + u64::from(word.trailing_zeros());
                 if start >= places.end {

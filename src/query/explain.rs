@@ -160,7 +160,7 @@ impl<F: Fingerprint> View<'_, F> {
                 pipeline::search_alone(segment, plan, fingerprint, test, source, &mut hits)?;
             counts.push((source, counted));
         }
-        pipeline::decode(&tables, fingerprint, test.distance, &mut queue, &mut hits)?;
+        pipeline::decode(fingerprint, test.distance, &mut queue, &mut hits)?;
         explain.decode = lap(&mut clock);
 
         explain.segments = segments.iter().map(|s| SegmentExplain::of(s, plan(s))).collect();
@@ -201,8 +201,7 @@ fn count<F: Fingerprint>(
         }
         for block in lookup.blocks() {
             segment.blocks += 1;
-            let candidates =
-                table.table_view.table().count_candidates(block, lookup.low, lookup.high)?;
+            let candidates = table.table_view.table().count_candidates(block, lookup.high)?;
             segment.candidates += candidates as u64;
         }
     }

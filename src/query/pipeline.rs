@@ -57,7 +57,7 @@ pub(super) fn search<F: Fingerprint>(
     })?;
     let mut queue = LookupQueue::new();
     queue.start(&tables)?;
-    decode(&tables, query, test.distance, &mut queue, hits)?;
+    decode(query, test.distance, &mut queue, hits)?;
     search_memtables(view, query, within, hits);
     Ok(())
 }
@@ -153,14 +153,12 @@ pub(super) fn table_probes<'a, F: Fingerprint>(
 
 /// Step 4: decodes the blocks of the lookups, unless their tables are decoded, and keeps what
 /// matches. A match that several tables accept is reported by the first of them only.
-pub(super) fn decode<'a, F: Fingerprint>(
-    tables: &'a Tables<'a, F>,
+pub(super) fn decode<F: Fingerprint>(
     query: F,
     distance: u32,
-    queue: &mut LookupQueue<'a, F>,
+    queue: &mut LookupQueue<'_, F>,
     hits: &mut Hits<F>,
 ) -> Result<()> {
-    let Some(first) = tables.as_slice().iter().flatten().next() else { return Ok(()) };
     cpu::with_native_instructions(
         #[inline(always)]
         || {
@@ -181,7 +179,6 @@ pub(super) fn decode<'a, F: Fingerprint>(
                 return Ok(());
             }
             block::search(
-                first.table_view.table().code(),
                 #[inline(always)]
                 || queue.next(),
                 distance,

@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 
 use super::options::Within;
-use crate::codec::block_code::BlockCode;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{
     Costs, Layout, MAX_PLANNED_DISTANCE, MatchTest, Permutation, Plan, RuleTables, Terms,
@@ -47,11 +46,11 @@ pub(crate) const PAIR_ENTRY_NS: f64 = 0.6;
 impl<F: Fingerprint> Planner<F> {
     /// Makes the planner of a database.
     pub(crate) fn of(settings: &Settings, costs: Costs) -> Self {
-        let Settings { block_size, code, filter_bits, columns, .. } = *settings;
+        let Settings { block_size, filter_bits, columns, .. } = *settings;
         let permutations = settings.permutations();
         Self {
             layout: settings.layout.clone(),
-            terms: Terms { block_size, code, filter_bits, columns, costs },
+            terms: Terms { block_size, filter_bits, columns, costs, decoded: false },
             permutations,
             distance: settings.rule.distance(),
             rule: settings.rule.tables(&settings.layout),
@@ -93,8 +92,7 @@ impl<F: Fingerprint> Planner<F> {
         let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), &test);
         place.get_or_init(|| {
             let costs = self.terms.costs.clone().cold(0.0);
-            // Like a block of this code, a memtable is searched without reading what is not wanted.
-            let terms = Terms { costs, code: BlockCode::EliasFano, ..Terms::default() };
+            let terms = Terms { costs, decoded: true, ..Terms::default() };
             self.make(middle(fingerprints, MEMTABLE_BITS), &test, &terms)
         })
     }
@@ -106,12 +104,11 @@ impl<F: Fingerprint> Planner<F> {
             query_ns: 0.0,
             lookup_ns: PAIR_LOOKUP_NS,
             lookup_far_ns: 0.0,
-            place_ns: 0.0,
-            placed_entry_ns: PAIR_ENTRY_NS,
+            decoded_entry_ns: PAIR_ENTRY_NS,
             scan_entry_ns: PAIR_ENTRY_NS,
             ..Costs::default()
         };
-        let terms = Terms { costs, code: BlockCode::EliasFano, ..Terms::default() };
+        let terms = Terms { costs, decoded: true, ..Terms::default() };
         self.make(fingerprints, &self.test(distance.into()), &terms)
     }
 

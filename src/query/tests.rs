@@ -6,8 +6,7 @@ use crate::error::Error;
 use crate::query::Batch;
 use crate::storage::Sim;
 use crate::{
-    BlockCode, Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Match, Options, Outcome,
-    QueryOptions, Within,
+    Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Match, Options, Outcome, QueryOptions, Within,
 };
 
 struct Rng(fastrand::Rng);
@@ -45,7 +44,6 @@ struct Setup {
     count: usize,
     queries: usize,
     filter_bits: u32,
-    code: BlockCode,
     threads: usize,
 }
 
@@ -107,8 +105,7 @@ fn check<F: Fingerprint>(options: Options<F>, setup: Setup) {
     let mut rng = Rng::new(setup.count as u64 ^ u64::from(setup.distance) << 20);
     let layout = Layout::preset(setup.layout, F::BITS).unwrap();
     let options = options.layout(layout).block_size(128).filter_bits(setup.filter_bits);
-    let options =
-        options.max_distance(3).storage(Sim::new()).code(setup.code).threads(setup.threads);
+    let options = options.max_distance(3).storage(Sim::new()).threads(setup.threads);
     let db = options.background(false).create("batch").unwrap();
     let all = fingerprints(&mut rng, setup.count);
     fill(&db, &mut rng, &all);
@@ -128,23 +125,13 @@ fn check<F: Fingerprint>(options: Options<F>, setup: Setup) {
     assert!(enough, "{matches} matches for {} queries", queries.len());
 }
 
-const SETUP: Setup = Setup {
-    layout: "half-2",
-    distance: 3,
-    count: 3000,
-    queries: 600,
-    filter_bits: 0,
-    code: BlockCode::Huffman,
-    threads: 1,
-};
+const SETUP: Setup =
+    Setup { layout: "half-2", distance: 3, count: 3000, queries: 600, filter_bits: 0, threads: 1 };
 
 #[test]
 fn batch_equals_single_queries_in_every_layout() {
     for &layout in Layout::preset_names() {
-        for code in BlockCode::ALL {
-            let setup = Setup { layout, code, count: 1500, queries: 300, ..SETUP };
-            check(Db::options(), setup);
-        }
+        check(Db::options(), Setup { layout, count: 1500, queries: 300, ..SETUP });
     }
 }
 
@@ -166,7 +153,7 @@ fn batch_of_any_size_equals_single_queries() {
             for count in [40, 6000] {
                 let setup = Setup { count, queries, filter_bits, ..SETUP };
                 check(Db::options(), setup);
-                check(Options::bits128(), Setup { threads: 3, code: BlockCode::Huffman, ..setup });
+                check(Options::bits128(), Setup { threads: 3, ..setup });
             }
         }
     }

@@ -2,7 +2,6 @@
 //! that it does not fill the disk.
 
 use crate::block::bound::{most_blocks, most_remaining_bits};
-use crate::codec::block_code::BlockCode;
 use crate::columns::most_body_bytes;
 use crate::fingerprint::Fingerprint;
 use crate::paged::PAGE;
@@ -122,13 +121,13 @@ fn file(body: u64) -> u64 {
 fn blocks_of<F: Fingerprint>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
     let most = most_remaining_bits(F::BITS, count);
     let remaining = remaining.map_or(most, |remaining| remaining.min(most));
-    most_blocks(options.code, options.block_size, F::BITS, count, remaining)
+    most_blocks(options.block_size, F::BITS, count, remaining)
 }
 
 fn table_body<F: Fingerprint>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
     let blocks = blocks_of::<F>(options, count, remaining);
     let filter = (count * u64::from(options.filter_bits)).div_ceil(64) * 8;
-    let lengths = if options.code == BlockCode::Huffman { u64::from(F::BITS) } else { 0 };
+    let lengths = u64::from(F::BITS);
     blocks * options.block_size as u64 + most_index_bytes::<F>(blocks) + filter + lengths
 }
 

@@ -228,7 +228,6 @@ impl<F: Fingerprint> Segment<F> {
             meta,
         };
         segment.check_counts(settings)?;
-        segment.check_code(settings)?;
         Ok(segment)
     }
 
@@ -269,23 +268,6 @@ impl<F: Fingerprint> Segment<F> {
         let entries = if settings.ids.identify_documents() { self.meta.entries } else { 0 };
         let duplicates = self.documents.as_ref().map_or(0, Documents::duplicates);
         found == expected && entries + duplicates <= expected.0 - expected.1
-    }
-
-    /// Checks that all tables have the database's block code, because a query searches the blocks
-    /// of all tables together.
-    fn check_code(&self, settings: &Settings) -> Result<()> {
-        for (t, table) in (0u16..).zip(&self.tables) {
-            if table.code() != settings.code {
-                let name = FileName::Table(self.meta.id, t).to_string();
-                let message = format!(
-                    "the table's block code is {}, the database's is {}",
-                    table.code(),
-                    settings.code
-                );
-                return Err(Error::corruption(message).at_path(self.root.join(name)));
-            }
-        }
-        Ok(())
     }
 
     /// Returns the same segment with all its files [renewed](PagedFile::renewed).

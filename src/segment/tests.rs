@@ -1,6 +1,5 @@
 use super::*;
 use crate::block::{self, Job};
-use crate::codec::block_code::BlockCode;
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::documents::{DocumentsBuilder, SymbolTable, key_hash};
 use crate::file_names::FileId;
@@ -25,7 +24,6 @@ fn settings() -> Settings {
         recipe: None,
         extraction: None,
         block_size: 128,
-        code: BlockCode::default(),
         filter_bits: 10,
         columns: false,
     }
@@ -140,7 +138,7 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
                 let Some(block) = blocks.next() else { return Ok(None) };
                 Ok(Some(Job { block: block?, query: 0, low: 0, high: u64::MAX, tag: () }))
             };
-            let _ = block::search(table.code(), &mut next, 64, |(), _| ());
+            let _ = block::search(&mut next, 64, |(), _| ());
             let _ = table.scan(|_| Ok(()));
             let _ = table.cursor(probe);
         }

@@ -4,9 +4,10 @@ use super::TableOptions;
 use super::directory::{DirectoryBuilder, DirectorySink};
 use super::filter_builder::FilterBuilder;
 use super::profile::Profile;
-use crate::block::{BlockBuilder, Coding};
+use crate::block::{self, BlockBuilder};
 use crate::codec::bytes::PutFields;
 use crate::codec::header::FileHeader;
+use crate::codec::huffman::Code;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::paged::{FileSummary, PagedWriter};
@@ -20,7 +21,7 @@ use crate::storage::Storage;
 pub(crate) struct TableBuilder<'a, F> {
     writer: PagedWriter<'a>,
     options: TableOptions,
-    coding: Coding,
+    code: Code,
     block: BlockBuilder<F>,
     /// The bytes of the block that was finished last, or its key.
     bytes: Vec<u8>,
@@ -47,12 +48,12 @@ impl<'a, F: Fingerprint> TableBuilder<'a, F> {
         let mut writer = PagedWriter::create(storage, name, header)?.with_scratch(files);
         // The header takes the place of a block, so that blocks never straddle a page.
         writer.align(options.block_size)?;
-        let coding = Coding::new(options.code, &profile.histogram);
+        let code = Code::from_histogram(&profile.histogram);
         Ok(Self {
             writer,
             options,
-            block: BlockBuilder::new(options.block_size, &coding),
-            coding,
+            block: BlockBuilder::new(options.block_size, &code),
+            code,
             bytes: Vec::with_capacity(options.block_size),
             keys: Spool::new(files),
             blocks: 0,
@@ -127,7 +128,8 @@ impl<'a, F: Fingerprint> TableBuilder<'a, F> {
         meta.put_u32(filter_depth);
         meta.put_u64(overflow);
         meta.put_u64(filter_words);
-        self.coding.put(F::BITS, &mut meta);
+        meta.put_u8(block::CODE);
+        meta.extend_from_slice(self.code.lengths(F::BITS));
         self.writer.finish(&meta)
     }
 

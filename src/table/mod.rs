@@ -27,15 +27,11 @@ pub(crate) use profile::{Profile, Sample};
 pub(crate) use reader::Table;
 pub(crate) use view::{FilterView, Lookup, TableView};
 
-use crate::codec::block_code::BlockCode;
-
 /// How a table is written. Tables written with different options can be read together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableOptions {
     /// Bytes of a block.
     pub block_size: usize,
-    /// The code of its blocks.
-    pub code: BlockCode,
     /// Bits per fingerprint of the prefix filter; 0 for no filter.
     pub filter_bits: u32,
     /// Number of leading bits that the filter checks.

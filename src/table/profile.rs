@@ -1,6 +1,6 @@
 //! What a writer knows about a table before it writes it.
 
-use crate::block::huffman::leading_difference;
+use crate::block::leading_difference;
 use crate::codec::huffman::Histogram;
 use crate::fingerprint::Fingerprint;
 
@@ -74,8 +74,7 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::{BlockBuilder, Coding};
-    use crate::codec::block_code::BlockCode;
+    use crate::block::{self, BlockBuilder};
     use crate::codec::huffman::Code;
 
     /// Returns the mean length of the codewords of these neighbours in bits.
@@ -128,14 +127,14 @@ mod tests {
         let mut sample = Sample::default();
         sample.add([1u64, 2, 3]);
         let profile = Profile::estimate::<u64>(&sample, 100);
-        let coding = Coding::new(BlockCode::Huffman, &profile.histogram);
-        let mut block = BlockBuilder::new(128, &coding);
+        let code = Code::from_histogram(&profile.histogram);
+        let mut block = BlockBuilder::new(128, &code);
         let fingerprints = [0u64, 1, 1 << 20, 1 << 40, 1 << 63];
         assert_eq!(block.push_all(&fingerprints), fingerprints.len());
         let mut bytes = Vec::new();
         block.finish(&mut bytes);
         let mut read = Vec::new();
-        coding.check(&bytes, 128, |fingerprint: u64| read.push(fingerprint)).unwrap();
+        block::check(&bytes, 128, &code, |fingerprint: u64| read.push(fingerprint)).unwrap();
         assert_eq!(read, fingerprints);
     }
 }

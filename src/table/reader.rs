@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock};
 use super::decoded::{Decoded, decoded_len};
 use super::filter::{Filter, MAX_WORDS};
 use super::index::Index;
-use crate::block::{self, Coding, Packed};
-use crate::codec::block_code::BlockCode;
+use crate::block::{self, Packed};
 use crate::codec::header::FileHeader;
+use crate::codec::huffman::Code;
 use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
@@ -28,7 +28,7 @@ const RUN: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Table<F> {
     pub(super) file: PagedFile,
-    pub(super) coding: Coding,
+    pub(super) code: Arc<Code>,
     pub(super) block_size: usize,
     pub(super) count: u64,
     pub(super) index: Index<F>,
@@ -43,9 +43,9 @@ impl<F: Fingerprint> Paged for Table<F> {
     }
 
     fn with_file(&self, file: PagedFile) -> Self {
-        let (coding, decoded) = (self.coding.clone(), self.decoded.clone());
+        let (code, decoded) = (self.code.clone(), self.decoded.clone());
         let Self { block_size, count, index, filter, .. } = *self;
-        Self { file, coding, block_size, count, index, filter, decoded }
+        Self { file, code, block_size, count, index, filter, decoded }
     }
 }
 
@@ -70,7 +70,12 @@ impl<F: Fingerprint> Table<F> {
         let depth = meta.u32("filter depth")?;
         let overflow = usize::try_from(meta.u64("keys in the overflow")?).unwrap_or(usize::MAX);
         let words = meta.u64("filter words")?;
-        let coding = Coding::read(F::BITS, &mut meta)?;
+        let code = meta.u8("block code")?;
+        if code != block::CODE {
+            return Err(meta.corruption(format!("block code {code}")));
+        }
+        let lengths = meta.bytes(F::BITS as usize, "code lengths")?;
+        let code = Arc::new(Code::from_lengths(lengths)?);
         let size_allowed = block_size.is_power_of_two()
             && (block::MIN_SIZE..=block::MAX_SIZE).contains(&block_size);
         let counts_agree = count >= blocks as u64 && (count == 0) == (blocks == 0);
@@ -84,7 +89,7 @@ impl<F: Fingerprint> Table<F> {
             return Err(file.corruption(0, "the table does not fit into the address space"));
         };
         let filter = (words > 0).then_some(Filter { depth, offset: index.end(), words });
-        Ok(Self { file, coding, block_size, count, index, filter, decoded: Arc::default() })
+        Ok(Self { file, code, block_size, count, index, filter, decoded: Arc::default() })
     }
 
     /// Returns the number of fingerprints.
@@ -227,13 +232,7 @@ impl<F: Fingerprint> Table<F> {
     pub(super) fn packed_in<'a>(&'a self, body: &Body<'a>, block: usize) -> Result<Packed<'a>> {
         let size = self.block_size;
         let bytes = body.until_page_end(self.start_of(block), size)?;
-        Ok(Packed { bytes, size, coding: &self.coding })
-    }
-
-    /// Returns the code of the table's blocks.
-    #[inline]
-    pub(crate) fn code(&self) -> BlockCode {
-        self.coding.kind()
+        Ok(Packed { bytes, size, code: &self.code })
     }
 
     pub(super) fn block_size(&self) -> usize {
@@ -287,10 +286,9 @@ impl<F: Fingerprint> Table<F> {
         self.file.is_cold()
     }
 
-    /// Returns how many fingerprints of a block a search for the range from `low` to `high`
-    /// compares.
-    pub(crate) fn count_candidates(&self, block: usize, low: F, high: F) -> Result<usize> {
-        self.packed(block)?.count_candidates(low, high).map_err(|e| self.in_block(block, e))
+    /// Returns how many fingerprints of a block a search up to `high` decodes.
+    pub(crate) fn count_candidates(&self, block: usize, high: F) -> Result<usize> {
+        self.packed(block)?.count_candidates(high).map_err(|e| self.in_block(block, e))
     }
 
     /// Returns the blocks that hold the fingerprints from `low` to `high`, which may be far apart,
@@ -307,13 +305,13 @@ impl<F: Fingerprint> Table<F> {
 
     /// Returns blocks of one run.
     fn packed_run(&self, blocks: &Range<usize>) -> Result<impl Iterator<Item = Packed<'_>>> {
-        let (size, coding) = (self.block_size, &self.coding);
+        let (size, code) = (self.block_size, &*self.code);
         let len = blocks.len().saturating_mul(size);
         let all = self.file.body().bytes_of_pages(self.start_of(blocks.start), len)?;
         let starts = (0..all.len()).step_by(size);
         Ok(starts.map(move |start| {
             let bytes = all.get(start..).unwrap_or_default();
-            Packed { bytes, size, coding }
+            Packed { bytes, size, code }
         }))
     }
 
@@ -323,7 +321,7 @@ impl<F: Fingerprint> Table<F> {
             let blocks = self.packed_run(&run)?.map(Ok);
             cpu::with_native_instructions(
                 #[inline(always)]
-                || block::decode_all(self.code(), blocks, out),
+                || block::decode_all(blocks, out),
             )
             .map_err(|e| self.in_block(run.start, e))?;
         }
@@ -337,7 +335,7 @@ impl<F: Fingerprint> Table<F> {
             let blocks = self.reader_of(&run, &mut reader)?.packed_run(&run)?.map(Ok);
             cpu::with_native_instructions(
                 #[inline(always)]
-                || block::visit_all(self.code(), blocks, &mut visit),
+                || block::visit_all(blocks, &mut visit),
             )
             .map_err(|e| self.in_block(run.start, e))?;
         }

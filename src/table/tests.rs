@@ -75,18 +75,12 @@ fn found_below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F
         let Some(block) = lookup.take_block() else { return Ok(None) };
         Ok(Some(Job { block: table.packed(block)?, query: F::ZERO, low, high, tag: () }))
     };
-    block::search(table.table().code(), &mut next, F::BITS, |(), f| found.push(f)).unwrap();
+    block::search(&mut next, F::BITS, |(), f| found.push(f)).unwrap();
     found.sort_unstable();
     found
 }
 
-const SMALL: TableOptions =
-    TableOptions { block_size: 128, code: BlockCode::Huffman, filter_bits: 0, filter_depth: 0 };
-
-/// Returns the options of [`SMALL`] in each block code.
-fn small_in_each_code() -> impl Iterator<Item = TableOptions> {
-    BlockCode::ALL.into_iter().map(|code| TableOptions { code, ..SMALL })
-}
+const SMALL: TableOptions = TableOptions { block_size: 128, filter_bits: 0, filter_depth: 0 };
 
 fn check_lookups<F: Fingerprint>(count: u64, options: TableOptions) {
     let values = values::<F>(count);
@@ -130,13 +124,10 @@ fn check_lookups<F: Fingerprint>(count: u64, options: TableOptions) {
 #[test]
 fn every_range_and_place_is_found_at_both_widths() {
     for count in [0, 1, 2, 30, 3000] {
-        for small in small_in_each_code() {
-            check_lookups::<u64>(count, small);
-            check_lookups::<u128>(count, small);
-            let large =
-                TableOptions { block_size: 4096, filter_bits: 10, filter_depth: 32, ..small };
-            check_lookups::<u64>(count, large);
-        }
+        check_lookups::<u64>(count, SMALL);
+        check_lookups::<u128>(count, SMALL);
+        let large = TableOptions { block_size: 4096, filter_bits: 10, filter_depth: 32 };
+        check_lookups::<u64>(count, large);
     }
 }
 
@@ -192,23 +183,21 @@ fn with_body<F: Fingerprint>(table: &Table<F>, body: &[u8]) -> (Table<F>, FileSu
 #[test]
 fn flipped_bit_in_the_index_is_found_under_valid_checksums() {
     let values = values::<u64>(500);
-    for small in small_in_each_code() {
-        let (good, _) = build(&values, small);
-        let (start, end) = (good.index.start(), good.index.end());
-        let crowded = end - start - good.blocks().div_ceil(26) * 64;
-        assert!(crowded >= 8 * 3, "no slot is crowded");
-        for bit in 8 * start..8 * end {
-            let mut body = good.raw()[..end].to_vec();
-            body[bit / 8] ^= 1 << (bit % 8);
-            let (table, summary) = with_body(&good, &body);
-            let mut inspection = Inspection::new(None);
-            assert!(table.verify(summary, |_| 1, &mut inspection).unwrap().is_none(), "bit {bit}");
-            assert_eq!(inspection.found(), 1, "bit {bit}");
-            for &value in values.iter().step_by(97) {
-                let _ = table.locate(value);
-                let _ = table.cursor(value);
-                let _ = table.blocks_between(value, u64::MAX);
-            }
+    let (good, _) = build(&values, SMALL);
+    let (start, end) = (good.index.start(), good.index.end());
+    let crowded = end - start - good.blocks().div_ceil(26) * 64;
+    assert!(crowded >= 8 * 3, "no slot is crowded");
+    for bit in 8 * start..8 * end {
+        let mut body = good.raw()[..end].to_vec();
+        body[bit / 8] ^= 1 << (bit % 8);
+        let (table, summary) = with_body(&good, &body);
+        let mut inspection = Inspection::new(None);
+        assert!(table.verify(summary, |_| 1, &mut inspection).unwrap().is_none(), "bit {bit}");
+        assert_eq!(inspection.found(), 1, "bit {bit}");
+        for &value in values.iter().step_by(97) {
+            let _ = table.locate(value);
+            let _ = table.cursor(value);
+            let _ = table.blocks_between(value, u64::MAX);
         }
     }
 }
@@ -238,11 +227,9 @@ fn altered_filter_is_found_under_valid_checksums() {
             }
         }
     }
-    for small in small_in_each_code() {
-        let options = TableOptions { filter_bits: 8, filter_depth: 29, ..small };
-        check(&values::<u64>(200), options);
-        check(&values::<u128>(200), options);
-    }
+    let options = TableOptions { filter_bits: 8, filter_depth: 29, ..SMALL };
+    check(&values::<u64>(200), options);
+    check(&values::<u128>(200), options);
 }
 
 #[test]
@@ -256,14 +243,12 @@ fn equal_sets_are_written_as_equal_bytes() {
 #[test]
 fn damaged_order_is_found_when_a_small_table_is_decoded() {
     let values = values::<u64>(500);
-    for small in small_in_each_code() {
-        let (good, _) = build(&values, small);
-        let mut body = good.raw()[..good.index.end()].to_vec();
-        // The second block takes the place of the third.
-        body.copy_within(256..384, 384);
-        let (table, _) = with_body(&good, &body);
-        let reserved = Arc::new(MemoryBudget::new(1 << 20)).reserve(1 << 20).unwrap();
-        assert!(table.load_index(reserved, &|| true).is_err());
-        assert!(table.decoded().is_none() && !table.needs_index());
-    }
+    let (good, _) = build(&values, SMALL);
+    let mut body = good.raw()[..good.index.end()].to_vec();
+    // The second block takes the place of the third.
+    body.copy_within(256..384, 384);
+    let (table, _) = with_body(&good, &body);
+    let reserved = Arc::new(MemoryBudget::new(1 << 20)).reserve(1 << 20).unwrap();
+    assert!(table.load_index(reserved, &|| true).is_err());
+    assert!(table.decoded().is_none() && !table.needs_index());
 }

@@ -5,6 +5,7 @@
 use super::directory::{Bytes, DirectoryBuilder};
 use super::filter::Filter;
 use super::reader::Table;
+use crate::block;
 use crate::block::Packed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
@@ -41,7 +42,7 @@ impl<F: Fingerprint> Table<F> {
         for block in 0..self.blocks() {
             let mut ascends = true;
             let checked = reader.get()?.packed(block).and_then(|Packed { bytes, .. }| {
-                self.coding.check(bytes, self.block_size, |f| {
+                block::check(bytes, self.block_size, &self.code, |f| {
                     ascends &= previous.is_none_or(|previous| previous < f);
                     previous = Some(f);
                     sum = sum.wrapping_add(hash(f));

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
 use fpdb::{
-    BlockCode, Db, Description, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options,
-    RecipeName, Result,
+    Db, Description, DocId, Entry, Error, ErrorKind, Ids, Key, Layout, Options, RecipeName, Result,
 };
 
 use crate::common::entry;
@@ -244,11 +243,10 @@ type Change<'a> = &'a dyn Fn(Options<u64>) -> Options<u64>;
 fn stored_options_that_differ_are_refused_with_both_values() {
     let sim = closed(Db::options());
     let single = || Layout::preset("single", 64).unwrap();
-    let cases: [(Change<'_>, [&str; 3]); 6] = [
+    let cases: [(Change<'_>, [&str; 3]); 5] = [
         (&|o| o.max_distance(5), ["max distance", "5", "3"]),
         (&|o| o.layout(single()), ["layout", "single", "half-2"]),
         (&|o| o.ids(Ids::Names), ["ids", "names", "user"]),
-        (&|o| o.code(BlockCode::EliasFano), ["block code", "elias-fano", "huffman"]),
         (&|o| o.block_size(1024), ["block size", "1024", "128"]),
         (&|o| o.filter_bits(0), ["filter bits", "0", "8"]),
     ];
@@ -258,7 +256,6 @@ fn stored_options_that_differ_are_refused_with_both_values() {
         refused(change(on(&sim)).open_read_only("sim"), ErrorKind::InvalidArgument, &words);
     }
     let same = on(&sim).max_distance(3).block_size(128).filter_bits(8).ids(Ids::User);
-    let same = same.code(BlockCode::Huffman);
     assert!(same.open("sim").unwrap().snapshot().contains(7).unwrap());
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
-use fpdb::{BlockCode, Db, Durability, Entry, ErrorKind, Ids, Key, Options, Result};
+use fpdb::{Db, Durability, Entry, ErrorKind, Ids, Key, Options, Result};
 
 use crate::common::{Oracle, Rng, assert_entries, entry};
 
@@ -256,18 +256,16 @@ fn check_bound(sim: &Arc<Sim>, db: &Db, rng: &mut Rng, count: u64, kind: u64) ->
 fn compaction_never_takes_more_space_than_it_requires_before_it_begins() {
     let mut rng = Rng::new(1);
     let mut tightest = f64::MAX;
-    for code in [BlockCode::Huffman, BlockCode::EliasFano] {
-        for (filter_bits, block_size, ids) in
-            [(0, 128, Ids::User), (8, 512, Ids::User), (32, 4096, Ids::User), (8, 512, Ids::Names)]
-        {
-            for kind in 0..5 {
-                let sim = Sim::new();
-                let options = options(&sim).memtable_entries(1 << 20).ids(ids);
-                let options = options.code(code).filter_bits(filter_bits).block_size(block_size);
-                let db = options.create("sim").unwrap();
-                let count = if kind == 0 { 6000 } else { 1500 };
-                tightest = tightest.min(check_bound(&sim, &db, &mut rng, count, kind));
-            }
+    for (filter_bits, block_size, ids) in
+        [(0, 128, Ids::User), (8, 512, Ids::User), (32, 4096, Ids::User), (8, 512, Ids::Names)]
+    {
+        for kind in 0..5 {
+            let sim = Sim::new();
+            let options = options(&sim).memtable_entries(1 << 20).ids(ids);
+            let options = options.filter_bits(filter_bits).block_size(block_size);
+            let db = options.create("sim").unwrap();
+            let count = if kind == 0 { 6000 } else { 1500 };
+            tightest = tightest.min(check_bound(&sim, &db, &mut rng, count, kind));
         }
     }
     assert!(tightest < 1.5, "the requirement is far too high: {tightest:.2} times the need");

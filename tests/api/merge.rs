@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpdb::storage::Sim;
 use fpdb::{
-    BlockCode, Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options,
-    RecipeName, Stamped,
+    Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options, RecipeName, Stamped,
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
@@ -79,7 +78,6 @@ fn rebuild_with_other_options_gives_the_same_answers() {
             .layout(Layout::preset("ring-4", 64).unwrap())
             .max_distance(5)
             .block_size(1024)
-            .code(BlockCode::EliasFano)
             .filter_bits(0);
         let report = rebuilt.rebuild("a", "b").unwrap();
         let copy = options(&sim).open("b").unwrap();
@@ -112,13 +110,13 @@ fn rebuild_without_options_keeps_the_settings() {
         .block_size(512)
         .filter_bits(3)
         .recipe(RecipeName::custom("our-words/1"));
-    let new = new.layout(Layout::preset("paper-10", 64).unwrap()).code(BlockCode::EliasFano);
+    let new = new.layout(Layout::preset("paper-10", 64).unwrap());
     new.create("a").unwrap().close().unwrap();
     let _ = options(&sim).rebuild("a", "b").unwrap();
     let [a, b] = ["a", "b"].map(|path| options(&sim).open(path).unwrap());
     let settings = |db: &Db| {
         let stats = db.stats();
-        (stats.layout, stats.max_distance, stats.block_size, stats.code, stats.recipe)
+        (stats.layout, stats.max_distance, stats.block_size, stats.recipe)
     };
     assert_eq!(settings(&a), settings(&b));
     // A new distance has the layout that a new database would have.

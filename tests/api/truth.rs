@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use fpdb::storage::Sim;
-use fpdb::{BlockCode, Db, DocId, Entry, Fingerprint, Key, Layout, Match, Options};
+use fpdb::{Db, DocId, Entry, Fingerprint, Key, Layout, Match, Options};
 
 use crate::common::entry;
 
@@ -91,7 +91,6 @@ struct Case<'a> {
     data: &'a Data,
     layout: &'a str,
     block_size: usize,
-    code: BlockCode,
     way: Way,
     sim: Arc<Sim>,
     /// Runs one query out of this many.
@@ -106,7 +105,7 @@ impl Case<'_> {
 
     fn load(&self) -> Db {
         let layout = Layout::preset(self.layout, 64).unwrap();
-        let options = self.options().layout(layout).block_size(self.block_size).code(self.code);
+        let options = self.options().layout(layout).block_size(self.block_size);
         let db = options.create("sim").unwrap();
         match self.way {
             Way::Bulk => {
@@ -180,9 +179,9 @@ fn full() -> bool {
     std::env::var("FPDB_FULL").is_ok_and(|v| v == "1")
 }
 
-fn run(layout: &str, block_size: usize, code: BlockCode, way: Way, stride: usize) {
+fn run(layout: &str, block_size: usize, way: Way, stride: usize) {
     let stride = if full() { 1 } else { stride };
-    Case { data: &DATA, layout, block_size, code, way, sim: Sim::new(), stride }.run();
+    Case { data: &DATA, layout, block_size, way, sim: Sim::new(), stride }.run();
 }
 
 /// Distances beyond what a layout is made for may take longer plans or scans, but stay exact.
@@ -190,17 +189,14 @@ fn run(layout: &str, block_size: usize, code: BlockCode, way: Way, stride: usize
 fn answers_on_real_fingerprints_are_exact_in_small_blocks() {
     if full() {
         for layout in Layout::preset_names() {
-            for code in [BlockCode::Huffman, BlockCode::EliasFano] {
-                run(layout, 128, code, Way::Bulk, 1);
-                run(layout, 128, code, Way::Batches, 1);
-            }
+            run(layout, 128, Way::Bulk, 1);
+            run(layout, 128, Way::Batches, 1);
         }
     } else {
         for layout in ["half-2", "ring-3", "paper-10"] {
-            run(layout, 128, BlockCode::Huffman, Way::Bulk, 4);
+            run(layout, 128, Way::Bulk, 4);
         }
-        run("half-2", 128, BlockCode::EliasFano, Way::Bulk, 4);
-        run("single", 128, BlockCode::Huffman, Way::Batches, 25);
+        run("single", 128, Way::Batches, 25);
     }
 }
 
@@ -208,17 +204,14 @@ fn answers_on_real_fingerprints_are_exact_in_small_blocks() {
 fn answers_on_real_fingerprints_are_exact_in_large_blocks() {
     if full() {
         for layout in Layout::preset_names() {
-            for code in [BlockCode::Huffman, BlockCode::EliasFano] {
-                run(layout, 1024, code, Way::Bulk, 1);
-                run(layout, 1024, code, Way::Batches, 1);
-            }
+            run(layout, 1024, Way::Bulk, 1);
+            run(layout, 1024, Way::Batches, 1);
         }
     } else {
-        run("ring-4", 1024, BlockCode::Huffman, Way::Bulk, 4);
-        for layout in ["paper-4", "paper-16", "paper-20"] {
-            run(layout, 1024, BlockCode::EliasFano, Way::Bulk, 4);
+        for layout in ["ring-4", "paper-4", "paper-16", "paper-20"] {
+            run(layout, 1024, Way::Bulk, 4);
         }
-        run("half-2", 1024, BlockCode::Huffman, Way::Batches, 4);
+        run("half-2", 1024, Way::Batches, 4);
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
-use fpdb::{BlockCode, Db, DocId, ErrorKind, Fingerprint, Ids, MergeReport, OnDuplicate, Outcome};
+use fpdb::{Db, DocId, ErrorKind, Fingerprint, Ids, MergeReport, OnDuplicate, Outcome};
 
 use super::common::documents::{Known, Model};
 use super::documents::with_next_id;
@@ -48,9 +48,8 @@ impl<F> Combined<F> {
 
 impl Way {
     fn setup<F: Fingerprint>(self, setup: &Setup<F>) -> Setup<F> {
-        match (self, setup.code) {
-            (Way::Rebuild, BlockCode::Huffman) => setup.code(BlockCode::EliasFano),
-            (Way::Rebuild, _) => setup.code(BlockCode::Huffman),
+        match self {
+            Way::Rebuild => setup.block_size(512),
             _ => *setup,
         }
     }

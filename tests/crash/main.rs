@@ -31,7 +31,7 @@ mod script;
 mod seen;
 mod soak;
 
-use fpdb::{BlockCode, Durability, Fingerprint, Ids};
+use fpdb::{Durability, Fingerprint, Ids};
 
 use matrix::{Workload, explore};
 use script::{Setup, random_letters};
@@ -40,8 +40,7 @@ const USER: Setup<u64> = Setup::new("half-2", Ids::User, Durability::Sync);
 const NAMES: Setup<u64> = Setup::new("half-2", Ids::Names, Durability::Sync);
 const BUFFERED: Setup<u64> = Setup::new("single", Ids::User, Durability::Buffered);
 const BUFFERED_NAMES: Setup<u64> = Setup::new("single", Ids::Names, Durability::Buffered);
-const ELIAS_FANO: Setup<u64> =
-    Setup::new("half-2", Ids::Unique, Durability::Sync).code(BlockCode::EliasFano);
+const UNIQUE: Setup<u64> = Setup::new("half-2", Ids::Unique, Durability::Sync).block_size(256);
 const WIDE: Setup<u128> = Setup::new("half-2", Ids::User, Durability::Sync);
 
 /// Every step, some in several places.
@@ -109,8 +108,8 @@ fn every_step_survives_with_names() {
 }
 
 #[test]
-fn every_step_survives_with_unique_ids_and_elias_fano_blocks() {
-    survives(ELIAS_FANO, DOCUMENT_STEPS);
+fn every_step_survives_with_unique_ids_and_larger_blocks() {
+    survives(UNIQUE, DOCUMENT_STEPS);
 }
 
 #[test]
@@ -155,7 +154,7 @@ fn merge_survives_with_names() {
 
 #[test]
 fn merge_without_duplicates_survives_with_unique_ids() {
-    survives_briefly(ELIAS_FANO, "inQptuqvprM");
+    survives_briefly(UNIQUE, "inQptuqvprM");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::matrix::Workload;
 use super::oracle::check;
 use super::runner::{Runner, check_copy};
 use super::script::{Random, Scribe, Setup};
-use super::{ALL_STEPS, BUFFERED, DOCUMENT_STEPS, ELIAS_FANO, NAMES, USER, workload};
+use super::{ALL_STEPS, BUFFERED, DOCUMENT_STEPS, NAMES, UNIQUE, USER, workload};
 
 /// Calls whose absence no crash shows, each with the reason. The calls before and after are named
 /// because many calls of the same kind are necessary elsewhere.
@@ -214,7 +214,7 @@ fn every_single_lost_call_is_noticed_or_redundant_by_design() {
     let mut mutants = 0;
     std::thread::scope(|scope| {
         let workloads = [(USER, ALL_STEPS), (BUFFERED, ALL_STEPS)];
-        let documents = [(NAMES, DOCUMENT_STEPS), (ELIAS_FANO, DOCUMENT_STEPS)];
+        let documents = [(NAMES, DOCUMENT_STEPS), (UNIQUE, DOCUMENT_STEPS)];
         let workloads = workloads.into_iter().chain(documents);
         let workloads: Vec<_> = workloads.map(|(setup, steps)| workload(setup, steps)).collect();
         let spawn = |workload: Workload<u64>| scope.spawn(move || unnoticed(&workload));

@@ -9,7 +9,7 @@ use fpdb::{Db, Entry, Error, ErrorKind, Fingerprint, Ids, Outcome, Snapshot};
 
 use super::oracle::{Verdict, check_files, check_queries, contents, open, text};
 use super::script::{COPY, Doc, ROOT, Random, Scribe, Setup, Step, distance_of, key_of, name_of};
-use super::{ELIAS_FANO, NAMES, USER, WIDE};
+use super::{NAMES, UNIQUE, USER, WIDE};
 
 /// A database to start from: three segments with removals, and a log.
 pub(super) struct Start<F> {
@@ -437,6 +437,6 @@ fn every_failed_read_is_survived_of_files_in_memory_with_wide_fingerprints() -> 
 }
 
 #[test]
-fn every_failed_read_is_survived_of_files_in_memory_with_elias_fano_blocks() -> Verdict {
-    every_failed_read_is_survived(ELIAS_FANO, true)
+fn every_failed_read_is_survived_of_files_in_memory_with_unique_ids() -> Verdict {
+    every_failed_read_is_survived(UNIQUE, true)
 }

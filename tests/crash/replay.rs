@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use fpdb::storage::{CrashLimits, Fault, Sim};
-use fpdb::{BlockCode, Durability, Fingerprint, Ids};
+use fpdb::{Durability, Fingerprint, Ids};
 
 use super::faults::Case;
 use super::matrix::{Workload, explore, revisit};
@@ -54,12 +54,12 @@ pub(crate) fn command<F: Fingerprint>(workload: &Workload<F>, what: What) -> Str
 fn line<F: Fingerprint>(workload: &Workload<F>, what: What) -> String {
     let Workload { setup, letters, seed, skip, skip_later } = workload;
     let mut line = format!(
-        "bits={} layout={} ids={} durability={} code={} memtable={} steps={letters} seed={seed}",
+        "bits={} layout={} ids={} durability={} block-size={} memtable={} steps={letters} seed={seed}",
         F::BITS,
         setup.layout,
         setup.ids,
         if setup.durability == Durability::Sync { "sync" } else { "buffered" },
-        setup.code,
+        setup.block_size,
         setup.memtable,
     );
     let mut add = |key: &str, value: &dyn Display| line += &format!(" {key}={value}");
@@ -112,8 +112,8 @@ impl<'a> Words<'a> {
         let ids = IDS.into_iter().find(|known| known.to_string() == ids).ok_or("unknown ids")?;
         let is_sync = self.get::<String>("durability")? == "sync";
         let durability = if is_sync { Durability::Sync } else { Durability::Buffered };
-        let code = BlockCode::parse(&self.get::<String>("code")?).map_err(|e| e.to_string())?;
-        let setup = Setup::new(layout, ids, durability).memtable(self.get("memtable")?).code(code);
+        let (memtable, block_size) = (self.get("memtable")?, self.get("block-size")?);
+        let setup = Setup::new(layout, ids, durability).memtable(memtable).block_size(block_size);
         let workload = Workload::new(setup, &self.get::<String>("steps")?, self.get("seed")?);
         let label = |key| self.0.get(key).map(|label| label.replace('+', " "));
         Ok(Workload { skip: label("skip"), skip_later: label("skip-later"), ..workload })
@@ -199,7 +199,7 @@ fn line_describes_a_workload_completely() {
     let limits = CrashLimits { exhaustive: 64, samples: 8, seed: 9, ..CrashLimits::default() };
     let place = Place { at: 12, state: 3, limits, second: Some((4, 0)) };
     let case = Case { call: 7, fault: Fault::Quota, persistent: true };
-    let mut workload = Workload::new(WIDE.code(BlockCode::EliasFano).memtable(9), "", 9);
+    let mut workload = Workload::new(WIDE.block_size(1024).memtable(9), "", 9);
     workload.skip = Some("sync_dir".to_owned());
     workload.skip_later = Some("sync 00000001.log".to_owned());
     for what in [What::Crash(place), What::Fault(case)] {

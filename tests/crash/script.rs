@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fpdb::layout::Costs;
 use fpdb::storage::Sim;
-use fpdb::{BlockCode, Durability, Fingerprint, Ids, Layout, OnDuplicate, Options};
+use fpdb::{Durability, Fingerprint, Ids, Layout, OnDuplicate, Options};
 
 use super::combine::Way;
 use super::documents::StampedDoc;
@@ -71,18 +71,17 @@ pub(crate) struct Setup<F> {
     pub(crate) ids: Ids,
     pub(crate) durability: Durability,
     pub(crate) memtable: usize,
-    pub(crate) code: BlockCode,
+    pub(crate) block_size: usize,
     width: PhantomData<F>,
 }
 
 impl<F: Fingerprint> Setup<F> {
     pub(crate) const fn new(layout: &'static str, ids: Ids, durability: Durability) -> Self {
-        let code = BlockCode::Huffman;
-        Self { layout, ids, durability, memtable: 4, code, width: PhantomData }
+        Self { layout, ids, durability, memtable: 4, block_size: 128, width: PhantomData }
     }
 
-    pub(crate) const fn code(self, code: BlockCode) -> Self {
-        Self { code, ..self }
+    pub(crate) const fn block_size(self, block_size: usize) -> Self {
+        Self { block_size, ..self }
     }
 
     pub(crate) const fn memtable(self, memtable: usize) -> Self {
@@ -98,7 +97,7 @@ impl<F: Fingerprint> Setup<F> {
             .costs(Costs::default().with("scan_entry_ns", 1e9).unwrap())
             .durability(self.durability)
             .memtable_entries(self.memtable)
-            .code(self.code)
+            .block_size(self.block_size)
             // The least memory: what does not fit is sorted on disk.
             .bulk_memory(1)
             .background(false)

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use fpdb::storage::Fault;
-use fpdb::{BlockCode, Durability, Fingerprint, Ids};
+use fpdb::{Durability, Fingerprint, Ids};
 
 use super::faults::Case;
 use super::kill::kill_at_random;
@@ -20,8 +20,8 @@ fn setup<F: Fingerprint>(random: &mut Random) -> Setup<F> {
     let layout = ["half-2", "single"][random.below(2)];
     let ids = [Ids::User, Ids::Unique, Ids::Names][random.below(3)];
     let durability = [Durability::Sync, Durability::Buffered][random.below(2)];
-    let code = [BlockCode::Huffman, BlockCode::EliasFano][random.below(2)];
-    Setup::new(layout, ids, durability).memtable(2 + random.below(8)).code(code)
+    let block_size = [128, 256][random.below(2)];
+    Setup::new(layout, ids, durability).memtable(2 + random.below(8)).block_size(block_size)
 }
 
 fn crashes<F: Fingerprint>(random: &mut Random) -> usize {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{BlockCode, Db, DocId, Entry, Error, ErrorKind};
+use fpdb::{Db, DocId, Entry, Error, ErrorKind};
 
 use crate::entries;
 use crate::intact::{Intact, options};
@@ -16,7 +16,7 @@ fn assert_corruption(error: &Error, what: &str) {
 
 #[test]
 fn missing_file_is_named() {
-    let intact = Intact::<u64>::make(BlockCode::default(), entries(), 0);
+    let intact = Intact::<u64>::make(entries(), 0);
     for name in intact.files.keys().filter(|&name| name != "LOCK") {
         let sim = intact.with(&BTreeMap::from([(&**name, None)]));
         let before = sim.list().unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fpdb::layout::Costs;
 use fpdb::storage::{Sim, Storage};
-use fpdb::{BlockCode, Entry, Fingerprint, Ids, Key, Layout, Options, Result, Snapshot};
+use fpdb::{Entry, Fingerprint, Ids, Key, Layout, Options, Result, Snapshot};
 
 use crate::common::{Oracle, Rng};
 
@@ -36,11 +36,11 @@ impl<F: Fingerprint> Intact<F> {
     /// Creates two segments with every kind of file, and a log with three commits: with tables of
     /// blocks at 64 bits, and with columns at 128. `size` is the number of entries in the largest commit. Databases of different `seed` have nothing in
     /// common but the names of their files.
-    pub(crate) fn make(code: BlockCode, size: u32, seed: u64) -> Self {
+    pub(crate) fn make(size: u32, seed: u64) -> Self {
         let sim = Sim::new();
         // Ids and nonces are counted in a simulation, and random elsewhere.
         (0..seed * 1000).for_each(|_| drop(sim.fresh_id()));
-        let stored = options::<F>(&sim).ids(Ids::Names).block_size(128).code(code);
+        let stored = options::<F>(&sim).ids(Ids::Names).block_size(128);
         let half = Layout::preset("half-2", F::BITS).unwrap();
         let ring = Layout::preset("ring-3", F::BITS).unwrap();
         let (stored, tables) = match F::BITS {

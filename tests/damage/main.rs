@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpdb::storage::Storage;
-use fpdb::{BlockCode, Error, ErrorKind, Fingerprint};
+use fpdb::{Error, ErrorKind, Fingerprint};
 
 use intact::{Intact, options};
 
@@ -27,19 +27,19 @@ fn entries() -> u32 {
     std::env::var("FPDB_DAMAGE_ENTRIES").map_or(60, |value| value.parse().unwrap())
 }
 
-fn both_codes() -> [Intact<u64>; 2] {
-    [BlockCode::Huffman, BlockCode::EliasFano].map(|code| Intact::make(code, entries(), 0))
+fn with_blocks() -> Intact<u64> {
+    Intact::make(entries(), 0)
 }
 
 fn with_columns() -> Intact<u128> {
-    Intact::make(BlockCode::default(), entries() / 2, 0)
+    Intact::make(entries() / 2, 0)
 }
 
 /// Calls a function with databases of every kind, and returns what was found in all of them.
 macro_rules! check_every_kind {
     ($check:ident) => {{
         let counts = crate::Counts::default();
-        crate::both_codes().iter().for_each(|intact| $check(intact, &counts));
+        $check(&crate::with_blocks(), &counts);
         $check(&crate::with_columns(), &counts);
         counts
     }};

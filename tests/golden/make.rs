@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fpdb::storage::{Sim, Storage};
 use fpdb::{
-    BlockCode, Db, DocId, ExtractionName, Fingerprint, Ids, Jaccard, Key, Layout, OnDuplicate,
-    Options, RecipeName, Stamped,
+    Db, DocId, ExtractionName, Fingerprint, Ids, Jaccard, Key, Layout, OnDuplicate, Options,
+    RecipeName, Stamped,
 };
 
 use super::{Files, contents};
@@ -21,18 +21,14 @@ type Make = fn() -> Made;
 /// All golden databases. A later version of the format adds others.
 pub(crate) const ALL: &[(&str, Make)] = &[
     ("empty", || finish(with(Db::options()), Closed::Yes, |_| {})),
-    ("user-half-2-huffman", || {
-        finish(with(layout("half-2")).filter_bits(10), Closed::Yes, entries)
-    }),
-    ("user-single-elias-fano", || {
-        let options = with(layout("single")).code(BlockCode::EliasFano).block_size(4096);
+    ("user-half-2", || finish(with(layout("half-2")).filter_bits(10), Closed::Yes, entries)),
+    ("user-single-4096", || {
+        let options = with(layout("single")).block_size(4096);
         finish(options, Closed::Yes, entries)
     }),
-    ("user-paper-10-elias-fano", || {
-        finish(with(layout("paper-10")).code(BlockCode::EliasFano), Closed::Yes, entries)
-    }),
+    ("user-paper-10", || finish(with(layout("paper-10")), Closed::Yes, entries)),
     ("user-log-only", || finish(with(layout("half-2")), Closed::No, |db| some(db, 0..40))),
-    ("user-128-ring-4-huffman", || {
+    ("user-128-ring-4", || {
         let layout = Layout::preset("ring-4", 128).unwrap();
         finish(with(Options::bits128().layout(layout)).block_size(256), Closed::No, entries)
     }),
@@ -64,8 +60,8 @@ pub(crate) const ALL: &[(&str, Make)] = &[
     ("user-ring-3-512", || {
         finish(with(layout("ring-3")).block_size(512).filter_bits(10), Closed::Yes, many_blocks)
     }),
-    ("user-ring-4-1024-elias-fano", || {
-        let options = with(layout("ring-4")).code(BlockCode::EliasFano).block_size(1024);
+    ("user-ring-4-1024", || {
+        let options = with(layout("ring-4")).block_size(1024);
         finish(options, Closed::Yes, many_blocks)
     }),
     ("user-single-2048", || {

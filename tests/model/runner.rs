@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use fpdb::layout::Costs;
 use fpdb::storage::{Disk, Sim, Storage};
-use fpdb::{
-    BlockCode, Db, DocId, Durability, Entry, Fingerprint, Layout, Options, Outcome, Snapshot,
-};
+use fpdb::{Db, DocId, Durability, Entry, Fingerprint, Layout, Options, Outcome, Snapshot};
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
 
@@ -23,7 +21,6 @@ pub(crate) struct Setup {
     pub(crate) distance: u32,
     pub(crate) block_size: usize,
     pub(crate) filter_bits: u32,
-    pub(crate) code: BlockCode,
     pub(crate) memtable: usize,
     pub(crate) bulk_memory: usize,
     pub(crate) background: bool,
@@ -45,7 +42,6 @@ impl Setup {
             distance: rng.pick(&[0, 1, 2, 3, 3, 3, 4, 5, 6, 8, 12]),
             block_size: rng.pick(&[128, 1024]),
             filter_bits: rng.pick(&[0, 10]),
-            code: rng.pick(&[BlockCode::EliasFano, BlockCode::Huffman, BlockCode::Huffman]),
             memtable: rng.pick(&[1, 8, 13, 32, 64]),
             bulk_memory: rng.pick(&[1, 4096, 1 << 20]),
             background: false,
@@ -74,8 +70,7 @@ impl Setup {
             .options::<F>(storage)
             .max_distance(self.distance)
             .block_size(self.block_size)
-            .filter_bits(self.filter_bits)
-            .code(self.code);
+            .filter_bits(self.filter_bits);
         let options = match self.layout {
             "auto" => options,
             preset => options.layout(Layout::preset(preset, F::BITS).unwrap()),

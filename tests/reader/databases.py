@@ -6,22 +6,22 @@ import shutil
 from rotation import divide_log
 from tool import Server
 
-TABLES = [  # layout, bits, code, block size, filter bits, fingerprints
-    ("single", 64, "huffman", 128, 0, 900),
-    ("single", 128, "elias-fano", 4096, 0, 900),
-    ("half-2", 64, "elias-fano", 256, 8, 900),
-    ("half-2", 128, "huffman", 512, 16, 900),
-    ("ring-3", 64, "huffman", 1024, 8, 700),
-    ("ring-3", 128, "elias-fano", 128, 8, 700),
-    ("ring:30/17/17", 64, "elias-fano", 2048, 0, 700),
-    ("ring-4", 64, "elias-fano", 128, 32, 600),
-    ("ring-4", 128, "huffman", 4096, 8, 600),
-    ("paper-4", 64, "huffman", 128, 8, 600),
-    ("paper-10", 64, "elias-fano", 128, 1, 300),
-    ("paper-10", 128, "huffman", 256, 0, 300),
-    ("paper-16", 64, "huffman", 128, 0, 200),
-    ("paper-20", 64, "elias-fano", 128, 0, 150),
-    ("paper-20", 128, "huffman", 128, 8, 150),
+TABLES = [  # layout, bits, block size, filter bits, fingerprints
+    ("single", 64, 128, 0, 900),
+    ("single", 128, 4096, 0, 900),
+    ("half-2", 64, 256, 8, 900),
+    ("half-2", 128, 512, 16, 900),
+    ("ring-3", 64, 1024, 8, 700),
+    ("ring-3", 128, 128, 8, 700),
+    ("ring:30/17/17", 64, 2048, 0, 700),
+    ("ring-4", 64, 128, 32, 600),
+    ("ring-4", 128, 4096, 8, 600),
+    ("paper-4", 64, 128, 8, 600),
+    ("paper-10", 64, 128, 1, 300),
+    ("paper-10", 128, 256, 0, 300),
+    ("paper-16", 64, 128, 0, 200),
+    ("paper-20", 64, 128, 0, 150),
+    ("paper-20", 128, 128, 8, 150),
 ]
 
 
@@ -30,8 +30,8 @@ def make_all(tool, random):
     for case in TABLES:
         name = "-".join(map(str, case)).replace("/", "+").replace(":", "-")
         yield name, make_tables(tool, random, tool.scratch / name, *case)
-    for make in (empty, one_entry, several_ids, dense, dense_elias_fano, alike, removals, compacted, names,
-                 long_names, many_names, duplicates, unique_ids, similarity, similarity_elias_fano, merged,
+    for make in (empty, one_entry, several_ids, dense, alike, removals, compacted, names,
+                 long_names, many_names, duplicates, unique_ids, similarity, similarity_in_large_blocks, merged,
                  rebuilt):
         folder = tool.scratch / make.__name__
         make(tool, random, folder)
@@ -64,9 +64,9 @@ def import_list(tool, folder, lines, *options):
     tool.run("import", folder, tool.input(lines), *options)
 
 
-def make_tables(tool, random, folder, layout, bits, code, block_size, filter_bits, count):
+def make_tables(tool, random, folder, layout, bits, block_size, filter_bits, count):
     """A database of fingerprints with this layout, in two segments."""
-    options = ("--layout", layout, "--bits", bits, "--code", code, "--block-size", block_size,
+    options = ("--layout", layout, "--bits", bits, "--block-size", block_size,
                "--filter-bits", filter_bits, "-k", 3)
     lines = [hexadecimal(value, bits) for value in fingerprints(random, bits, count)]
     import_list(tool, folder, lines, *options)
@@ -93,24 +93,19 @@ def several_ids(tool, random, folder):
     import_list(tool, folder, lines, "--id-column", 2, "--layout", "half-2")
 
 
-def dense(tool, random, folder, code="huffman"):
+def dense(tool, random, folder):
     """Neighbouring numbers: blocks of thousands of fingerprints, and crowded slots."""
     start = random.getrandbits(62)
     lines = [hexadecimal(start + i) for i in range(12000)]
-    import_list(tool, folder, lines, "--layout", "single", "--code", code, "--block-size", 4096)
+    import_list(tool, folder, lines, "--layout", "single", "--block-size", 4096)
     import_list(tool, folder, lines[:3000:2], "--first-id", 10**6)
-
-
-def dense_elias_fano(tool, random, folder):
-    """The same in the other code."""
-    dense(tool, random, folder, "elias-fano")
 
 
 def alike(tool, random, folder):
     """128-bit fingerprints with few different leading halves, so that slots are crowded."""
     halves = [random.getrandbits(64) for _ in range(5)]
     lines = [hexadecimal(random.choice(halves) << 64 | random.getrandbits(64), 128) for _ in range(2500)]
-    import_list(tool, folder, lines, "--bits", 128, "--layout", "half-2", "--code", "elias-fano")
+    import_list(tool, folder, lines, "--bits", 128, "--layout", "half-2")
 
 
 def removals(tool, random, folder):
@@ -226,9 +221,9 @@ def similarity(tool, random, folder, *options):
     tool.run("remove", folder, "--name", "text 299")
 
 
-def similarity_elias_fano(tool, random, folder):
-    """The same in the other code, with large blocks."""
-    similarity(tool, random, folder, "--code", "elias-fano", "--block-size", 1024)
+def similarity_in_large_blocks(tool, random, folder):
+    """The same with large blocks."""
+    similarity(tool, random, folder, "--block-size", 1024)
 
 
 def merged(tool, random, folder):
@@ -242,7 +237,7 @@ def merged(tool, random, folder):
 def rebuilt(tool, random, folder):
     """A database with duplicates, written again with other options, and backed up."""
     duplicates(tool, random, f"{folder}-from")
-    tool.run("rebuild", f"{folder}-from", "--out", f"{folder}-2", "--layout", "paper-4", "--code", "elias-fano")
+    tool.run("rebuild", f"{folder}-from", "--out", f"{folder}-2", "--layout", "paper-4")
     tool.run("backup", f"{folder}-2", "--out", folder)
 
 

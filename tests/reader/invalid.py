@@ -104,7 +104,7 @@ def check_feature_to_write(program):
     """A database with an unknown feature to write is read, but not written."""
     def change(copy):
         copy.manifest["features to write"] = 1 << 5
-    with changed("user-half-2-huffman", change) as folder:
+    with changed("user-half-2", change) as folder:
         check_sound(program, folder)
         message = run(program, "compact", folder, code=NEWER).stderr
         expected = ("to write this database, a program must know feature 5 of the file format, which is newer than "

@@ -178,7 +178,6 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
         recipe: options.recipe.clone(),
         extraction: options.extraction.clone(),
         block_size: options.block_size.unwrap_or(DEFAULT_BLOCK),
-        code: options.code.unwrap_or_default(),
         filter_bits: options.filter_bits.unwrap_or(auto_filter),
     };
     settings.check()?;

@@ -134,7 +134,6 @@ impl<F: Fingerprint> Options<F> {
         self.recipe = self.recipe.or_else(|| first.recipe.clone());
         self.extraction = self.extraction.or_else(|| first.extraction.clone());
         self.block_size = self.block_size.or(Some(first.block_size));
-        self.code = self.code.or(Some(first.code));
         let entries = sources.iter().map(Reader::len).sum();
         self.expected_entries = self.expected_entries.max(entries);
         if keeps_layout {

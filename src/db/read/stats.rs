@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use crate::codec::block_code::BlockCode;
 use crate::columns::Columns;
 use crate::db::state::core::Core;
 use crate::db::state::index_loader::IndexLoader;
@@ -109,8 +108,6 @@ pub struct Stats {
     pub max_distance: u32,
     /// Bytes per block of new segments.
     pub block_size: usize,
-    /// Code of the blocks of new segments.
-    pub code: BlockCode,
     /// Version of the format, major and minor.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::version"))]
     pub format_version: (u16, u16),
@@ -295,7 +292,6 @@ impl Stats {
             bits: settings.layout.bits(),
             max_distance: settings.rule.distance(),
             block_size: settings.block_size,
-            code: settings.code,
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
             bytes_flushed: manifest.bytes_flushed,
             bytes_compacted: manifest.bytes_compacted,
@@ -381,8 +377,6 @@ pub struct Description {
     pub rule: crate::MatchRule,
     /// Bytes per block of new segments.
     pub block_size: usize,
-    /// Code of the blocks of new segments.
-    pub code: BlockCode,
     /// Bits per fingerprint of the prefix filters; 0 without filters.
     pub filter_bits: u32,
     /// Whether the tables that lookups use are columns, which lead to the blocks of table 0.
@@ -406,7 +400,6 @@ impl Description {
             max_distance: settings.rule.distance(),
             rule: settings.rule,
             block_size: settings.block_size,
-            code: settings.code,
             filter_bits: settings.filter_bits,
             columns: settings.columns,
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),

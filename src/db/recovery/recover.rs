@@ -321,7 +321,6 @@ pub(crate) fn fits<F>(op: &Op<F>, ids: Ids) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::block_code::BlockCode;
     use crate::fingerprint::{DocId, Document};
     use crate::layout::Layout;
     use crate::log::{Before, DocumentChange};
@@ -342,7 +341,6 @@ mod tests {
             recipe: None,
             extraction: None,
             block_size: 256,
-            code: BlockCode::Huffman,
             filter_bits: 10,
             columns: false,
         };

@@ -82,7 +82,6 @@ impl<F: Fingerprint> Options<F> {
         self.recipe.clone_from(&found.recipe);
         self.extraction.clone_from(&found.extraction);
         self.block_size = Some(found.block_size);
-        self.code = Some(found.code);
         self.filter_bits = Some(found.filter_bits);
         self
     }

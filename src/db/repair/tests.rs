@@ -103,7 +103,7 @@ fn all_64() -> Vec<(Options<u64>, Ids, &'static [&'static str])> {
     let layout = |name| Db::options().layout(Layout::preset(name, 64).unwrap());
     vec![
         (layout("half-2"), Ids::User, &["ids", "del"]),
-        (layout("ring-4").code(crate::BlockCode::EliasFano), Ids::User, &["ids", "del"]),
+        (layout("ring-4"), Ids::User, &["ids", "del"]),
         (layout("single"), Ids::User, &["t00", "ids", "del"]),
         (layout("half-2").filter_bits(10), Ids::Unique, &["docs"]),
         (layout("single"), Ids::Names, &["docs"]),

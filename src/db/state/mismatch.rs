@@ -37,7 +37,6 @@ impl<F: Fingerprint> Options<F> {
         agree("layout", self.layout.as_ref(), &settings.layout)?;
         agree("ids", self.ids.as_ref(), &settings.ids)?;
         agree("block size", self.block_size.as_ref(), &settings.block_size)?;
-        agree("block code", self.code.as_ref(), &settings.code)?;
         agree("filter bits", self.filter_bits.as_ref(), &settings.filter_bits)
     }
 }

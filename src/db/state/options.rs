@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::codec::block_code::BlockCode;
 use crate::db::state::names::{ExtractionName, RecipeName};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -100,7 +99,6 @@ pub struct Options<F = u64> {
     pub(crate) invalid: Option<Error>,
     pub(crate) extraction: Option<String>,
     pub(crate) block_size: Option<usize>,
-    pub(crate) code: Option<BlockCode>,
     pub(crate) filter_bits: Option<u32>,
     pub(crate) costs: Costs,
     pub(crate) tuning: Tuning,
@@ -159,7 +157,6 @@ impl<F: Fingerprint> Options<F> {
             invalid: None,
             extraction: None,
             block_size: None,
-            code: None,
             filter_bits: None,
             costs: Costs::default(),
             tuning: Tuning {
@@ -274,19 +271,6 @@ impl<F: Fingerprint> Options<F> {
     /// ```
     pub fn block_size(self, bytes: usize) -> Self {
         Self { block_size: Some(bytes), ..self }
-    }
-
-    /// Sets how fingerprints are encoded in blocks. It does not change any answer. Default:
-    /// [`BlockCode::Huffman`]; stored.
-    ///
-    /// ```
-    /// use fpdb::{BlockCode, Db};
-    /// let db = Db::options().code(BlockCode::Huffman).in_memory()?;
-    /// assert_eq!(db.stats().code, BlockCode::Huffman);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn code(self, code: BlockCode) -> Self {
-        Self { code: Some(code), ..self }
     }
 
     /// Sets the size of the prefix filters in bits per fingerprint, per table: 0 to 32. Filters

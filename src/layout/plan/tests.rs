@@ -1,4 +1,3 @@
-use crate::codec::block_code::BlockCode;
 use std::collections::HashSet;
 
 use super::*;
@@ -170,8 +169,7 @@ fn predictions_agree_with_an_independent_calculation() {
     let costs =
         [("query_ns", 500.0), ("lookup_ns", 10.0), ("lookup_far_ns", 0.0), ("entry_ns", 5.8)];
     let costs = costs.into_iter().try_fold(Costs::default(), |c, (name, ns)| c.with(name, ns));
-    let (costs, code) = (costs.unwrap(), BlockCode::Huffman);
-    let terms = Terms { costs, code, ..Terms::default() };
+    let terms = Terms { costs: costs.unwrap(), ..Terms::default() };
     let expected = [
         ("single", 3, 105.0, 159.0, 351.0),
         ("half-2", 3, 3.8, 4.2, 6.0),

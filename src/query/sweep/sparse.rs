@@ -70,7 +70,7 @@ fn look_up<F: Fingerprint>(
         #[inline(always)]
         || {
             let found = |query, candidate| sweep.report(query, candidate, found);
-            block::search(sweep.table.code(), || jobs.next().transpose(), sweep.distance, found)
+            block::search(|| jobs.next().transpose(), sweep.distance, found)
         },
     )?;
     sweep.tally.add(found.len() - before);

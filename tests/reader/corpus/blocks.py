@@ -3,22 +3,6 @@
 from .numbers import u16
 
 
-def elias_fano(fingerprints, bits, size, low=0):
-    """An Elias-Fano block with this number of low bits. A fingerprint may be one that no block may have."""
-    first, others = fingerprints[0], fingerprints[1:]
-    quotients, place = 0, 0
-    for index, fingerprint in enumerate(others):
-        place = (fingerprint >> low) - (first >> low) + index + 1
-        quotients |= 1 << place
-    lows = 0
-    for fingerprint in reversed(others):
-        lows = lows << low | fingerprint & (1 << low) - 1
-    head = u16(len(fingerprints)) + bytes([low]) + first.to_bytes(bits // 8, "little")
-    free = 8 * (size - len(head))
-    assert place + 1 + low * len(others) <= free, "the fingerprints do not fit"
-    return head + (quotients | lows << free - low * len(others)).to_bytes(size - len(head), "little")
-
-
 def differences(fingerprints):
     """The leading difference of each neighbours."""
     return [(before ^ after).bit_length() - 1 for before, after in zip(fingerprints, fingerprints[1:])]
@@ -34,8 +18,8 @@ def codewords(lengths):
     return words
 
 
-def huffman(fingerprints, bits, size, words):
-    """A Huffman block with these codewords."""
+def block(fingerprints, bits, size, words):
+    """A block with these codewords."""
     leading = differences(fingerprints)
     codes = "".join(words[h] for h in leading)
     remaining = ""

@@ -11,7 +11,7 @@ ELSEWHERE = "the file belongs elsewhere"
 
 def in_table(condition, words, found="opening", **options):
     """A case in a table of a small database."""
-    return case(condition, "user-half-2-huffman", TABLE, words, found, **options)
+    return case(condition, "user-half-2", TABLE, words, found, **options)
 
 
 @in_table("1.1", "this is not an fpdb table file")
@@ -32,12 +32,12 @@ def version_checksum(copy, file):
     copy.after(file, change)
 
 
-@case("1.3", "user-half-2-huffman", "MANIFEST", NEWER)
+@case("1.3", "user-half-2", "MANIFEST", NEWER)
 def newer_manifest(copy, file):
     copy.header(file)[8:10] = u16(2)
 
 
-@case("1.3", "user-half-2-huffman", "MANIFEST",
+@case("1.3", "user-half-2", "MANIFEST",
       "the file has format version 0.0, this build reads 1.x: use an older fpdb")
 def older_manifest(copy, file):
     copy.header(file)[8:10] = u16(0)
@@ -178,10 +178,10 @@ def short_meta(database, file, last):
     return meta_without_last_field
 
 
-short_meta("user-half-2-huffman", TABLE, 41)
+short_meta("user-half-2", TABLE, 41)
 short_meta("user-similar", "0000000003000000.c00", 5)
-short_meta("user-half-2-huffman", "0000000003000000.ids", 16)
-short_meta("user-half-2-huffman", "0000000005000000.del", 0)
+short_meta("user-half-2", "0000000003000000.ids", 16)
+short_meta("user-half-2", "0000000005000000.del", 0)
 short_meta("names-ring-3", "0000000006000000.docs", 88)
 
 
@@ -200,11 +200,11 @@ def missing_log(copy, file):
     del copy.files[file]
 
 
-@case("20.2", "user-half-2-huffman", "MANIFEST", "the manifest is missing")
+@case("20.2", "user-half-2", "MANIFEST", "the manifest is missing")
 def missing_manifest(copy, file):
     del copy.files[file]
 
 
-@case("20.3", "user-half-2-huffman", "000000000a000000.log", "is newer than the manifest")
+@case("20.3", "user-half-2", "000000000a000000.log", "is newer than the manifest")
 def newer_log(copy, file):
     copy.files[file] = b""

@@ -34,7 +34,7 @@ class Manifest:
 
     def read_settings(self):
         """Reads the fields up to the match rule."""
-        self.take_all({"features to read": 8, "features to write": 8, "kind of ids": 1, "block size": 4, "code": 1,
+        self.take_all({"features to read": 8, "features to write": 8, "kind of ids": 1, "block size": 4, "block code": 1,
                        "filter bits": 4, "kind of tables": 1})
         for name in ("recipe", "extraction", "layout's name"):
             self.take(name, self.take(f"length of {name}", 4))

@@ -37,7 +37,7 @@ def setting(condition, words, name, value):
 setting("18.4", "kind of ids 3", "kind of ids", 3)
 for block_size in (64, 384, 8192):
     setting("18.5", f"block size {block_size}", "block size", block_size)
-setting("18.6", "code of blocks 2", "code", 2)
+setting("18.6", "block code 1", "block code", 1)
 setting("18.7", "filter of 33 bits per fingerprint: expected 0 to 32", "filter bits", 33)
 setting("18.8", "kind of tables 2", "kind of tables", 2)
 setting("18.20", "unfinished is 2", "unfinished", 2)
@@ -89,7 +89,7 @@ def log_without_end(copy, _):
     copy.manifest.insert_after("logs", {"first log": u64(0x1000000) + first.header[48:56] + u64(0)})
 
 
-@in_manifest("18.27", "more than 65,536 segments", "user-half-2-huffman")
+@in_manifest("18.27", "more than 65,536 segments", "user-half-2")
 def segments_65537(copy, _):
     fields = list(copy.manifest.fields)
     of_one = [copy.manifest.fields[name] for name in fields if name.endswith(" of 0")]
@@ -99,7 +99,7 @@ def segments_65537(copy, _):
     copy.manifest.insert_after("segments", {"all": b"".join(u64(number) + rest for number in range(65537))})
 
 
-for database, names in (("user-half-2-huffman", ("fingerprints", "entries", "tombstones")),
+for database, names in (("user-half-2", ("fingerprints", "entries", "tombstones")),
                         ("names-ring-3", ("documents", "removals", "replaced"))):
     for count in names:
         @in_manifest("18.28", "a count of a segment is 2^48 or more", database)
@@ -107,24 +107,24 @@ for database, names in (("user-half-2-huffman", ("fingerprints", "entries", "tom
             copy.manifest[f"{count} of 0"] = 2**48
 
 
-@in_manifest("18.29", "a file that does not exist has a checksum", "user-half-2-huffman")
+@in_manifest("18.29", "a file that does not exist has a checksum", "user-half-2")
 def checksum_without_file(copy, _):
     copy.manifest["checksum of tombstones of 0"] = 1
 
 
-for kind, database in (("table 1", "user-half-2-huffman"), ("columns 4", "user-similar"),
-                       ("postings", "user-half-2-huffman")):
+for kind, database in (("table 1", "user-half-2"), ("columns 4", "user-similar"),
+                       ("postings", "user-half-2")):
     @in_manifest("18.30", f"a segment has no {kind.split()[0]} file", database)
     def no_such_file(copy, _, kind=kind):
         copy.manifest[f"length of {kind} of 0"] = copy.manifest[f"checksum of {kind} of 0"] = 0
 
 
-@in_manifest("18.31", "a file is newer than the manifest that names it", "user-half-2-huffman")
+@in_manifest("18.31", "a file is newer than the manifest that names it", "user-half-2")
 def segment_of_same_generation(copy, _):
     copy.manifest["generation"] = 7
 
 
-@in_manifest("18.32", "two files have the same number", "user-128-ring-4-huffman")
+@in_manifest("18.32", "two files have the same number", "user-128-ring-4")
 def log_with_number_of_segment(copy, _):
     copy.opened["0000000003000000.log"] = copy.log("0000000004000000.log")
     del copy.files["0000000004000000.log"], copy.opened["0000000004000000.log"]
@@ -168,9 +168,9 @@ def counted(condition, database, file, field, words, change=1):
 
 
 SEGMENT_COUNT = "does not have the counts that the manifest says"
-counted("2.2", "user-half-2-huffman", "0000000003000000.t00", "fingerprints of 0", SEGMENT_COUNT)
-counted("2.3", "user-half-2-huffman", "0000000003000000.ids", "entries of 0", SEGMENT_COUNT)
-counted("2.4", "user-half-2-huffman", "0000000005000000.del", "tombstones of 1", SEGMENT_COUNT)
-counted("2.4", "user-half-2-huffman", "0000000003000000.del", "tombstones of 0", SEGMENT_COUNT)
+counted("2.2", "user-half-2", "0000000003000000.t00", "fingerprints of 0", SEGMENT_COUNT)
+counted("2.3", "user-half-2", "0000000003000000.ids", "entries of 0", SEGMENT_COUNT)
+counted("2.4", "user-half-2", "0000000005000000.del", "tombstones of 1", SEGMENT_COUNT)
+counted("2.4", "user-half-2", "0000000003000000.del", "tombstones of 0", SEGMENT_COUNT)
 counted("2.5", "unique-half-2", "0000000008000000.docs", "documents of 1", SEGMENT_COUNT)
 counted("2.5", "unique-half-2", "0000000008000000.docs", "removals of 1", SEGMENT_COUNT)

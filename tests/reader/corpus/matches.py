@@ -23,7 +23,7 @@ def remove_segments(copy):
     copy.files = {name: data for name, data in copy.files.items() if name in (MANIFEST, "LOCK")}
 
 
-for with_layout in ("user-128-ring-4-huffman", "user-similar", "names-log-only"):
+for with_layout in ("user-128-ring-4", "user-similar", "names-log-only"):
     sound(with_layout)(remove_segments)
 
 
@@ -48,7 +48,7 @@ def space_in_name_of_layout(copy, _):
     name_layout(copy, "a b")
 
 
-@in_manifest("6.3", "layout cells: 65, at most 64 expected", "user-128-ring-4-huffman")
+@in_manifest("6.3", "layout cells: 65, at most 64 expected", "user-128-ring-4")
 def cells_65(copy, _):
     remove_segments(copy)
     copy.manifest["cells"] = 65
@@ -101,7 +101,7 @@ def distance_13(copy, _):
     copy.manifest["max distance"] = 13
 
 
-@in_manifest("18.10", "max distance 25: expected 0 to 24 at 128 bits", "user-128-ring-4-huffman")
+@in_manifest("18.10", "max distance 25: expected 0 to 24 at 128 bits", "user-128-ring-4")
 def distance_25(copy, _):
     copy.manifest["max distance"] = 25
 

@@ -5,7 +5,7 @@ from functools import wraps
 from .case import FULL, USE, case, sound
 from .segment import Single
 
-DATABASE, FILE = "user-single-elias-fano", "0000000007000000.ids"
+DATABASE, FILE = "user-single-4096", "0000000007000000.ids"
 BLOCKS = [[1, 2], [3 << 60]]
 IDS = [[[10**6], [10**6 + 7]], [[10**6 + 2]]]
 LISTS = [[[10**6], [10**6 + 7, 10**6 + 9]], [[10**6 + 2]]]
@@ -110,7 +110,7 @@ def heads_64_bytes_later(copy, file):
     paged.meta[16:] = (int.from_bytes(paged.meta[16:], "little") + 64).to_bytes(8, "little")
 
 
-REMOVED = "user-half-2-huffman", "0000000005000000.del"
+REMOVED = "user-half-2", "0000000005000000.del"
 
 
 @case("14.1", *REMOVED, OTHER_LENGTH)

@@ -1,27 +1,25 @@
 """Writes tables and postings, from fingerprints in blocks and their ids."""
 
 from fpdb_reader.conventions import round_up
-from fpdb_reader.block import ELIAS_FANO
 from fpdb_reader.prefix_filter import prefix_bits
 from fpdb_reader.table import derive_directory
 
-from .blocks import codewords, differences, elias_fano, huffman
+from .blocks import block, codewords, differences
 from .numbers import u16, u32, u64
 
 
 class TableParts:
     """The parts of a table, to be changed before `write`. The code has all lengths that the blocks need."""
 
-    def __init__(self, bits, code, blocks, size=128):
-        self.bits, self.size, self.code = bits, size, code
+    def __init__(self, bits, blocks, size=128):
+        self.bits, self.size = bits, size
         self.lengths = lengths_for(blocks, bits)
         words = codewords(self.lengths)
-        self.blocks = [elias_fano(block, bits, size, low_bits(block)) if code == ELIAS_FANO
-                       else huffman(block, bits, size, words) for block in blocks]
+        self.blocks = [block(fingerprints, bits, size, words) for fingerprints in blocks]
         self.count = sum(map(len, blocks))
-        self.slots, self.overflow = derive_directory([block[-1] for block in blocks], bits)
+        self.slots, self.overflow = derive_directory([fingerprints[-1] for fingerprints in blocks], bits)
         self.depth, self.words = 0, []
-        self.fingerprints = [fingerprint for block in blocks for fingerprint in block]
+        self.fingerprints = [fingerprint for fingerprints in blocks for fingerprint in fingerprints]
 
     def add_filter(self, depth, words):
         """Adds a filter."""
@@ -36,16 +34,8 @@ class TableParts:
         paged.body[64:] = (bytes(self.size - 64) + b"".join(self.blocks) + b"".join(self.slots) + overflow
                            + b"".join(map(u64, self.words)))
         paged.meta[:] = (u64(self.count) + u64(len(self.blocks)) + u32(self.size) + u32(self.depth)
-                         + u64(len(self.overflow)) + u64(len(self.words)) + bytes([self.code]))
-        if self.code != ELIAS_FANO:
-            paged.meta += bytes(self.lengths)
-
-
-def low_bits(block):
-    """About the number of low bits that takes the least space."""
-    if len(block) == 1:
-        return 0
-    return max(((block[-1] - block[0]) // (len(block) - 1)).bit_length() - 1, 0)
+                         + u64(len(self.overflow)) + u64(len(self.words)) + bytes([0])
+                         + bytes(self.lengths))
 
 
 def lengths_for(blocks, bits):
@@ -115,7 +105,7 @@ class Single:
         if ids is None:
             numbers = iter(range(10**6, 2 * 10**6))
             ids = [[[next(numbers)] for _ in block] for block in blocks]
-        self.table = TableParts(64, copy.manifest["code"], blocks)
+        self.table = TableParts(64, blocks)
         self.postings = PostingsParts(ids)
 
     def write(self):

@@ -4,18 +4,18 @@ from .case import DEEP, FULL, case
 from .segment import Single, TableParts
 
 
-@case("16.1", "user-paper-10-elias-fano", "0000000007000000.t03",
+@case("16.1", "user-paper-10", "0000000007000000.t03",
       "the table does not hold the same fingerprints as table 0", FULL)
 def other_fingerprints_in_a_table(copy, file):
-    TableParts(64, 1, [[1 << 20 | step for step in range(15)]]).write(copy.paged(file))
+    TableParts(64, [[1 << 20 | step for step in range(15)]]).write(copy.paged(file))
 
 
-@case("22.1", "user-half-2-huffman", "", "which older segments do not have", DEEP)
+@case("22.1", "user-half-2", "", "which older segments do not have", DEEP)
 def tombstone_of_no_entry(copy, _):
     copy.paged("0000000005000000.del").body[64 + 8] ^= 1
 
 
-@case("22.2", "user-single-elias-fano", "", "two segments have the entry", DEEP)
+@case("22.2", "user-single-4096", "", "two segments have the entry", DEEP)
 def entry_of_an_older_segment(copy, _):
     Single(copy, [[0x035E2AA2E7F47ACA]], [[[100 * 100]]]).write()
 

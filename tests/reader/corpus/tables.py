@@ -4,13 +4,12 @@ from functools import wraps
 
 from fpdb_reader.table import crowded_slot
 
-from .blocks import elias_fano
+from .blocks import block, codewords
 from .case import FULL, USE, case, sound
 from .numbers import u16, u32, u64
 from .segment import Single
 
-HUFFMAN_DATABASE, ELIAS_FANO_DATABASE = "distance-12", "user-single-elias-fano"
-FILE = "0000000007000000.t00"
+DATABASE, FILE = "distance-12", "0000000007000000.t00"
 FINGERPRINTS = [1 << 40 | step for step in (3, 5, 9, 77, 1000, 1001, 5000, 2**30)]
 BLOCKS = [FINGERPRINTS[:3], FINGERPRINTS[3:5], FINGERPRINTS[5:]]
 SPREAD = [[1, 2], [1 << 60], [3 << 60, 3 << 60 | 1]]
@@ -18,24 +17,23 @@ SPREAD = [[1, 2], [1 << 60], [3 << 60, 3 << 60 | 1]]
 CROWDED = [[1 << 40], [1 << 40 | 7], [1 << 40 | 9, 1 << 40 | 11]]
 
 
-for database in (HUFFMAN_DATABASE, ELIAS_FANO_DATABASE):
-    for all_blocks in (BLOCKS, SPREAD, CROWDED, [[5], [9, 10]], []):
-        @sound(database)
-        def table_of_these_blocks(copy, blocks=all_blocks):
-            Single(copy, blocks).write()
+for all_blocks in (BLOCKS, SPREAD, CROWDED, [[5], [9, 10]], []):
+    @sound(DATABASE)
+    def table_of_these_blocks(copy, blocks=all_blocks):
+        Single(copy, blocks).write()
 
 
-@sound(ELIAS_FANO_DATABASE)
+@sound(DATABASE)
 def table_with_filter(copy):
     segment = Single(copy, BLOCKS)
     segment.table.add_filter(64, 8)
     segment.write()
 
 
-def in_table(condition, words, found="opening", blocks=BLOCKS, huffman=False, use=("export",)):
+def in_table(condition, words, found="opening", blocks=BLOCKS, use=("export",)):
     """A case in a table with these blocks. The function changes the segment before it is written."""
     def add(change):
-        @case(condition, HUFFMAN_DATABASE if huffman else ELIAS_FANO_DATABASE, FILE, words, found, use)
+        @case(condition, DATABASE, FILE, words, found, use)
         @wraps(change)
         def changed(copy, _):
             segment = Single(copy, blocks)
@@ -47,23 +45,19 @@ def in_table(condition, words, found="opening", blocks=BLOCKS, huffman=False, us
     return add
 
 
-@in_table("7.1", "a code length is 12, the longest allowed is 11", huffman=True)
+@in_table("7.1", "a code length is 12, the longest allowed is 11")
 def code_length_12(segment):
     segment.table.lengths[0] = 12
 
 
-@in_table("7.2", "the code lengths do not form a complete prefix code", huffman=True)
+@in_table("7.2", "the code lengths do not form a complete prefix code")
 def code_with_too_many_symbols(segment):
     segment.table.lengths[63] = 1
 
 
-@in_table("7.2", "the code lengths do not form a complete prefix code", huffman=True, blocks=[[5], [9]])
+@in_table("7.2", "the code lengths do not form a complete prefix code", blocks=[[5], [9]])
 def symbol_of_2_bits(segment):
     segment.table.lengths[63] = 2
-
-
-BLOCK_START = "the start of the block has a value that is not allowed"
-FEWER = "the block has fewer fingerprints than its count says"
 
 
 def patch_block(segment, number, at, data):
@@ -72,78 +66,31 @@ def patch_block(segment, number, at, data):
     segment.table.blocks[number] = block[:at] + data + block[at + len(data):]
 
 
-@in_table("8.1", BLOCK_START, USE)
-def elias_fano_block_of_0(segment):
+@in_table("8.1", "the block has no fingerprints", USE)
+def block_of_0(segment):
     patch_block(segment, 1, 0, u16(0))
 
 
-@in_table("8.1", "the block has no fingerprints", USE, huffman=True)
-def huffman_block_of_0(segment):
-    patch_block(segment, 1, 0, u16(0))
-
-
-@in_table("8.2", BLOCK_START, USE)
-def low_bits_58(segment):
-    segment.table.blocks[1] = elias_fano(BLOCKS[1], 64, 128, 58)
-
-
-@in_table("8.3", BLOCK_START, USE)
-def lows_of_more_than_the_block(segment):
-    patch_block(segment, 1, 0, u16(200) + bytes([57]))
-
-
-@in_table("8.4", FEWER, USE)
-def block_without_quotients(segment):
-    patch_block(segment, 2, 11, bytes(100))
-
-
-@in_table("8.5", "the block has an invalid codeword", USE, huffman=True, blocks=[[0, 1], [16, 17]])
+@in_table("8.2", "the block has an invalid codeword", USE, blocks=[[0, 1], [16, 17]])
 def codeword_1_of_a_single_symbol(segment):
     patch_block(segment, 1, 10, b"\x80")
 
 
-@in_table("8.6", "the fingerprints do not ascend in the blocks from this one on", USE, huffman=True,
+@in_table("8.3", "the fingerprints do not ascend in the blocks from this one on", USE,
           blocks=[[0, 2], [18, 19]])
 def bit_of_predecessor(segment):
     block = segment.table.blocks[0]
     segment.table.blocks[0] = block[:2] + u64(2) + block[10:]
 
 
-@in_table("8.7", "the block's fingerprints do not fit into it", USE, huffman=True)
+@in_table("8.4", "the block's fingerprints do not fit into it", USE)
 def block_that_ends_in_a_fingerprint(segment):
     patch_block(segment, 1, 0, u16(2000))
 
 
-@in_table("9.1", "the block's fingerprints do not ascend", FULL)
-def fingerprint_twice(segment):
-    segment.table.blocks[0] = elias_fano([FINGERPRINTS[0], FINGERPRINTS[2], FINGERPRINTS[2]], 64, 128, 2)
-
-
-@in_table("9.1", "the block's fingerprints do not ascend", FULL)
-def quotients_without_first_zero(segment):
-    # One less than the quotient of the first fingerprint.
-    block = elias_fano([1 << 40, (1 << 40) + 1, (1 << 40) + 9], 64, 128, 0)
-    segment.table.blocks[0] = block[:11] + bytes([block[11] & ~4 | 1]) + block[12:]
-
-
-@in_table("9.2", FEWER, FULL, blocks=[[5], [2**64 - 9, 2**64 - 8]])
-def fingerprint_of_65_bits(segment):
-    segment.table.blocks[1] = elias_fano([2**64 - 9, 2**64 + 1], 64, 128, 3)
-
-
-@in_table("9.3", "bits are set after the block's last quotient", FULL)
-def bit_after_quotients(segment):
-    patch_block(segment, 0, 90, b"\1")
-
-
-@in_table("9.3", "bits are set between codewords and remaining bits", FULL, huffman=True)
+@in_table("9.1", "bits are set between codewords and remaining bits", FULL)
 def bit_after_codewords(segment):
     patch_block(segment, 0, 90, b"\1")
-
-
-@in_table("9.4", "a block of one fingerprint has low bits", FULL, blocks=[[5], [9, 10]])
-def low_bits_of_one_fingerprint(segment):
-    patch_block(segment, 0, 2, b"\1")
 
 
 NOT_ALLOWED = "the table's footer has a value that is not allowed"
@@ -152,17 +99,13 @@ NOT_ALLOWED = "the table's footer has a value that is not allowed"
 @in_table("10.1", NOT_ALLOWED)
 def block_size_64(segment):
     segment.table.size = 64
-    segment.table.blocks = [elias_fano(block, 64, 64) for block in [[1], [3], [5]]]
+    words = codewords(segment.table.lengths)
+    segment.table.blocks = [block([fingerprint], 64, 64, words) for fingerprint in (1, 3, 5)]
 
 
-@in_table("10.2", "2 is not the number of a block code")
-def code_2(segment):
-    segment.patches = {40: b"\2"}
-
-
-@in_table("10.2", "the table's block code is elias-fano, the database's is huffman", huffman=True)
-def code_of_another_database(segment):
-    segment.table = type(segment.table)(64, 1, BLOCKS)
+@in_table("10.2", "block code 1")
+def code_1(segment):
+    segment.patches = {40: b"\1"}
 
 
 @in_table("10.4", NOT_ALLOWED)

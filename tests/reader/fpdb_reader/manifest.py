@@ -74,7 +74,7 @@ class Manifest:
         self.kind_of_ids = fields.bounded(1, CHOSEN, UNIQUE, "18.4", "kind of ids")
         self.block_size = fields.bounded(4, 128, 4096, "18.5", "block size")
         self.refuse_unless(self.block_size & self.block_size - 1 == 0, "18.5", "the block size is no power of two")
-        self.code = fields.bounded(1, 0, 1, "18.6", "code")
+        fields.bounded(1, 0, 0, "18.6", "block code")
         self.filter_bits = fields.bounded(4, 0, 32, "18.7", "filter bits")
         self.has_columns = fields.bounded(1, 0, 1, "18.8", "kind of tables") == 1
         self.recipe = fields.string(0, 255, "18.9", "recipe")

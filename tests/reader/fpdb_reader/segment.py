@@ -60,7 +60,7 @@ class Segment:
                 check_columns(self.read_file(kind, part), order, self.table0)
             if kind != TABLE:
                 continue
-            table = Table(self.read_file(kind, part), self.manifest.code)
+            table = Table(self.read_file(kind, part))
             check(table.count == self.named.fingerprints, "2.2", table.where,
                   f"it has {table.count} fingerprints, and the manifest says {self.named.fingerprints}")
             self.table0 = self.table0 or table

@@ -1,6 +1,6 @@
 """Table: all fingerprints of a segment in one bit order, in blocks, with a directory and a filter."""
 
-from .block import ELIAS_FANO, HUFFMAN, read_block
+from .block import read_block
 from .conventions import Cursor, check
 from .huffman import HuffmanCode
 from .prefix_filter import PrefixFilter
@@ -14,18 +14,18 @@ CROWDED = 0xffff
 class Table:
     """A checked table. `blocks` has a list of fingerprints, in the table's bit order, for each block."""
 
-    def __init__(self, paged, code):
+    def __init__(self, paged):
         """Reads all blocks, and checks directory and filter with their fingerprints."""
         self.where = paged.where
         self.bits = paged.header.bits
-        self.read_meta(paged.meta, code)
+        self.read_meta(paged.meta)
         self.split_body(paged.body)
         self.check_slots()
         self.check_directory()
         self.check_lookups()
         self.filter.check_made_of(self.fingerprints(), self.bits)
 
-    def read_meta(self, meta, code):
+    def read_meta(self, meta):
         """Reads the meta, and makes the Huffman code."""
         fields = Cursor(meta, "5.1", self.where)
         self.count = fields.number(8)
@@ -34,12 +34,8 @@ class Table:
         self.depth = fields.number(4)
         self.overflow_count = fields.number(8)
         self.words = fields.number(8)
-        found = fields.number(1)
-        check(found == code and code in (HUFFMAN, ELIAS_FANO), "10.2", self.where,
-              f"its code is {found}, and the manifest's is {code}")
-        self.code = None
-        if code == HUFFMAN:
-            self.code = HuffmanCode(list(fields.take(self.bits)), self.where)
+        check(fields.number(1) == 0, "10.2", self.where, "its block code is unknown")
+        self.code = HuffmanCode(list(fields.take(self.bits)), self.where)
         self.check_meta()
 
     def check_meta(self):

@@ -5,9 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use fpdb::{
-    BlockCode, Db, Description, DocId, ErrorKind, Fingerprint, Ids, Jaccard, Key, Layout, Options,
-};
+use fpdb::{Db, Description, DocId, ErrorKind, Fingerprint, Ids, Jaccard, Key, Layout, Options};
 
 use crate::numbers::parse_count;
 use crate::suggested;
@@ -63,12 +61,6 @@ pub(crate) struct NewDatabase {
     #[arg(long, value_name = "BYTES", help_heading = "A new database")]
     block_size: Option<usize>,
 
-    /// Code of the blocks: huffman, the paper's code, which is smaller where many fingerprints are
-    /// near each other, or elias-fano, which is smaller where they are spread evenly, and faster
-    /// without a filter [default: huffman]
-    #[arg(long, value_name = "CODE", value_parser = BlockCode::parse, help_heading = "A new database")]
-    code: Option<BlockCode>,
-
     /// Size of the prefix filter in bits per fingerprint and table, from 0 to 32, where 0 means no
     /// filter. The filter avoids most lookups that would find nothing [default: 8 if the layout and
     /// the number of entries benefit from it]
@@ -96,9 +88,6 @@ impl NewDatabase {
         }
         if let Some(bytes) = self.block_size {
             options = options.block_size(bytes);
-        }
-        if let Some(code) = self.code {
-            options = options.code(code);
         }
         if let Some(bits) = self.filter_bits {
             options = options.filter_bits(bits);

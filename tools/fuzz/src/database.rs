@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{
-    BlockCode, Db, DocId, Entry, Fingerprint, Ids, Jaccard, Key, Layout, Options, Snapshot, Within,
-};
+use fpdb::{Db, DocId, Entry, Fingerprint, Ids, Jaccard, Key, Layout, Options, Snapshot, Within};
 
 use crate::repair;
 
@@ -17,12 +15,12 @@ fn options<F: Fingerprint>(new: Options<F>, sim: &Arc<Sim>) -> Options<F> {
 }
 
 /// Returns the files of a database with two segments, tombstones, documents and a log.
-fn base(code: BlockCode) -> Files {
+fn base() -> Files {
     let sim = Sim::new();
     let layout = Layout::preset("half-2", 64).expect("a preset");
     let new =
         options(Db::options(), &sim).ids(Ids::Names).layout(layout).block_size(128).filter_bits(10);
-    let db = new.code(code).create("sim").expect("a new database");
+    let db = new.create("sim").expect("a new database");
     let name = |i: u64| format!("https://example.org/{i}");
     let fingerprint = |i: u64| (i / 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1 << (i % 4);
     let insert = |ids: std::ops::Range<u64>| {
@@ -63,10 +61,10 @@ fn files_of(sim: &Sim) -> Files {
     names.into_iter().filter_map(|name| Some((name.clone(), sim.contents(&name)?))).collect()
 }
 
-/// Returns the files of a database in each block code.
-pub(crate) fn bases() -> &'static [Files; 2] {
-    static BASES: OnceLock<[Files; 2]> = OnceLock::new();
-    BASES.get_or_init(|| [BlockCode::Huffman, BlockCode::EliasFano].map(base))
+/// Returns the files of a database with names and every kind of file but columns.
+pub(crate) fn base_files() -> &'static Files {
+    static BASE: OnceLock<Files> = OnceLock::new();
+    BASE.get_or_init(base)
 }
 
 /// Opens a database with one file damaged. The input is a byte of flags, the number of the file,
@@ -78,7 +76,7 @@ pub(crate) fn folder(input: &[u8]) {
     let is_with_columns = flags & 4 == 4;
     let base = match is_with_columns {
         true => WITH_COLUMNS.get_or_init(base_with_columns),
-        false => &bases()[usize::from(flags >> 1 & 1)],
+        false => base_files(),
     };
     let mut files = base.clone();
     let index = usize::from(*file) % files.len();
@@ -158,13 +156,9 @@ pub(crate) fn api(input: &[u8]) {
     let named = settings & 1 == 1;
     let names = Layout::preset_names();
     let layout = Layout::preset(names[usize::from(settings >> 2) % names.len()], 64);
-    let code = if settings & 2 == 0 { BlockCode::Huffman } else { BlockCode::EliasFano };
     let kind = if named { Ids::Names } else { Ids::User };
-    let new = options(Db::options(), &sim)
-        .layout(layout.expect("a preset"))
-        .code(code)
-        .ids(kind)
-        .block_size(128);
+    let new =
+        options(Db::options(), &sim).layout(layout.expect("a preset")).ids(kind).block_size(128);
     let mut db = new.memtable_entries(16).create("sim").expect("a new database");
     let mut model: BTreeSet<Entry> = BTreeSet::new();
     // The entries of the documents that have these numbers in their names.

@@ -76,16 +76,14 @@ pub const TARGETS: &[Target] = &[
 #[must_use]
 pub fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut seeds = Vec::new();
-    for (code, files) in database::bases().iter().enumerate() {
-        for (name, bytes) in files {
-            let target = match name.rsplit('.').next() {
-                Some("MANIFEST") => "manifest",
-                Some("log") => "log",
-                Some("docs") => "documents",
-                _ => continue,
-            };
-            seeds.push((target, format!("seed-{code}-{name}"), [&[1], bytes.as_slice()].concat()));
-        }
+    for (name, bytes) in database::base_files() {
+        let target = match name.rsplit('.').next() {
+            Some("MANIFEST") => "manifest",
+            Some("log") => "log",
+            Some("docs") => "documents",
+            _ => continue,
+        };
+        seeds.push((target, format!("seed-{name}"), [&[1], bytes.as_slice()].concat()));
     }
     seeds
 }

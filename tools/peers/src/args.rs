@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clap::{Args as Group, Parser, ValueEnum};
-use fpdb::{BlockCode, Layout};
+use fpdb::Layout;
 
 use crate::data::Data;
 
@@ -70,11 +70,6 @@ pub struct Engines {
     /// Bytes per block of fpdb [default: the library's]
     #[arg(long)]
     pub block: Option<usize>,
-
-    /// Codes of fpdb's blocks: huffman, elias-fano or both
-    #[arg(long, value_delimiter = ',', default_values_t = [BlockCode::default()],
-        value_parser = BlockCode::parse)]
-    pub code: Vec<BlockCode>,
 
     /// Bits per fingerprint of fpdb's prefix filters [default: the library's]
     #[arg(long)]

@@ -41,25 +41,6 @@ fn json_record_has_exactly_the_documented_keys() {
     assert_eq!(records[3]["n"], 256);
 }
 
-/// The answers of all rows are compared with the scan's.
-#[test]
-fn both_codes_give_the_same_answers_and_only_the_non_default_one_is_named() {
-    let line = "--n 11 --k 3,6 --data clustered --queries 100 --peers fpdb,linear \
-                --layouts half-2,auto --json";
-    let names = |code: &str| -> Vec<String> {
-        let args = format!("{line} --code {code}");
-        let records = records(&args.split(' ').collect::<Vec<_>>());
-        assert!(records.iter().all(|record| record["recall"] == 1.0), "{records:?}");
-        records.iter().map(|record| record["peer"].as_str().expect("a name").to_owned()).collect()
-    };
-    let other = names("elias-fano");
-    assert_eq!((other.len(), other[0].as_str()), (6, "fpdb half-2 elias-fano"));
-    assert!(other[1].starts_with("fpdb auto (") && other[1].ends_with(") elias-fano"));
-    let both = names("huffman,elias-fano");
-    assert_eq!(both.len(), 10);
-    assert_eq!(both[..2], ["fpdb half-2", "fpdb half-2 elias-fano"]);
-}
-
 #[test]
 fn recall_shows_the_matches_that_a_lossy_peer_misses() {
     let records =
@@ -74,7 +55,6 @@ fn unknown_names_are_refused_with_a_list_of_the_known_ones() {
         (["--peers", "fpdb,nobody"], "mih-rs"),
         (["--data", "nothing"], "clustered"),
         (["--layouts", "none"], "half-2"),
-        (["--code", "none"], "elias-fano"),
     ] {
         let output = run(&args);
         let error = String::from_utf8_lossy(&output.stderr);

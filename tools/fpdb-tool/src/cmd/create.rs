@@ -70,11 +70,11 @@ impl Args {
         let description = fpdb::Description::read(&self.path)?;
         let created =
             Created { schema: "fpdb.create/1", path: self.path.display().to_string(), description };
-        let Description { bits, rule, layout, block_size, code, filter_bits, ids, .. } =
+        let Description { bits, rule, layout, block_size, filter_bits, ids, .. } =
             &created.description;
         let sentence = format!(
             "created {}: {bits} bits, {rule}, layout {layout}, blocks of \
-             {block_size} bytes in {code}, filters of {filter_bits} bits, ids: {ids}",
+             {block_size} bytes, filters of {filter_bits} bits, ids: {ids}",
             created.path
         );
         context.conclude(&created, sentence)?;

@@ -64,7 +64,6 @@ fn rows(stats: &Stats) -> Vec<(&'static str, String)> {
         ("max distance", stats.max_distance.to_string()),
         ("layout", format!("{} ({} tables)", stats.layout, stats.tables)),
         ("block size", iec(stats.block_size as u64)),
-        ("block code", stats.code.name().to_owned()),
         ("recipe", stats.recipe.clone().unwrap_or_else(|| "none".to_owned())),
         ("extraction", stats.extraction.clone().unwrap_or_else(|| "none".to_owned())),
         ("segments", stats.segments.len().to_string()),

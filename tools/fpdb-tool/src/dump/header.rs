@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use fpdb::{
-    BlockCode, Description, DocId, ExtractionName, Fingerprint, Ids, Jaccard, Layout, MatchRule,
-    Options, RecipeName,
+    Description, DocId, ExtractionName, Fingerprint, Ids, Jaccard, Layout, MatchRule, Options,
+    RecipeName,
 };
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,6 @@ pub(crate) struct Header {
     layout: LayoutLine,
     rule: RuleLine,
     block_size: usize,
-    code: String,
     filter_bits: u32,
     /// For information: the rule decides.
     columns: bool,
@@ -81,7 +80,6 @@ impl Header {
             },
             rule: RuleLine { max_distance: rule.distance(), similar },
             block_size: description.block_size,
-            code: description.code.to_string(),
             filter_bits: description.filter_bits,
             columns: description.columns,
         }
@@ -141,8 +139,7 @@ impl Header {
         if let Some(extraction) = &self.extraction {
             options = options.extraction(ExtractionName::custom(extraction));
         }
-        let code = BlockCode::parse(&self.code)?;
-        let options = options.ids(self.ids()?).block_size(self.block_size).code(code);
+        let options = options.ids(self.ids()?).block_size(self.block_size);
         Ok(options.filter_bits(self.filter_bits))
     }
 }

@@ -9,7 +9,7 @@ fn create_uses_the_requested_options() {
     let run = folder.ok(line);
     assert!(run.out.is_empty() && run.err.contains("crawl.fpdb"), "{run:?}");
 
-    let line = "create wide.fpdb -k 5 --bits 128 --ids names --block-size 1024 --code huffman \
+    let line = "create wide.fpdb -k 5 --bits 128 --ids names --block-size 1024 \
                 --recipe pairs/2 --json";
     let made = folder.ok(line).json();
     assert_eq!(made["schema"], "fpdb.create/1");
@@ -19,7 +19,6 @@ fn create_uses_the_requested_options() {
         ("ids", json!("names")),
         ("max_distance", json!(5)),
         ("block_size", json!(1024)),
-        ("code", json!("huffman")),
         ("recipe", json!("pairs/2")),
     ] {
         assert_eq!(made[key], value, "{key}");
@@ -37,44 +36,6 @@ fn create_takes_a_layout_by_name() {
     assert!(!folder.file("b").exists());
 }
 
-/// A database keeps its code for good. Every command shows it, and none accepts another.
-#[test]
-fn the_code_of_blocks_is_shown_and_kept() {
-    let folder = Folder::new();
-    folder.write("list", "0x1\n");
-    folder.write("docs", "{\"id\": \"a\", \"text\": \"one two three four five six seven\"}\n");
-    for (db, option, has, other) in [
-        ("plain", "", "huffman", "elias-fano"),
-        ("fast", "--code elias-fano", "elias-fano", "huffman"),
-        ("paper", "--code huffman", "huffman", "elias-fano"),
-    ] {
-        let made = folder.ok(&format!("create {db} {option} --ids names"));
-        assert!(made.err.contains(&format!("blocks of 128 bytes in {has}")), "{}", made.err);
-        for command in ["stats", "inspect"] {
-            assert_eq!(folder.ok(&format!("{command} {db} --json")).json()["code"], has);
-            let text = folder.ok(&format!("{command} {db}")).text();
-            let line = text.lines().find(|line| line.starts_with("block code ")).unwrap();
-            assert!(line.ends_with(has), "{text}");
-        }
-        let message = format!("the database has {has}");
-        for command in ["import {db} docs --from ndjson", "dedup {db} docs --from ndjson"] {
-            let command = command.replace("{db}", db);
-            let run = folder.exits(2, &format!("{command} --code {other}"));
-            assert!(
-                run.err.contains(&message) && run.err.contains(other),
-                "{command}: {}",
-                run.err
-            );
-            folder.ok(&format!("{command} --code {has}"));
-        }
-    }
-    folder.ok("import numbers list --code huffman");
-    let run = folder.exits(2, "import numbers list --code elias-fano");
-    assert!(run.err.contains("has huffman") && run.err.contains("elias-fano"), "{}", run.err);
-    folder.ok("dedup pages docs --from ndjson --recipe default --code huffman");
-    assert_eq!(folder.ok("stats pages --json").json()["code"], "huffman");
-}
-
 #[test]
 fn create_refuses_a_database_that_exists() {
     let folder = Folder::new();
@@ -88,8 +49,6 @@ fn invalid_options_are_refused() {
     let folder = Folder::new();
     folder.exits(2, "create a --max-distance 13");
     folder.exits(2, "create a --block-size 1000");
-    let run = folder.exits(2, "create a --code gzip");
-    assert!(run.err.contains("elias-fano, huffman"), "{}", run.err);
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn fingerprints(folder: &Folder, database: &Path, file: &str) -> BTreeSet<String
 #[test]
 fn every_file_of_every_kind_shows_its_header_and_what_ends_it() {
     let folder = Folder::new();
-    let all = ["user-half-2-huffman", "names-ring-3", "unique-half-2", "user-similar"];
+    let all = ["user-half-2", "names-ring-3", "unique-half-2", "user-similar"];
     for database in all.map(golden) {
         for name in files(&database).iter().filter(|name| *name != "LOCK") {
             let run = inspect(&folder, &database, &format!("--file {name}"));
@@ -67,7 +67,7 @@ fn every_file_of_every_kind_shows_its_header_and_what_ends_it() {
 #[test]
 fn the_blocks_of_all_tables_show_the_same_fingerprints() {
     let folder = Folder::new();
-    for name in ["user-half-2-huffman", "user-128-ring-4-huffman", "user-paper-10-elias-fano"] {
+    for name in ["user-half-2", "user-128-ring-4", "user-paper-10"] {
         let database = golden(name);
         let mut all = BTreeSet::new();
         let tables = files(&database);
@@ -204,10 +204,10 @@ fn the_leaves_and_nodes_of_documents_show_all_names_and_fingerprints() {
 #[test]
 fn tombstones_and_the_manifest_are_shown() {
     let folder = Folder::new();
-    let database = golden("user-half-2-huffman");
+    let database = golden("user-half-2");
     let removed = values(&folder, &database, &one(&database, ".del"), "id");
     assert_eq!(removed.len(), 23);
-    for name in ["user-half-2-huffman", "names-similar", "unique-half-2", "empty"] {
+    for name in ["user-half-2", "names-similar", "unique-half-2", "empty"] {
         let report = inspect(&folder, &golden(name), "--file MANIFEST").json();
         let fields = report["fields"].as_array().unwrap();
         assert!(fields.iter().any(|field| field["name"] == "bit order of table 0"), "{report}");

@@ -39,9 +39,8 @@ fn merge_takes_each_name_once_and_can_drop_duplicates() {
 #[test]
 fn rebuild_changes_the_layout_and_nothing_else() {
     let folder = folder();
-    let report = folder
-        .ok("rebuild a --out fast --layout ring-4 -k 5 --block-size 1024 --code elias-fano --json")
-        .json();
+    let report =
+        folder.ok("rebuild a --out fast --layout ring-4 -k 5 --block-size 1024 --json").json();
     assert_eq!(report["written"], 2);
     let stats = folder.ok("stats fast --json").json();
     assert_eq!((&stats["layout"], &stats["max_distance"]), (&"ring-4".into(), &5.into()));

@@ -27,7 +27,7 @@ fn figures_agree_with_the_bytes() {
     assert_eq!((&report["schema"], &report["bits"]), (&"fpdb.ratio/1".into(), &64.into()));
     let rows = report["rows"].as_array().unwrap();
     let of = |codec: &str| rows.iter().filter(|row| row["codec"] == codec).count();
-    assert_eq!((of("raw"), of("elias-fano"), of("huffman")), (2, 8, 8));
+    assert_eq!((of("raw"), of("fpdb")), (2, 8));
     for row in rows {
         let get = |key: &str| number(&row[key]);
         let (n, tables) = (get("n"), get("tables"));
@@ -70,40 +70,14 @@ fn figures_agree_with_the_bytes() {
             let slots = (blocks / 26.0).ceil() * 64.0;
             assert!((slots..slots * 1.1 + 64.0).contains(&number(&table["bytes_index"])), "{row}");
         }
-        // One code is the paper's without the bits that are known, and with a count in each block;
-        // the other takes no more.
+        // The code is the paper's without the bits that are known, and with a count in each block.
         let taken = number(&row["bytes_blocks"]) * 8.0 / number(&row["n"]) / list.len() as f64;
         let paper = number(&row["paper_bits"]);
-        let expected = match row["codec"].as_str() {
-            Some("huffman") => 0.85 * paper..1.05 * paper,
-            _ => number(&row["entropy_bound_bits"])..1.01 * paper,
-        };
-        assert!(expected.contains(&taken), "{taken}: {row}");
+        assert!((0.85 * paper..1.05 * paper).contains(&taken), "{taken}: {row}");
     }
     let raw = rows.iter().find(|row| row["codec"] == "raw").unwrap();
     assert_eq!(raw["bytes_total"], 8000);
     assert_eq!(files(&folder), HashSet::new());
-}
-
-/// A code has the same figures with and without the other, and the paper's is shorter for clusters.
-#[test]
-fn code_can_be_measured_alone() {
-    let folder = Folder::new();
-    let line = "ratio -n 3000 --layouts half-2 --blocks 128 --data clustered --json";
-    let rows = |code: &str| folder.ok(&format!("{line} {code}")).json()["rows"].clone();
-    let ours = |rows: &Value| -> Vec<Value> {
-        let rows = rows.as_array().unwrap().iter();
-        rows.filter(|row| !row["layout"].is_null()).cloned().collect()
-    };
-    let both = ours(&rows(""));
-    assert_eq!(both.iter().map(|row| &row["codec"]).collect::<Vec<_>>(), ["elias-fano", "huffman"]);
-    for row in &both {
-        let alone = rows(&format!("--code {}", row["codec"].as_str().unwrap()));
-        assert_eq!(ours(&alone), std::slice::from_ref(row));
-        assert_eq!(alone[0]["codec"], "raw");
-    }
-    let bits = |row: &Value| number(&row["bits_per_fingerprint_per_table"]);
-    assert!(bits(&both[1]) < bits(&both[0]) - 1.0, "{both:?}");
 }
 
 #[test]
@@ -142,13 +116,9 @@ fn table_csv_and_page_agree_and_are_reproducible() {
     assert!(!run.err.contains("\\n"), "{}", run.err);
     markup::check(&html);
     assert_eq!(html.matches("<svg").count(), 2);
-    for name in [
-        "entropy bound",
-        "fpdb, blocks of 1024 B",
-        "half-2, huffman",
-        "ring-3, elias-fano",
-        "prefers-color-scheme",
-    ] {
+    for name in
+        ["entropy bound", "fpdb, blocks of 1024 B", "half-2", "ring-3", "prefers-color-scheme"]
+    {
         assert!(html.contains(name), "{name}");
     }
     assert_eq!(folder.ok(&line).text(), table);
@@ -213,10 +183,10 @@ fn one_size_is_drawn_as_bars_and_several_as_lines() {
         html
     };
     let bars = page("1000");
-    // Three or, without zstd, one other code, and two codes of two block sizes each.
+    // Three or, without zstd, one other code, and two block sizes.
     let codes = if cfg!(feature = "zstd") { 3 } else { 1 };
-    assert_eq!(bars.matches("<rect class=\"f0\"").count(), 4 + codes + 4, "{bars}");
-    for name in ["half-2, huffman, 1024 B", "entropy bound, ", "filter 8", "n = 1000"] {
+    assert_eq!(bars.matches("<rect class=\"f0\"").count(), 2 + codes + 2, "{bars}");
+    for name in ["half-2, 1024 B", "entropy bound, ", "filter 8", "n = 1000"] {
         assert!(bars.contains(name), "{name}: {bars}");
     }
     assert!(!bars.contains("<path class=\"s"), "{bars}");
@@ -235,7 +205,6 @@ fn invalid_options_are_refused() {
         ("--layouts half", "no layout is named \"half\""),
         ("--blocks 200", "expected a power of two from 128 to 4096"),
         ("--blocks 8192", "expected a power of two from 128 to 4096"),
-        ("--code gzip", "elias-fano, huffman"),
         ("--bits 32", "fingerprints have 64 or 128 bits"),
         ("--filter-bits 33", "33"),
         ("--data nowhere", "cannot open nowhere"),

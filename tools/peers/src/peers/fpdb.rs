@@ -2,7 +2,7 @@
 //! while it answers.
 
 use anyhow::{Result, ensure};
-use fpdb::{BlockCode, Db, DocId, Entry, Layout, Options, Snapshot};
+use fpdb::{Db, DocId, Entry, Layout, Options, Snapshot};
 
 use crate::args::{Engines, Pages};
 use crate::memory;
@@ -17,23 +17,19 @@ struct Fpdb {
 }
 
 pub(super) fn entrants(engines: &Engines, n: usize, k: u32) -> Result<Vec<Entrant<'_>>> {
-    let entrant = |(name, code): (&String, BlockCode)| {
+    let entrant = |name: &String| {
         let layout = match name.as_str() {
             "auto" => Layout::auto(64, k, n as u64).0,
             preset => Layout::preset(preset, 64)?,
         };
-        let mut row = match name.as_str() {
+        let row = match name.as_str() {
             "auto" => format!("fpdb auto ({})", layout.name()),
             preset => format!("fpdb {preset}"),
         };
-        if code != BlockCode::default() {
-            row = format!("{row} {code}");
-        }
-        let build = move |job: &Job| Fpdb::build(job, options(engines).code(code), layout.clone());
+        let build = move |job: &Job| Fpdb::build(job, options(engines), layout.clone());
         Ok(Entrant::exact(row, build))
     };
-    let codes_of = |name| engines.code.iter().map(move |&code| (name, code));
-    engines.layouts.iter().flat_map(codes_of).map(entrant).collect()
+    engines.layouts.iter().map(entrant).collect()
 }
 
 impl Fpdb {

@@ -137,7 +137,6 @@ fn print(report: &Report, context: &mut Context<'_>) -> Result<()> {
             ("recipe", or_none(&description.recipe)),
             ("extraction", or_none(&description.extraction)),
             ("block size", iec(description.block_size as u64)),
-            ("block code", description.code.to_string()),
             ("layout", description.layout.to_string()),
             ("cells", format!("{} bits", list(&report.cells))),
         ],

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Result;
-use fpdb::{BlockCode, DocId, Entry, Fingerprint, Layout, Options, Stats, TableStats};
+use fpdb::{DocId, Entry, Fingerprint, Layout, Options, Stats, TableStats};
 
 use super::bound::{Branches, IdBound};
 use super::codec::{OtherCodes, Sizes};
@@ -16,7 +16,6 @@ use crate::cmd::measure::generate::Source;
 pub(super) struct Design {
     pub(super) layout: Layout,
     pub(super) block_size: usize,
-    pub(super) code: BlockCode,
     pub(super) filter_bits: u32,
 }
 
@@ -33,7 +32,6 @@ pub(super) fn load<F: Fingerprint, T>(
     let db = Options::<F>::new()
         .layout(design.layout.clone())
         .block_size(design.block_size)
-        .code(design.code)
         .filter_bits(design.filter_bits)
         .create(&path)?;
     let entries = (0..).zip(source.fingerprints(n));

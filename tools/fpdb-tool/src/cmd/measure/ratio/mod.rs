@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use fpdb::{BlockCode, Fingerprint, Layout};
+use fpdb::{Fingerprint, Layout};
 use indicatif::ProgressBar;
 
 use crate::cmd::measure::generate::{Data, Source};
@@ -28,10 +28,10 @@ const EXAMPLE: &str = "\
 Example:
   fpdb-tool ratio -n 1e5,1e6 --layouts half-2,ring-4 --blocks 256,1024 --html ratio.html";
 
-/// Measures the space per fingerprint on disk, by number of entries (n), layout, code and block
+/// Measures the space per fingerprint on disk, by number of entries (n), layout and block
 /// size
 ///
-/// For each n, layout, code and block size, a database is written, measured and removed; the space
+/// For each n, layout and block size, a database is written, measured and removed; the space
 /// of its blocks, index, filters and ids is reported separately, and each is compared with the
 /// least that it could take: blocks with the entropy bound, a filter with --filter-bits, and ids
 /// with the number of ways to distribute them, about log2(n / e) bits each; index and checksums
@@ -66,11 +66,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = parse_block,
         default_value = "128,256,1024,4096")]
     blocks: Vec<usize>,
-
-    /// Codes of the blocks, by name
-    #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = BlockCode::parse,
-        default_value = "elias-fano,huffman")]
-    code: Vec<BlockCode>,
 
     /// Size of the prefix filter in bits per fingerprint, 0 for none
     #[arg(long, value_name = "BITS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=32))]
@@ -167,19 +162,15 @@ impl Args {
     }
 
     fn designs(&self, bits: u32) -> Result<Vec<Design>> {
-        let codes = page::distinct(self.code.iter().copied());
         let blocks = page::distinct(self.blocks.iter().copied());
         let mut designs = Vec::new();
         for name in page::distinct(self.layouts.iter()) {
             let layout = Layout::preset(name, bits).map_err(|e| failure::as_usage(&e))?;
-            for &code in &codes {
-                designs.extend(blocks.iter().map(|&block_size| Design {
-                    layout: layout.clone(),
-                    block_size,
-                    code,
-                    filter_bits: self.filter_bits,
-                }));
-            }
+            designs.extend(blocks.iter().map(|&block_size| Design {
+                layout: layout.clone(),
+                block_size,
+                filter_bits: self.filter_bits,
+            }));
         }
         Ok(designs)
     }
@@ -218,8 +209,8 @@ fn measure_size<F: Fingerprint>(
     // Every database of this size has the same fingerprints.
     let mut content: Option<Content> = None;
     for design in designs {
-        let (layout, block, code) = (design.layout.name(), design.block_size, design.code);
-        bar.set_message(format!("measuring {n} entries: {layout}, blocks of {block} B, {code}"));
+        let (layout, block) = (design.layout.name(), design.block_size);
+        bar.set_message(format!("measuring {n} entries: {layout}, blocks of {block} B"));
         measure::load(design, source, n, folder, |db| {
             let Content { branches, ids_bits, others } = match &mut content {
                 Some(content) => content,

@@ -97,7 +97,7 @@ fn line_charts(report: &Report) -> [String; 2] {
     [per_table(report), in_total(report)].map(|chart| chart.render())
 }
 
-/// Bits per fingerprint in one table by n: a panel for each layout and code, a line for each block
+/// Bits per fingerprint in one table by n: a panel for each layout, a line for each block
 /// size or other code.
 fn per_table(report: &Report) -> LineChart {
     let blocks = blocks(report);
@@ -138,7 +138,7 @@ fn per_table(report: &Report) -> LineChart {
 }
 
 /// Bytes per fingerprint in all tables, with ids, by n: a panel for each block size, a line for
-/// each layout and code.
+/// each layout.
 fn in_total(report: &Report) -> LineChart {
     let tables = all_tables(report);
     let panel = |&block: &usize| {
@@ -183,17 +183,16 @@ fn line<'a>(rows: impl Iterator<Item = &'a Row>, value: impl Fn(&Row) -> Option<
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Tables<'a> {
     layout: &'a str,
-    codec: &'static str,
 }
 
 impl<'a> Tables<'a> {
     /// Returns `None` for a row that is not about a database.
     fn of(row: &'a Row) -> Option<Self> {
-        Some(Self { layout: row.layout.as_deref()?, codec: row.codec })
+        Some(Self { layout: row.layout.as_deref()? })
     }
 
     fn name(&self) -> String {
-        format!("{}, {}", self.layout, self.codec)
+        self.layout.to_owned()
     }
 }
 

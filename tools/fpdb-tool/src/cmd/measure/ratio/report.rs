@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use fpdb::{BlockCode, Stats, TableStats};
+use fpdb::{Stats, TableStats};
 use serde::Serialize;
 
 use super::bound::Branches;
@@ -26,7 +26,7 @@ pub(super) struct Row {
     pub(super) n: u64,
     /// The number of distinct fingerprints, which figures per fingerprint are divided by.
     pub(super) fingerprints: u64,
-    /// The name of the code; for a database, the code of its blocks.
+    /// The name of the code: "fpdb" for a database.
     pub(super) codec: &'static str,
     /// Missing unless the row is about a database.
     pub(super) layout: Option<String>,
@@ -141,10 +141,10 @@ impl Row {
             bits_per_fingerprint_per_table: bits,
             bits_above_entropy_bound: bits - set.entropy(),
             paper_bits: Some(set.paper(design.block_size)),
-            payload_bits: set.payload().filter(|_| design.code == BlockCode::Huffman),
+            payload_bits: set.payload(),
             ids_bits: share(stats.bytes_ids * 8, stats.fingerprints),
             table_list: tables.iter().map(Table::from).collect(),
-            ..Self::of_other(n, set, design.code.name(), stats.bytes_tables)
+            ..Self::of_other(n, set, "fpdb", stats.bytes_tables)
         }
     }
 

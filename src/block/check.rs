@@ -1,0 +1,56 @@
+//! Checking a block strictly.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::remaining::remaining_len;
+use super::{Block, COUNT_LEN, Packed};
+use crate::codec::bits::BitReader;
+use crate::codec::huffman::Code;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+/// Checks strictly that the first `size` bytes of `bytes` are a block as a builder writes it: the
+/// fingerprints ascend, and all bits between codewords and remaining bits are zero. Passes each
+/// fingerprint to `visit`.
+pub(crate) fn check<F: Fingerprint>(
+    bytes: &[u8],
+    size: usize,
+    code: &Code,
+    mut visit: impl FnMut(F),
+) -> Result<()> {
+    let block = Block::<F>::open(&Packed { bytes, size, code })?;
+    let mut codewords = (COUNT_LEN + F::BYTES) * 8;
+    let mut remaining = 0;
+    let mut window = block.differences();
+    window.advance()?;
+    while !window.is_empty() {
+        let mut h = window.first();
+        for next in window.nexts() {
+            codewords += code.word(h).1 as usize;
+            remaining += remaining_len(h, next) as usize;
+            h = next;
+        }
+        window.advance()?;
+    }
+    let Some(padding) = (size * 8).checked_sub(codewords + remaining) else {
+        return Err(Error::corruption("the block's fingerprints do not fit into it"));
+    };
+    let mut reader = BitReader::new(bytes, codewords);
+    for _ in 0..padding {
+        if reader.take(1) != 0 {
+            return Err(Error::corruption("bits are set between codewords and remaining bits"));
+        }
+    }
+    let mut last = None;
+    let mut ascends = true;
+    block.visit_while(|fingerprint| {
+        ascends &= last.is_none_or(|last| last < fingerprint);
+        last = Some(fingerprint);
+        visit(fingerprint);
+        true
+    })?;
+    if !ascends {
+        return Err(Error::corruption("the block's fingerprints do not ascend"));
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Decoding blocks, and searching them without decoding more than needed.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::remaining::Remaining;
+use super::window::Window;
+use super::{COUNT_LEN, Job, Packed};
+use crate::codec::huffman::Decoder;
+use crate::cpu;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// An opened block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Block<'a, F> {
+    /// The block, and bytes after it.
+    bytes: &'a [u8],
+    size: usize,
+    code: &'a Decoder,
+    first: F,
+    /// Number of fingerprints after the first.
+    after: usize,
+}
+
+impl<'a, F: Fingerprint> Block<'a, F> {
+    /// Reads the start of the block.
+    #[inline(always)]
+    pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
+        let Packed { bytes, size, code } = *block;
+        let count = bytes.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
+        let first = bytes.get(COUNT_LEN..).and_then(F::read_le);
+        let (1.., Some(first), true) = (count, first, size <= bytes.len()) else {
+            return Err(Error::corruption("the block has no fingerprints"));
+        };
+        Ok(Self { bytes, size, code: code.decoder(), first, after: usize::from(count) - 1 })
+    }
+
+    /// Prefetches the block after this one, from whose middle on bytes are read backwards, which
+    /// processors do not expect.
+    #[inline(always)]
+    fn prefetch_next(&self) {
+        for line in (self.size..2 * self.size).step_by(LINE) {
+            cpu::prefetch(self.bytes, line);
+        }
+    }
+
+    /// Returns an empty window before the leading differences.
+    #[inline(always)]
+    pub(super) fn differences(&self) -> Window<'a> {
+        let start = (COUNT_LEN + F::BYTES) * 8;
+        Window::before(self.bytes, start, self.code, self.after, F::BITS - 1)
+    }
+
+    /// Visits the fingerprints in order, until `visit` returns false.
+    #[inline(always)]
+    pub(super) fn visit_while(&self, mut visit: impl FnMut(F) -> bool) -> Result<()> {
+        let mut current = self.first;
+        if !visit(current) {
+            return Ok(());
+        }
+        let mut remaining = Remaining::new(self.bytes, self.size);
+        let mut window = self.differences();
+        loop {
+            window.advance()?;
+            if window.is_empty() {
+                return Ok(());
+            }
+            let mut h = window.first();
+            for next in window.nexts() {
+                let below = remaining.read(h, next)?;
+                current = current & F::MAX.wrapping_shl(h) | F::ONE.wrapping_shl(h) | below;
+                h = next;
+                if !visit(current) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Returns how many fingerprints a search up to `high` decodes.
+    pub(super) fn count_candidates(&self, high: F) -> Result<usize> {
+        let mut count = 0;
+        self.visit_while(|fingerprint| {
+            count += 1;
+            fingerprint <= high
+        })?;
+        Ok(count)
+    }
+
+    /// Returns the place of a fingerprint in the block, if the block holds it.
+    pub(super) fn place(&self, fingerprint: F) -> Result<Option<usize>> {
+        let (mut place, mut last) = (0, self.first);
+        self.visit_while(|next| {
+            last = next;
+            place += usize::from(next < fingerprint);
+            next < fingerprint
+        })?;
+        Ok((last == fingerprint).then_some(place))
+    }
+}
+
+/// Appends the fingerprints of blocks to `out`, in order.
+#[inline(always)]
+pub(crate) fn decode_all<'a, F: Fingerprint>(
+    blocks: impl Iterator<Item = Result<Packed<'a>>>,
+    out: &mut Vec<F>,
+) -> Result<()> {
+    for block in blocks {
+        let block = Block::open(&block?)?;
+        block.prefetch_next();
+        let start = out.len();
+        out.resize(start + block.after + 1, F::ZERO);
+        let mut to = out.get_mut(start..).unwrap_or_default().iter_mut();
+        block.visit_while(|fingerprint| to.next().map(|to| *to = fingerprint).is_some())?;
+    }
+    Ok(())
+}
+
+/// Visits the fingerprints of blocks, in order.
+#[inline(always)]
+pub(crate) fn visit_all<'a, F: Fingerprint>(
+    blocks: impl Iterator<Item = Result<Packed<'a>>>,
+    mut visit: impl FnMut(F),
+) -> Result<()> {
+    for block in blocks {
+        let block = Block::open(&block?)?;
+        block.prefetch_next();
+        block.visit_while(|fingerprint| {
+            visit(fingerprint);
+            true
+        })?;
+    }
+    Ok(())
+}
+
+/// Searches the blocks that `next` returns, and passes the fingerprints within `distance` bits of
+/// their query to `found`.
+#[inline(always)]
+pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
+    mut next: impl FnMut() -> Result<Option<Job<'a, F, T>>>,
+    distance: u32,
+    mut found: impl FnMut(T, F),
+) -> Result<()> {
+    while let Some(Job { block, query, low, high, tag }) = next()? {
+        Block::open(&block)?.visit_while(
+            #[inline(always)]
+            |fingerprint: F| {
+                if fingerprint < low {
+                    return true;
+                }
+                if fingerprint <= high && fingerprint.distance(query) <= distance {
+                    found(tag, fingerprint);
+                }
+                fingerprint <= high
+            },
+        )?;
+    }
+    Ok(())
+}
