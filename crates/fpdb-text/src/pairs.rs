@@ -12,10 +12,9 @@
 //! five are what most MinHash programs compare, and what people mean who ask for a similarity of
 //! 0.8: texts that have less in common are called different.
 //!
-//! Version 2 differs in one point. In Thai, Lao, Burmese, Khmer and Tibetan, which are written without
-//! spaces between words, each letter is a token, but there are so few letters that unrelated texts
-//! share many pairs of them. So a run that ends with such a letter has three times as many tokens: a
-//! word counts as three letters. In other scripts, both versions give the same fingerprints.
+//! Thai, Lao, Burmese, Khmer and Tibetan are written without spaces between words. Each of their
+//! letters is a token, and there are so few that unrelated texts share many pairs of them. So a run
+//! that ends with such a letter has three times as many tokens: a word counts as three letters.
 //!
 //! The hash of a token is the XXH3-64 with seed 0 of its UTF-8 bytes. The hash of a pair is
 //! rotl(h1, 1) + h2 modulo 2^64. A longer run continues so: the hash of five tokens is
@@ -42,48 +41,26 @@ use crate::width::Width;
 const MIN_RUNS: usize = 4;
 
 /// `pairs/2`: for texts of any language.
-pub(crate) fn pairs_2<F: Width>() -> Arc<dyn Method<F>> {
+pub(crate) fn pairs<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Runs::<_, 2, 6> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
 }
 
-/// `pairs/1`: as `pairs/2`, but with pairs in all scripts.
-pub(crate) fn pairs_1<F: Width>() -> Arc<dyn Method<F>> {
-    Arc::new(Runs::<_, 2, 2> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
-}
-
 /// `fives/2`: as `pairs/2`, with runs of five tokens.
-pub(crate) fn fives_2<F: Width>() -> Arc<dyn Method<F>> {
+pub(crate) fn fives<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Runs::<_, 5, 15> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
-}
-
-/// `fives/1`: as `fives/2`, but with runs of five tokens in all scripts.
-pub(crate) fn fives_1<F: Width>() -> Arc<dyn Method<F>> {
-    Arc::new(Runs::<_, 5, 5> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
 }
 
 /// `pairs-zh/2`: for Chinese texts, in which jieba finds the words.
 #[cfg(feature = "zh")]
-pub(crate) fn pairs_zh_2<F: Width>() -> Result<Arc<dyn Method<F>>> {
+pub(crate) fn pairs_zh<F: Width>() -> Result<Arc<dyn Method<F>>> {
     let cut = crate::cut::Chinese { jieba: crate::dictionary::jieba()? };
     Ok(Arc::new(Runs::<_, 2, 6> { cut, from_start: false, min: MIN_RUNS }))
 }
 
-/// `pairs-zh/1`: as `pairs-zh/2`, but with pairs in all scripts.
-#[cfg(feature = "zh")]
-pub(crate) fn pairs_zh_1<F: Width>() -> Result<Arc<dyn Method<F>>> {
-    let cut = crate::cut::Chinese { jieba: crate::dictionary::jieba()? };
-    Ok(Arc::new(Runs::<_, 2, 2> { cut, from_start: false, min: MIN_RUNS }))
-}
-
 /// `pairs-short/2`: for short texts of any language. Every text with a token has a fingerprint,
 /// because the start of the text makes a run with the first token.
-pub(crate) fn pairs_short_2<F: Width>() -> Arc<dyn Method<F>> {
+pub(crate) fn pairs_short<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Runs::<_, 2, 6> { cut: AnyLanguage, from_start: true, min: 1 })
-}
-
-/// `pairs-short/1`: as `pairs-short/2`, but with pairs in all scripts.
-pub(crate) fn pairs_short_1<F: Width>() -> Arc<dyn Method<F>> {
-    Arc::new(Runs::<_, 2, 2> { cut: AnyLanguage, from_start: true, min: 1 })
 }
 
 /// The method of all these recipes: runs of `N` tokens, or of `L` if the last token is a letter of a
@@ -121,7 +98,7 @@ impl<const N: usize, const L: usize> Window<N, L> {
     #[inline]
     fn length(token: &str) -> usize {
         // Each of these letters takes three bytes, and begins with one of these two.
-        let maybe = L > N && matches!(token.as_bytes().first(), Some(0xe0 | 0xe1));
+        let maybe = matches!(token.as_bytes().first(), Some(0xe0 | 0xe1));
         if maybe && token.chars().next().is_some_and(is_one_of_few) { L } else { N }
     }
 }

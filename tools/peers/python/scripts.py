@@ -130,7 +130,7 @@ def report(tool, name, recipe, texts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", default="fpdb-tool", help="the program fpdb-tool")
-    parser.add_argument("--recipe", action="append", help="a recipe; by default pairs/1, pairs/2, fives/1 and fives/2")
+    parser.add_argument("--recipe", action="append", help="a recipe; by default pairs/2 and fives/2")
     parser.add_argument("sets", nargs="+", metavar="NAME=PATH", help="a language, and its texts")
     arguments = parser.parse_args()
     print("| texts | number | recipe | any two | within 24 of 128 bits | line removed | inserted | counter | lines swapped |")
@@ -138,7 +138,7 @@ def main():
     for argument in arguments.sets:
         name, _, path = argument.partition("=")
         texts = texts_of(arguments.tool, name, Path(path))
-        for recipe in arguments.recipe or ["pairs/1", "pairs/2", "fives/1", "fives/2"]:
+        for recipe in arguments.recipe or ["pairs/2", "fives/2"]:
             report(arguments.tool, name, recipe, texts)
 
 
