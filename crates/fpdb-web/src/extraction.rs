@@ -14,11 +14,10 @@ use crate::html;
 /// | name | what it keeps |
 /// | --- | --- |
 /// | `main/2` | the main content: without menus, headers, footers and other parts that surround it |
-/// | `main/1` | the same by older rules, which suit manuals and keep too much of other pages |
 /// | `strip/1` | everything that the page shows |
 ///
-/// All lay out the text in the same way: one line per paragraph, item, heading or row of a table;
-/// no white space at the ends of lines; runs of white space as one space, except in `<pre>`. All
+/// Both lay out the text in the same way: one line per paragraph, item, heading or row of a table;
+/// no white space at the ends of lines; runs of white space as one space, except in `<pre>`. Both
 /// treat plain text in the same way: they keep its lines.
 ///
 /// # Examples
@@ -38,20 +37,17 @@ pub struct Extraction(Rule);
 enum Rule {
     #[default]
     Main2,
-    Main1,
     Strip1,
 }
 
 impl Extraction {
     /// `main/2`: the main content of a page. This is the default.
     pub const MAIN_2: Self = Self(Rule::Main2);
-    /// `main/1`: the main content of a page by older rules, for databases that were made with it.
-    pub const MAIN_1: Self = Self(Rule::Main1);
     /// `strip/1`: everything that a page shows.
     pub const STRIP_1: Self = Self(Rule::Strip1);
 
     /// All extractions.
-    const ALL: [Self; 3] = [Self::MAIN_2, Self::MAIN_1, Self::STRIP_1];
+    const ALL: [Self; 2] = [Self::MAIN_2, Self::STRIP_1];
 
     /// Returns the extraction of this name. The names without a version, `main` and `strip`, are
     /// aliases of the newest versions. An application that stores texts or fingerprints should
@@ -92,7 +88,7 @@ impl Extraction {
     ///
     /// ```
     /// let names: Vec<_> = fpdb_web::Extraction::all().map(|e| e.name()).collect();
-    /// assert_eq!(names, ["main/2", "main/1", "strip/1"]);
+    /// assert_eq!(names, ["main/2", "strip/1"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter()
@@ -108,7 +104,6 @@ impl Extraction {
     pub fn name(self) -> &'static str {
         match self.0 {
             Rule::Main2 => "main/2",
-            Rule::Main1 => "main/1",
             Rule::Strip1 => "strip/1",
         }
     }
@@ -124,8 +119,7 @@ impl Extraction {
     /// ```
     pub fn text(self, html: &str) -> String {
         match self.0 {
-            Rule::Main2 => html::main_content_2(html),
-            Rule::Main1 => html::main_content_1(html),
+            Rule::Main2 => html::main_content(html),
             Rule::Strip1 => html::all_text(html),
         }
     }

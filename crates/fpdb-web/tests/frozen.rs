@@ -54,12 +54,10 @@ fn every_extraction_makes_its_frozen_texts() {
 #[test]
 fn tables_of_contents_keep_their_links() {
     let strip = pages(PAGES, Extraction::STRIP_1);
-    for extraction in [Extraction::MAIN_1, Extraction::MAIN_2] {
-        for (main, strip) in pages(PAGES, extraction).iter().zip(&strip) {
-            if main.url.contains("/index.") {
-                let share = main.text.len() * 100 / strip.text.len();
-                assert!(share > 95, "{extraction}, {}: {share} %", main.url);
-            }
+    for (main, strip) in pages(PAGES, Extraction::MAIN_2).iter().zip(&strip) {
+        if main.url.contains("/index.") {
+            let share = main.text.len() * 100 / strip.text.len();
+            assert!(share > 95, "{}: {share} %", main.url);
         }
     }
 }

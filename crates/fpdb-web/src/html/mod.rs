@@ -1,18 +1,14 @@
 //! From HTML to text.
 //!
 //! Two steps are common to all extractions: tags and text ([`tokens`]), and text laid out in blocks
-//! ([`writer`]). `main/1` and `strip/1` know of each block which parts of the page the elements
-//! around it declare ([`layout`]), and `main/1` chooses the blocks of the main content by rules
-//! ([`content`]). `main/2` builds the tree of elements ([`tree`]), measures the blocks and the
+//! ([`writer`]). `strip/1` keeps all blocks ([`layout`]). `main/2` builds the tree of elements ([`tree`]), measures the blocks and the
 //! elements ([`units`], [`survey`]), and adds up what counts for and against each block ([`features`],
 //! [`score`], [`second`]).
 
 mod attributes;
-mod content;
 mod data;
 mod entities;
 mod features;
-mod landmarks;
 mod layout;
 mod marks;
 mod phrases;
@@ -26,19 +22,10 @@ mod weights;
 mod words;
 mod writer;
 
+pub(crate) use layout::all_text;
 #[cfg(feature = "language")]
 pub(crate) use writer::is_unspaced;
 pub(crate) use writer::plain_text;
-
-/// Returns everything that a page shows.
-pub(crate) fn all_text(html: &str) -> String {
-    layout::lay_out(html).text
-}
-
-/// Returns the main content of a page, as `main/1` defines it.
-pub(crate) fn main_content_1(html: &str) -> String {
-    content::main_content(layout::lay_out(html))
-}
 
 /// Bytes of text below which a page may keep its text in its data.
 const FEW: usize = 200;
@@ -48,7 +35,7 @@ const FEW: usize = 200;
 const MAX_BLOCKS: usize = 1 << 17;
 
 /// Returns the main content of a page, as `main/2` defines it.
-pub(crate) fn main_content_2(html: &str) -> String {
+pub(crate) fn main_content(html: &str) -> String {
     let page = tree::build(html);
     if page.len() < FEW
         && let Some(text) = data::longest_text(&page.data).filter(|text| text.len() > page.len())
@@ -82,10 +69,10 @@ mod tests {
         };
         let other = "Researchers found an unknown species of fish near the coast of the island. ";
         assert_eq!(
-            main_content_2(&page(SENTENCE)),
+            main_content(&page(SENTENCE)),
             format!("Title\n{}", SENTENCE.repeat(5).trim_end())
         );
-        assert_eq!(main_content_2(&page(other)), format!("Title\n{}", other.repeat(5).trim_end()));
+        assert_eq!(main_content(&page(other)), format!("Title\n{}", other.repeat(5).trim_end()));
     }
 
     /// One layout shows it beside the content, and another as its first line.
@@ -93,14 +80,14 @@ mod tests {
     fn a_title_is_dropped_if_there_is_other_text() {
         let page =
             |text: &str| format!("<title>The flood - News</title><h1>The flood</h1><p>{text}");
-        assert_eq!(main_content_2(&page(&SENTENCE.repeat(5))), SENTENCE.repeat(5).trim_end());
-        assert_eq!(main_content_2(&page("Closed.")), "The flood\nClosed.");
+        assert_eq!(main_content(&page(&SENTENCE.repeat(5))), SENTENCE.repeat(5).trim_end());
+        assert_eq!(main_content(&page("Closed.")), "The flood\nClosed.");
     }
 
     #[test]
     fn a_page_of_very_many_blocks_is_kept_entirely() {
         let html = format!("<nav>menu</nav>{}", "<p>a".repeat(MAX_BLOCKS));
-        assert_eq!(main_content_2(&html).len(), "menu".len() + 2 * MAX_BLOCKS);
+        assert_eq!(main_content(&html).len(), "menu".len() + 2 * MAX_BLOCKS);
     }
 
     #[test]
@@ -108,10 +95,10 @@ mod tests {
         let data = format!(
             "<script type='application/ld+json'>{{\"articleBody\":\"{SENTENCE}\"}}</script>"
         );
-        assert_eq!(main_content_2(&format!("{data}<p>Loading")), SENTENCE.trim_end());
+        assert_eq!(main_content(&format!("{data}<p>Loading")), SENTENCE.trim_end());
         assert!(
-            !main_content_2(&format!("{data}<p>{}", "Other words. ".repeat(20))).contains("river")
+            !main_content(&format!("{data}<p>{}", "Other words. ".repeat(20))).contains("river")
         );
-        assert_eq!(main_content_2(""), "");
+        assert_eq!(main_content(""), "");
     }
 }

@@ -30,13 +30,10 @@ pub(super) struct Tag<'a> {
 /// What an element means for the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Element {
-    /// Part of a line. Unknown elements are treated in the same way.
+    /// Part of a line, or unknown.
     Inline,
     /// Begins and ends a block of lines.
     Block,
-    /// A block for text rather than for the layout of the page: a paragraph, an item.
-    Prose,
-    Heading,
     /// A cell of a table.
     Cell,
     /// Ends a line.
@@ -45,12 +42,6 @@ pub(super) enum Element {
     Pre,
     /// `<a>` with an `href`.
     Link,
-    /// An element for what surrounds the content: `nav`, `aside`, `footer`.
-    Surrounding,
-    /// `header`, of the page or of an article.
-    Header,
-    /// An element for the content: `main`, `article`.
-    Content,
     /// An element whose content is not shown and contains no tags except its own end tag.
     Raw,
     /// An element whose content is not shown; such elements may nest.
@@ -68,18 +59,13 @@ impl Element {
             b"br" => Self::Break,
             b"td" | b"th" => Self::Cell,
             b"pre" | b"listing" | b"xmp" | b"plaintext" => Self::Pre,
-            b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" => Self::Heading,
-            b"nav" | b"aside" | b"footer" => Self::Surrounding,
-            b"header" => Self::Header,
-            b"main" | b"article" => Self::Content,
-            b"p" | b"li" | b"dt" | b"dd" | b"blockquote" | b"caption" | b"figcaption" => {
-                Self::Prose
-            }
-            b"div" | b"tr" | b"ul" | b"ol" | b"table" | b"section" | b"dl" | b"hr" | b"body"
-            | b"html" | b"head" | b"form" | b"address" | b"center" | b"details" | b"summary"
-            | b"dialog" | b"dir" | b"fieldset" | b"legend" | b"figure" | b"frameset"
-            | b"hgroup" | b"menu" | b"search" | b"tbody" | b"thead" | b"tfoot" | b"option"
-            | b"optgroup" => Self::Block,
+            b"p" | b"li" | b"dt" | b"dd" | b"blockquote" | b"caption" | b"figcaption" | b"h1"
+            | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"nav" | b"aside" | b"footer" | b"header"
+            | b"main" | b"article" | b"div" | b"tr" | b"ul" | b"ol" | b"table" | b"section"
+            | b"dl" | b"hr" | b"body" | b"html" | b"head" | b"form" | b"address" | b"center"
+            | b"details" | b"summary" | b"dialog" | b"dir" | b"fieldset" | b"legend"
+            | b"figure" | b"frameset" | b"hgroup" | b"menu" | b"search" | b"tbody" | b"thead"
+            | b"tfoot" | b"option" | b"optgroup" => Self::Block,
             _ => Self::Inline,
         }
     }
@@ -332,8 +318,8 @@ mod tests {
         Tokens::new(html).fold(String::new(), |mut out, token| {
             match token {
                 Token::Text(text) => out += text,
-                Token::Tag(Tag { element: Element::Prose | Element::Link, close, .. }) => {
-                    out.push(if close { ']' } else { '[' });
+                Token::Tag(tag) if tag.name.as_bytes() == b"p" || tag.element == Element::Link => {
+                    out.push(if tag.close { ']' } else { '[' });
                 }
                 Token::Tag(_) => {}
             }

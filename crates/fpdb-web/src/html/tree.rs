@@ -17,7 +17,7 @@ use super::writer::{Block, Writer};
 #[derive(Debug)]
 pub(super) struct Page<'a> {
     pub(super) text: String,
-    pub(super) blocks: Vec<Block<u32>>,
+    pub(super) blocks: Vec<Block>,
     /// The first element is the page itself. An element comes after its parent.
     pub(super) elements: Vec<Element>,
     pub(super) title: &'a str,
@@ -119,7 +119,7 @@ struct Open {
 }
 
 struct Builder {
-    writer: Writer<u32>,
+    writer: Writer,
     elements: Vec<Element>,
     stack: Vec<Open>,
     /// The places in the stack of the open elements of each tag.
@@ -197,7 +197,7 @@ impl Page<'_> {
             hidden.push(parent || element.tag == Tag::Noscript);
         }
         let is_hidden =
-            |block: &Block<u32>| hidden.get(block.label as usize).copied().unwrap_or_default();
+            |block: &Block| hidden.get(block.element as usize).copied().unwrap_or_default();
         let size: usize = self.blocks.iter().filter(|block| is_hidden(block)).map(Block::len).sum();
         let shown = self.len() - size;
         if size == 0 || shown < SHOWN && size > 2 * shown {
@@ -224,7 +224,7 @@ fn is_linked_data(attributes: &[u8]) -> bool {
 impl Builder {
     fn new(size: usize) -> Self {
         let mut builder = Self {
-            writer: Writer::new(size, 0),
+            writer: Writer::new(size),
             elements: Vec::new(),
             stack: Vec::new(),
             open: std::array::from_fn(|_| Vec::new()),
@@ -366,7 +366,7 @@ impl Builder {
         if !tag.is_transparent() {
             self.barriers.push(place);
         }
-        self.writer.label = element;
+        self.writer.element = element;
     }
 
     /// Returns the run of a new child: that of one of its two siblings before it, if it is like it.
@@ -411,7 +411,7 @@ impl Builder {
         if self.stack.len() < self.link {
             self.writer.is_link = false;
         }
-        self.writer.label = self.stack.last().map_or(0, |open| open.element);
+        self.writer.element = self.stack.last().map_or(0, |open| open.element);
     }
 }
 
@@ -431,9 +431,9 @@ mod tests {
     /// The blocks, each with the tags of the elements around it.
     fn blocks(html: &str) -> Vec<String> {
         let page = build(html);
-        let describe = |block: &Block<u32>| {
+        let describe = |block: &Block| {
             let mut text = page.text[block.start..block.end].to_owned();
-            let mut element = block.label as usize;
+            let mut element = block.element as usize;
             while element > 0 {
                 text += &format!(" {:?}", page.elements[element].tag);
                 element = page.elements[element].parent as usize;
@@ -490,7 +490,7 @@ mod tests {
             "<ul class=x><li class='a b'><p>1</p><li class='a c'><p>2</p><li class=d><p>3</p></ul>\
              <ol class=x><li class=a><p>4</p></ol>",
         );
-        let like = |block: usize| page.elements[page.blocks[block].label as usize].like;
+        let like = |block: usize| page.elements[page.blocks[block].element as usize].like;
         assert_eq!(like(0), like(1));
         assert_ne!(like(0), like(2));
         assert_ne!(like(0), like(3));
@@ -520,7 +520,7 @@ mod tests {
         let deep = format!("{}a{}b", "<div>".repeat(1000), "</div>".repeat(1000));
         let page = build(&deep);
         assert_eq!((page.elements.len(), page.blocks.len()), (MAX_DEPTH, 2));
-        assert_eq!(page.blocks[1].label, 0);
+        assert_eq!(page.blocks[1].element, 0);
         assert_eq!(build(&"<div></div>".repeat(2 * MAX_ELEMENTS)).elements.len(), MAX_ELEMENTS);
     }
 }

@@ -91,11 +91,11 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
         let bytes = u32::try_from(text.len()).unwrap_or(u32::MAX);
         let linked = u32::try_from(block.linked).unwrap_or(u32::MAX).min(bytes);
         let (points, digits) = phrases::count(text);
-        let level = at(&levels, block.label as usize);
+        let level = at(&levels, block.element as usize);
         let plain = bytes - linked;
         let is_low = u64::from(linked) * 100 <= PROSE_LINKED * u64::from(bytes);
         let mut unit = Unit {
-            element: block.label as usize,
+            element: block.element as usize,
             bytes,
             plain,
             points,

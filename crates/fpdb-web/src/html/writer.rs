@@ -9,24 +9,24 @@ use super::entities;
 
 /// The text of a page.
 #[derive(Debug, Default)]
-pub(super) struct Text<L> {
+pub(super) struct Text {
     /// The text of the blocks, with a separator between each two.
     pub(super) text: String,
-    pub(super) blocks: Vec<Block<L>>,
+    pub(super) blocks: Vec<Block>,
 }
 
 /// A run of text that is laid out as a unit: a paragraph, an item, a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block<L> {
+pub(super) struct Block {
     pub(super) start: usize,
     pub(super) end: usize,
     /// Bytes of it that are in links, with the spaces before them.
     pub(super) linked: usize,
-    /// The label that the writer had where the block begins.
-    pub(super) label: L,
+    /// The element that it is in.
+    pub(super) element: u32,
 }
 
-impl<L> Block<L> {
+impl Block {
     /// Returns the bytes of its text.
     pub(super) fn len(&self) -> usize {
         self.end - self.start
@@ -46,19 +46,19 @@ enum Gap {
 }
 
 /// Writes the text of a page. The caller tells it where blocks end and what the text is in.
-pub(super) struct Writer<L> {
+pub(super) struct Writer {
     text: String,
-    blocks: Vec<Block<L>>,
+    blocks: Vec<Block>,
     gap: Gap,
     /// The block that is being written, once it has text.
-    block: Option<Block<L>>,
+    block: Option<Block>,
     /// The separator before the next block.
     separator: char,
     /// Whether white space is kept.
     pub(super) is_pre: bool,
     pub(super) is_link: bool,
-    /// The label of the blocks to come.
-    pub(super) label: L,
+    /// The element that the blocks to come are in, for callers that number the elements.
+    pub(super) element: u32,
 }
 
 /// Lays out a plain text: its lines, with line feeds and without white space at their ends.
@@ -73,9 +73,9 @@ pub(crate) fn plain_text(text: &str) -> String {
     text.trim_matches('\n').to_owned()
 }
 
-impl<L: Copy> Writer<L> {
+impl Writer {
     /// Makes a writer for a page of about `size` bytes.
-    pub(super) fn new(size: usize, label: L) -> Self {
+    pub(super) fn new(size: usize) -> Self {
         Self {
             text: String::with_capacity(size / 4),
             blocks: Vec::new(),
@@ -84,7 +84,7 @@ impl<L: Copy> Writer<L> {
             separator: '\n',
             is_pre: false,
             is_link: false,
-            label,
+            element: 0,
         }
     }
 
@@ -94,7 +94,7 @@ impl<L: Copy> Writer<L> {
     }
 
     /// Ends the last block and returns the text.
-    pub(super) fn finish(mut self) -> Text<L> {
+    pub(super) fn finish(mut self) -> Text {
         self.end_block('\n');
         Text { text: self.text, blocks: self.blocks }
     }
@@ -205,7 +205,7 @@ impl<L: Copy> Writer<L> {
             self.text.push(self.separator);
         }
         let start = self.text.len();
-        self.block = Some(Block { start, end: start, linked: 0, label: self.label });
+        self.block = Some(Block { start, end: start, linked: 0, element: self.element });
     }
 
     fn close_gap(&mut self, next: &str) {
@@ -221,7 +221,7 @@ impl<L: Copy> Writer<L> {
 }
 
 /// Joins blocks of a text, each with the separator that it has there before it.
-pub(super) fn join<'a, L: 'a>(text: &str, blocks: impl Iterator<Item = &'a Block<L>>) -> String {
+pub(super) fn join<'a>(text: &str, blocks: impl Iterator<Item = &'a Block>) -> String {
     let mut joined = String::with_capacity(text.len());
     for block in blocks {
         let from = if joined.is_empty() { block.start } else { block.start.saturating_sub(1) };
@@ -249,11 +249,7 @@ pub(crate) fn is_unspaced(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::html::layout::lay_out;
-
-    fn text(html: &str) -> String {
-        lay_out(html).text
-    }
+    use crate::html::all_text as text;
 
     #[test]
     fn white_space_is_laid_out_as_in_a_browser() {

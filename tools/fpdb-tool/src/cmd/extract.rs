@@ -50,7 +50,7 @@ pub(crate) struct Args {
     from: Source,
 
     /// Extraction that turns web pages into text: main/2 keeps the main content, strip/1 everything
-    /// that a page shows, main/1 is for databases that were made with it
+    /// that a page shows
     #[arg(long, value_name = "NAME", default_value = "main", value_parser = web::parse_extraction)]
     extraction: Extraction,
 

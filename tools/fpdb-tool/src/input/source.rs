@@ -35,7 +35,7 @@ pub(crate) struct DocumentArgs {
     pub(crate) stamp_field: Option<String>,
 
     /// Extraction that turns web pages into text: main/2 keeps the main content, strip/1 everything
-    /// that a page shows, main/1 is for databases that were made with it
+    /// that a page shows
     /// [default: the database's extraction, else main/2]
     #[arg(long, value_name = "NAME", value_parser = web::parse_extraction)]
     pub(crate) extraction: Option<Extraction>,

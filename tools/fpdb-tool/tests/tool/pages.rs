@@ -187,7 +187,7 @@ fn a_database_refuses_texts_of_another_extraction() {
     folder.ok("import strip --from ndjson strip.ndjson");
     assert_eq!(extraction("strip"), json!("strip/1"));
     folder.exits(2, "import strip --from ndjson main.ndjson");
-    let run = folder.exits(2, "import strip --from warc a.warc --extraction main/1");
+    let run = folder.exits(2, "import strip --from warc a.warc --extraction main/2");
     assert!(run.err.contains("cannot be compared"), "{}", run.err);
     // Without a database, any extraction will do.
     folder.ok("fingerprint strip.ndjson");
