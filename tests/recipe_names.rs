@@ -8,9 +8,9 @@ fn an_alias_is_stored_as_the_name_it_stands_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let db = Db::options().recipe("default").create(&path).unwrap();
-    assert_eq!(db.description().recipe.as_deref(), Some("pairs/2"));
+    assert_eq!(db.description().recipe.as_deref(), Some("pairs/1"));
     db.close().unwrap();
-    for same in ["default", "pairs/2"] {
+    for same in ["default", "pairs/1"] {
         Db::options().recipe(same).open(&path).unwrap().close().unwrap();
     }
     let recipe = Recipe::named("default").unwrap();
@@ -66,7 +66,7 @@ fn texts_are_taken_with_the_recipe_of_the_database_only() {
         snapshot.query_text(&other, text, 3).unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.to_string().contains("recipe pairs/2, not words/1"), "{error}");
+        assert!(error.to_string().contains("recipe pairs/1, not words/1"), "{error}");
     }
     assert_eq!(reader.query_text(&recipe, text, 3).unwrap().unwrap().len(), 1);
     assert_eq!(snapshot.query_text(&recipe, text, 3).unwrap().unwrap().len(), 1);

@@ -1,6 +1,6 @@
 """Looks for real documents among a crowd: how many near-duplicates are found, and how many strangers.
 
-The crowd has random fingerprints. The documents of the files are stored among them, with the recipe `fives/2`. Then
+The crowd has random fingerprints. The documents of the files are stored among them, with the recipe `fives/1`. Then
 each is looked up, by the database's rule for a similarity of 0.8. The exact similarity of each two documents, of their
 sets of five words, is computed. A false match is one with the crowd.
 
@@ -21,7 +21,7 @@ from typing import Any
 import fpdb_engine as fpdb
 import numpy as np
 
-RECIPE = "fives/2"
+RECIPE = "fives/1"
 CHUNK = 1 << 20
 # Ids of the documents, above those of the crowd.
 FIRST = 1 << 40

@@ -93,15 +93,15 @@ def with_fpdb_verified(texts: list[str], folder: Path) -> list[int]:
 
 
 def with_fives(texts: list[str], folder: Path) -> list[int]:
-    return with_fpdb(texts, folder, recipe="fives/2")
+    return with_fpdb(texts, folder, recipe="fives/1")
 
 
 def with_fives_complete(texts: list[str], folder: Path) -> list[int]:
-    return with_fpdb(texts, folder, recipe="fives/2", recall=0.98)
+    return with_fpdb(texts, folder, recipe="fives/1", recall=0.98)
 
 
 def with_fives_verified(texts: list[str], folder: Path) -> list[int]:
-    return with_fpdb(texts, folder, recipe="fives/2", verify=True)
+    return with_fpdb(texts, folder, recipe="fives/1", verify=True)
 
 
 def with_datatrove(texts: list[str], folder: Path) -> list[int]:

@@ -41,9 +41,9 @@ def main() -> None:
     options: list[dict[str, Any]] = [
         {},
         {"verify": True, "ngram": 5},
-        {"recipe": "fives/2"},
-        {"recipe": "fives/2", "recall": 0.98},
-        {"recipe": "fives/2", "verify": True, "ngram": 5},
+        {"recipe": "fives/1"},
+        {"recipe": "fives/1", "recall": 0.98},
+        {"recipe": "fives/1", "verify": True, "ngram": 5},
     ]
     programs = [(str(some), fpdb.dedup(texts, **some).keep) for some in options]
     programs.append(("datasketch", kept_by_datasketch(texts)))

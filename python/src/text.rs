@@ -99,7 +99,7 @@ pub(crate) fn fingerprints<F: Bits>(
 
 /// Returns the estimated Jaccard similarity of two texts whose fingerprints differ in `distance`
 /// bits, and the standard error of the estimate. The recipe decides what is compared: pairs of words
-/// with `pairs/2`, runs of five words with `fives/2`. Raises `ValueError` for a
+/// with `pairs/1`, runs of five words with `fives/1`. Raises `ValueError` for a
 /// recipe that is not a MinHash, whose distances do not tell a similarity.
 ///
 /// >>> similarity, error = estimate_jaccard(13)
@@ -119,14 +119,14 @@ pub(crate) fn estimate_jaccard(
     estimate.ok_or_else(|| {
         PyValueError::new_err(format!(
             "the recipe {recipe} is not a MinHash: its distances do not tell a similarity; use \
-             pairs/2 or fives/2"
+             pairs/1 or fives/1"
         ))
     })
 }
 
 /// Returns the names of all recipes of this width, each with what it is for.
 ///
-/// >>> "pairs/2" in recipes()
+/// >>> "pairs/1" in recipes()
 /// True
 #[pyfunction]
 #[pyo3(signature = (*, bits=Distance(64)), text_signature = "(*, bits=64)")]

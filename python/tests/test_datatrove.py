@@ -317,7 +317,7 @@ def test_missing_and_truncated_files_are_reported(tmp_path: Path) -> None:
         (folder / "000002-of-000003.fingerprints").write_bytes(content)
         with pytest.raises(ValueError, match="truncated: run Fingerprints again for rank 2"):
             Clusters(str(folder), out).run()
-    for other in (Fingerprints(str(folder), bits=64), Fingerprints(str(folder), "pairs-short/2")):
+    for other in (Fingerprints(str(folder), bits=64), Fingerprints(str(folder), "pairs-short/1")):
         other.run(iter([]), 2, 3)
         with pytest.raises(fpdb.InvalidArgumentError, match="they cannot be compared"):
             Clusters(str(folder), out).run()

@@ -84,7 +84,7 @@ def test_wrong_texts_are_refused() -> None:
 def test_texts_are_inserted_if_novel(tmp_path: Path) -> None:
     text = "Trains leave for the airport every ten minutes, until midnight."
     with fpdb.Db.create(tmp_path / "db", ids="names", recipe="default") as db:
-        assert db.recipe == "pairs/2", "an alias is stored as the full name"
+        assert db.recipe == "pairs/1", "an alias is stored as the full name"
         first = db.insert_text_if_novel(text, "a", stamp=5)
         assert first is not None and first and first.id == 0
         second = db.insert_text_if_novel(text.upper(), "b")
@@ -141,6 +141,6 @@ def test_a_remembered_duplicate_that_is_written_again_is_still_one(tmp_path: Pat
 def test_another_recipe_is_refused(tmp_path: Path) -> None:
     fpdb.Db.create(tmp_path / "db", recipe="words/1").close()
     with pytest.raises(fpdb.UnsupportedError, match="words/1"):
-        fpdb.Db.open(tmp_path / "db", recipe="pairs/2")
+        fpdb.Db.open(tmp_path / "db", recipe="pairs/1")
     with pytest.raises(fpdb.UnsupportedError, match="128|64"):
         fpdb.Db.open(tmp_path / "db", bits=128)

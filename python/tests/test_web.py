@@ -46,8 +46,8 @@ def test_pages_of_an_archive_are_read(path: Path) -> None:
     with fpdb.WarcPages(path) as pages:
         found = [(page.url, page.text, page.charset, page.extraction) for page in pages]
         assert found == [
-            ("http://a.example/", "All about cats.", "UTF-8", "main/2"),
-            ("http://b.example/", "中文", "UTF-8", "main/2"),
+            ("http://a.example/", "All about cats.", "UTF-8", "main/1"),
+            ("http://b.example/", "中文", "UTF-8", "main/1"),
         ]
         assert pages.skipped == {"warcinfo": 1, "status_404": 1} and pages.errors == []
     with pytest.raises(fpdb.ClosedError):

@@ -13,7 +13,7 @@ const RECALL: f64 = 0.95;
 /// A Jaccard similarity: pairs of documents that are at least so similar are to be found.
 ///
 /// A recipe makes a set of features of each text. The similarity is the number of features in both
-/// sets, divided by the number in at least one. The features of `pairs/2` are pairs of neighbouring
+/// sets, divided by the number in at least one. The features of `pairs/1` are pairs of neighbouring
 /// words.
 ///
 /// # Examples

@@ -150,7 +150,7 @@ impl MatchRule {
     }
 
     /// Returns the expected share, 0 to 1, of the pairs of this Jaccard similarity that match, for
-    /// fingerprints of a one-bit MinHash recipe such as `pairs/2`: there, each bit differs
+    /// fingerprints of a one-bit MinHash recipe such as `pairs/1`: there, each bit differs
     /// with the probability (1 - similarity) / 2, independently of the others. For a rule by
     /// similarity, up to one percent more are found.
     ///

@@ -16,7 +16,7 @@ fn sample() -> Manifest {
         rule: MatchRule::within(64, 3).unwrap(),
         ids: Ids::Names,
         recipe: Some("words/1".into()),
-        extraction: Some("main/2".into()),
+        extraction: Some("main/1".into()),
         block_size: 256,
         filter_bits: 10,
         columns: false,

@@ -212,28 +212,28 @@ fn another_recipe_is_refused_with_both_names() {
 
 #[test]
 fn another_extraction_is_refused_with_both_names() {
-    let sim = closed(Db::options().extraction("main/2"));
-    let words = ["main/2", "strip/1", "cannot be compared"];
+    let sim = closed(Db::options().extraction("main/1"));
+    let words = ["main/1", "strip/1", "cannot be compared"];
     refused(on(&sim).extraction("strip/1").open("sim"), ErrorKind::Unsupported, &words);
     refused(on(&sim).extraction("strip/1").open_read_only("sim"), ErrorKind::Unsupported, &words);
     let db = on(&sim).open("sim").unwrap();
     assert_eq!(
         (db.description().extraction.as_deref(), db.description().recipe.as_deref()),
-        (Some("main/2"), None)
+        (Some("main/1"), None)
     );
     let sim = closed(Db::options());
-    let words = ["main/2", "no named extraction"];
-    refused(on(&sim).extraction("main/2").open("sim"), ErrorKind::Unsupported, &words);
+    let words = ["main/1", "no named extraction"];
+    refused(on(&sim).extraction("main/1").open("sim"), ErrorKind::Unsupported, &words);
 }
 
 #[test]
 fn an_empty_database_adopts_an_extraction() {
     let sim = Sim::new();
     on(&sim).create("sim").unwrap().close().unwrap();
-    on(&sim).extraction("main/2").open("sim").unwrap().close().unwrap();
+    on(&sim).extraction("main/1").open("sim").unwrap().close().unwrap();
     assert_eq!(
         on(&sim).open_read_only("sim").unwrap().description().extraction.as_deref(),
-        Some("main/2")
+        Some("main/1")
     );
 }
 

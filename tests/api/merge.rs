@@ -247,11 +247,11 @@ fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
     let make = |path: &str, change: fn(Options) -> Options| {
         change(options(&sim)).create(path).unwrap().close().unwrap();
     };
-    make("a", |o| o.recipe(RecipeName::custom("our-words/1")).extraction("main/2"));
-    make("other recipe", |o| o.recipe(RecipeName::custom("our-jieba/1")).extraction("main/2"));
+    make("a", |o| o.recipe(RecipeName::custom("our-words/1")).extraction("main/1"));
+    make("other recipe", |o| o.recipe(RecipeName::custom("our-jieba/1")).extraction("main/1"));
     make("other extraction", |o| o.recipe(RecipeName::custom("our-words/1")).extraction("strip/1"));
     make("other ids", |o| {
-        o.recipe(RecipeName::custom("our-words/1")).extraction("main/2").ids(Ids::Names)
+        o.recipe(RecipeName::custom("our-words/1")).extraction("main/1").ids(Ids::Names)
     });
     Options::bits128().storage(sim.clone()).create("wide").unwrap().close().unwrap();
     for (other, kind, word) in [

@@ -76,7 +76,7 @@ def make_tables(tool, random, folder, layout, bits, block_size, filter_bits, cou
 
 def empty(tool, _, folder):
     """Nothing in it."""
-    tool.run("create", folder, "--ids", "names", "--recipe", "pairs/2")
+    tool.run("create", folder, "--ids", "names", "--recipe", "pairs/1")
 
 
 def one_entry(tool, random, folder):

@@ -10,7 +10,7 @@ use crate::{pairs, recipes, sentences};
 
 /// Aliases, each with the name that it stands for. That may change with a release.
 pub(crate) const ALIASES: &[(&str, &str)] =
-    &[("default", "pairs/2"), ("default-zh", "pairs-zh/2"), ("default-short", "pairs-short/2")];
+    &[("default", "pairs/1"), ("default-zh", "pairs-zh/1"), ("default-short", "pairs-short/1")];
 
 /// A recipe, at the widths that it has.
 pub(crate) struct Entry {
@@ -65,25 +65,25 @@ macro_rules! checked_with_zh {
 /// recipes.
 pub(crate) const CATALOGUE: &[Entry] = &[
     Entry {
-        name: "pairs/2",
+        name: "pairs/1",
         purpose: "texts of any language; the set of two neighbouring words, one-bit MinHash",
         bits64: Here(pairs::pairs),
         bits128: Here(pairs::pairs),
     },
     Entry {
-        name: "pairs-zh/2",
-        purpose: "Chinese texts, or mixed with others; as pairs/2, the words by jieba",
+        name: "pairs-zh/1",
+        purpose: "Chinese texts, or mixed with others; as pairs/1, the words by jieba",
         bits64: checked_with_zh!(pairs::pairs_zh),
         bits128: checked_with_zh!(pairs::pairs_zh),
     },
     Entry {
-        name: "pairs-short/2",
-        purpose: "titles, reviews, comments of one word or more; as pairs/2, with the start",
+        name: "pairs-short/1",
+        purpose: "titles, reviews, comments of one word or more; as pairs/1, with the start",
         bits64: Here(pairs::pairs_short),
         bits128: Here(pairs::pairs_short),
     },
     Entry {
-        name: "fives/2",
+        name: "fives/1",
         purpose: "as MinHash programs compare; the set of five neighbouring words, one-bit MinHash",
         bits64: Here(pairs::fives),
         bits128: Here(pairs::fives),

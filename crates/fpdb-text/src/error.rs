@@ -12,7 +12,7 @@ use std::fmt;
 /// fn recipe_of(language: &str) -> fpdb_text::Result<Recipe> {
 ///     Recipe::named(if language == "zh" { "default-zh" } else { "default" })
 /// }
-/// assert_eq!(recipe_of("en")?.name(), "pairs/2");
+/// assert_eq!(recipe_of("en")?.name(), "pairs/1");
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 pub type Result<T> = std::result::Result<T, Error>;

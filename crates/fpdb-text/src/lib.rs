@@ -20,7 +20,7 @@
 //! [`Recipe::names`] lists the recipes, and [`Recipe::purpose`] says what each is for. The
 //! [`guide`] helps to choose one. There are two kinds:
 //!
-//! - `pairs/2` and its variants, which the [aliases](Recipe::aliases) `default`, `default-zh` and
+//! - `pairs/1` and its variants, which the [aliases](Recipe::aliases) `default`, `default-zh` and
 //!   `default-short` stand for, are one-bit [MinHashes](minhash) of the pairs of neighbouring
 //!   tokens. If the pairs of two texts have Jaccard similarity J, each bit differs with probability
 //!   (1 - J) / 2.

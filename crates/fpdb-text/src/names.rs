@@ -12,7 +12,7 @@ use crate::width::Width;
 /// # Examples
 ///
 /// ```
-/// assert_eq!(fpdb_text::resolve("default"), "pairs/2");
+/// assert_eq!(fpdb_text::resolve("default"), "pairs/1");
 /// assert_eq!(fpdb_text::resolve("words/1"), "words/1");
 /// assert_eq!(fpdb_text::resolve("mine/1"), "mine/1");
 /// ```
@@ -49,7 +49,7 @@ pub fn is_built_in(name: &str) -> bool {
 ///
 /// ```
 /// let names: Vec<_> = fpdb_text::built_in_names().collect();
-/// assert_eq!(names[0], "pairs/2");
+/// assert_eq!(names[0], "pairs/1");
 /// assert!(names.contains(&"jieba/1")); // with or without the feature `zh`
 /// ```
 pub fn built_in_names() -> impl Iterator<Item = &'static str> {
@@ -62,12 +62,12 @@ pub fn built_in_names() -> impl Iterator<Item = &'static str> {
 /// # Examples
 ///
 /// ```compile_fail
-/// let wide = fpdb_text::Recipe::<u128>::named("pairs/2")?; // the error names `Recipe::bits128`
+/// let wide = fpdb_text::Recipe::<u128>::named("pairs/1")?; // the error names `Recipe::bits128`
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 ///
 /// ```
-/// let wide = fpdb_text::Recipe::bits128("pairs/2")?;
+/// let wide = fpdb_text::Recipe::bits128("pairs/1")?;
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(

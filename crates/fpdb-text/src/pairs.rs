@@ -40,24 +40,24 @@ use crate::width::Width;
 /// only a title or an error message in common would count as duplicates.
 const MIN_RUNS: usize = 4;
 
-/// `pairs/2`: for texts of any language.
+/// `pairs/1`: for texts of any language.
 pub(crate) fn pairs<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Runs::<_, 2, 6> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
 }
 
-/// `fives/2`: as `pairs/2`, with runs of five tokens.
+/// `fives/1`: as `pairs/1`, with runs of five tokens.
 pub(crate) fn fives<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Runs::<_, 5, 15> { cut: AnyLanguage, from_start: false, min: MIN_RUNS })
 }
 
-/// `pairs-zh/2`: for Chinese texts, in which jieba finds the words.
+/// `pairs-zh/1`: for Chinese texts, in which jieba finds the words.
 #[cfg(feature = "zh")]
 pub(crate) fn pairs_zh<F: Width>() -> Result<Arc<dyn Method<F>>> {
     let cut = crate::cut::Chinese { jieba: crate::dictionary::jieba()? };
     Ok(Arc::new(Runs::<_, 2, 6> { cut, from_start: false, min: MIN_RUNS }))
 }
 
-/// `pairs-short/2`: for short texts of any language. Every text with a token has a fingerprint,
+/// `pairs-short/1`: for short texts of any language. Every text with a token has a fingerprint,
 /// because the start of the text makes a run with the first token.
 pub(crate) fn pairs_short<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Runs::<_, 2, 6> { cut: AnyLanguage, from_start: true, min: 1 })

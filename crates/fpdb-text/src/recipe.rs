@@ -121,7 +121,7 @@ impl<F: Width> Recipe<F> {
     /// ```
     /// use fpdb_text::Recipe;
     ///
-    /// let recipe = Recipe::named("pairs/2")?;
+    /// let recipe = Recipe::named("pairs/1")?;
     /// let a = recipe.features("The cat sat on the mat."); // the cat, cat sat, sat on, on the, the mat
     /// let b = recipe.features("The cat sat on the sofa.");
     /// assert_eq!(a.jaccard(&b), 4.0 / 6.0);
@@ -145,7 +145,7 @@ impl<F: Width> Recipe<F> {
     /// ```
     /// use fpdb_text::Recipe;
     ///
-    /// let (similarity, error) = Recipe::bits128("pairs/2")?.similarity(13).expect("a MinHash");
+    /// let (similarity, error) = Recipe::bits128("pairs/1")?.similarity(13).expect("a MinHash");
     /// assert!((similarity - 0.797).abs() < 0.001 && (error - 0.053).abs() < 0.001);
     /// assert!(Recipe::named("words/1")?.similarity(3).is_none());
     /// # Ok::<(), fpdb_text::Error>(())

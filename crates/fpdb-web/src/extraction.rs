@@ -13,7 +13,7 @@ use crate::html;
 ///
 /// | name | what it keeps |
 /// | --- | --- |
-/// | `main/2` | the main content: without menus, headers, footers and other parts that surround it |
+/// | `main/1` | the main content: without menus, headers, footers and other parts that surround it |
 /// | `strip/1` | everything that the page shows |
 ///
 /// Both lay out the text in the same way: one line per paragraph, item, heading or row of a table;
@@ -26,7 +26,7 @@ use crate::html;
 /// use fpdb_web::Extraction;
 ///
 /// let html = "<nav><a href='/'>Home</a></nav><main><h1>Cats</h1><p>All about cats.</main>";
-/// assert_eq!(Extraction::named("main/2")?.text(html), "Cats\nAll about cats.");
+/// assert_eq!(Extraction::named("main/1")?.text(html), "Cats\nAll about cats.");
 /// assert_eq!(Extraction::named("strip/1")?.text(html), "Home\nCats\nAll about cats.");
 /// # Ok::<(), fpdb_web::Error>(())
 /// ```
@@ -36,18 +36,18 @@ pub struct Extraction(Rule);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 enum Rule {
     #[default]
-    Main2,
+    Main1,
     Strip1,
 }
 
 impl Extraction {
-    /// `main/2`: the main content of a page. This is the default.
-    pub const MAIN_2: Self = Self(Rule::Main2);
+    /// `main/1`: the main content of a page. This is the default.
+    pub const MAIN_1: Self = Self(Rule::Main1);
     /// `strip/1`: everything that a page shows.
     pub const STRIP_1: Self = Self(Rule::Strip1);
 
     /// All extractions.
-    const ALL: [Self; 2] = [Self::MAIN_2, Self::STRIP_1];
+    const ALL: [Self; 2] = [Self::MAIN_1, Self::STRIP_1];
 
     /// Returns the extraction of this name. The names without a version, `main` and `strip`, are
     /// aliases of the newest versions. An application that stores texts or fingerprints should
@@ -64,14 +64,14 @@ impl Extraction {
     /// ```
     /// use fpdb_web::Extraction;
     ///
-    /// assert_eq!(Extraction::named("main/2")?, Extraction::MAIN_2);
-    /// assert_eq!(Extraction::named("main")?.name(), "main/2");
+    /// assert_eq!(Extraction::named("main/1")?, Extraction::MAIN_1);
+    /// assert_eq!(Extraction::named("main")?.name(), "main/1");
     /// assert!(Extraction::named("main/999").is_err());
     /// # Ok::<(), fpdb_web::Error>(())
     /// ```
     pub fn named(name: &str) -> Result<Self> {
         let found = match name {
-            "main" => Some(Self::MAIN_2),
+            "main" => Some(Self::MAIN_1),
             "strip" => Some(Self::STRIP_1),
             _ => Self::all().find(|extraction| extraction.name() == name),
         };
@@ -88,7 +88,7 @@ impl Extraction {
     ///
     /// ```
     /// let names: Vec<_> = fpdb_web::Extraction::all().map(|e| e.name()).collect();
-    /// assert_eq!(names, ["main/2", "strip/1"]);
+    /// assert_eq!(names, ["main/1", "strip/1"]);
     /// ```
     pub fn all() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter()
@@ -99,11 +99,11 @@ impl Extraction {
     /// # Examples
     ///
     /// ```
-    /// assert_eq!(fpdb_web::Extraction::default().name(), "main/2");
+    /// assert_eq!(fpdb_web::Extraction::default().name(), "main/1");
     /// ```
     pub fn name(self) -> &'static str {
         match self.0 {
-            Rule::Main2 => "main/2",
+            Rule::Main1 => "main/1",
             Rule::Strip1 => "strip/1",
         }
     }
@@ -115,11 +115,11 @@ impl Extraction {
     ///
     /// ```
     /// use fpdb_web::Extraction;
-    /// assert_eq!(Extraction::MAIN_2.text("<p>Caf&eacute;<br>closed"), "Café\nclosed");
+    /// assert_eq!(Extraction::MAIN_1.text("<p>Caf&eacute;<br>closed"), "Café\nclosed");
     /// ```
     pub fn text(self, html: &str) -> String {
         match self.0 {
-            Rule::Main2 => html::main_content(html),
+            Rule::Main1 => html::main_content(html),
             Rule::Strip1 => html::all_text(html),
         }
     }

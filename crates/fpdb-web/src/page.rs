@@ -23,7 +23,7 @@ use crate::limits::Limits;
 /// assert_eq!(page.url, "http://a.example/");
 /// assert_eq!(page.text, "中文");
 /// assert_eq!((page.charset, page.charset_source), ("Big5", CharsetSource::Meta));
-/// assert_eq!(page.extraction.name(), "main/2");
+/// assert_eq!(page.extraction.name(), "main/1");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -198,7 +198,7 @@ impl Extractor {
     ///
     /// ```
     /// use fpdb_web::{Extraction, Extractor};
-    /// assert_eq!(Extractor::new(Extraction::MAIN_2), Extractor::default());
+    /// assert_eq!(Extractor::new(Extraction::MAIN_1), Extractor::default());
     /// ```
     pub fn new(extraction: Extraction) -> Self {
         Self { extraction, limits: Limits::default() }
@@ -222,7 +222,7 @@ impl Extractor {
     /// # Examples
     ///
     /// ```
-    /// assert_eq!(fpdb_web::Extractor::default().extraction().name(), "main/2");
+    /// assert_eq!(fpdb_web::Extractor::default().extraction().name(), "main/1");
     /// ```
     pub fn extraction(&self) -> Extraction {
         self.extraction

@@ -126,7 +126,7 @@ def dedup(
     texts take up to 300 bytes more. None is a text without content.
 
     Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity; with
-    recipe="fives/2", that of their runs of five words, as MinHash programs compare them. Of pairs of exactly
+    recipe="fives/1", that of their runs of five words, as MinHash programs compare them. Of pairs of exactly
     this similarity, the share recall is found, and of more similar ones more. A row is kept unless it is like
     one that is kept already. keep says which comes first: "first" the rows in their order,
     "longest" the longest texts. Texts that are too short to be compared are kept.

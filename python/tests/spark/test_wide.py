@@ -154,7 +154,7 @@ def test_parts_that_are_built_without_a_number_have_the_rule_for_all_rows(
                 assert db.stats()["layout"] == expected.stats()["layout"]
 
 
-@pytest.mark.parametrize("recipe", ["default", "fives/2"])
+@pytest.mark.parametrize("recipe", ["default", "fives/1"])
 def test_fingerprints_are_the_bytes_of_those_of_the_engine(spark: Any, recipe: str) -> None:
     text = "Insert the disc, close the tray, and wait for the green light. Then press the button."
     texts = [text, "", None, text.upper(), "The quick brown fox jumps over the lazy dog and runs into the forest."]

@@ -25,7 +25,7 @@ impl<F> Options<F> {
     /// [expected entries](Self::expected_entries). Instead of
     /// [`max_distance`](Self::max_distance); not set by default; stored.
     ///
-    /// The fingerprints must come from a one-bit MinHash recipe, such as `pairs/2`. With others, a
+    /// The fingerprints must come from a one-bit MinHash recipe, such as `pairs/1`. With others, a
     /// distance has another meaning. Nearly always 128 bits are needed. If the recall cannot be
     /// reached without false matches, creating the database fails.
     ///

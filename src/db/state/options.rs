@@ -223,7 +223,7 @@ impl<F: Fingerprint> Options<F> {
     /// ```
     /// # #[cfg(feature = "text")] {
     /// let db = fpdb::Db::options().recipe("default").in_memory()?;
-    /// assert_eq!(db.description().recipe.as_deref(), Some("pairs/2"));
+    /// assert_eq!(db.description().recipe.as_deref(), Some("pairs/1"));
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -245,8 +245,8 @@ impl<F: Fingerprint> Options<F> {
     ///
     /// let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("crawl.fpdb");
-    /// let db = Db::options().extraction("main/2").create(&path)?;
-    /// assert_eq!(db.description().extraction.as_deref(), Some("main/2"));
+    /// let db = Db::options().extraction("main/1").create(&path)?;
+    /// assert_eq!(db.description().extraction.as_deref(), Some("main/1"));
     /// db.close()?;
     /// let error = Db::options().extraction("strip/1").open(&path).unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::Unsupported);

@@ -34,7 +34,7 @@ pub(crate) struct NewDatabase {
 
     /// Documents are duplicates if their Jaccard similarity is at least this, from 0.5 to 1, such
     /// as 0.8. Chooses the distance, the layout and the filter. Needs a one-bit MinHash recipe,
-    /// such as pairs/2, and nearly always --bits 128, which is then the default
+    /// such as pairs/1, and nearly always --bits 128, which is then the default
     #[arg(
         long,
         value_name = "SIMILARITY",

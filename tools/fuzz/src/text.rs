@@ -5,7 +5,7 @@ use fpdb::text::Recipe;
 /// Computes the fingerprints of a text in all recipes without a dictionary, twice.
 pub(crate) fn fingerprint(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    for name in ["pairs/2", "words/1", "shingle2/1", "sentences/1"] {
+    for name in ["pairs/1", "words/1", "shingle2/1", "sentences/1"] {
         let recipe = Recipe::<u64>::named(name).expect("a recipe");
         assert_eq!(recipe.fingerprint(&text).fingerprint, recipe.fingerprint(&text).fingerprint);
     }

@@ -130,7 +130,7 @@ def main():
         bodies = {path: found for path, found in bodies.items() if words(found[0]).total() >= 50}
         if "undeclared" in name:
             pages = {path: undeclared(page) for path, page in pages.items()}
-        texts = {e: tool_texts(arguments.tool, e, pages) for e in ["main/2", "strip/1"]}
+        texts = {e: tool_texts(arguments.tool, e, pages) for e in ["main/1", "strip/1"]}
         if not arguments.only:
             texts["trafilatura"] = {p: trafilatura.extract(pages[p].decode(errors="replace")) or "" for p in bodies}
             texts["readability"] = {p: readability_text(pages[p].decode(errors="replace")) for p in bodies}

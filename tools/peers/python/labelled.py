@@ -32,7 +32,7 @@ import readability
 import trafilatura
 
 WORD = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]+")
-EXTRACTIONS = ["main/2", "strip/1"]
+EXTRACTIONS = ["main/1", "strip/1"]
 # Of the second table: articles in two layouts, and articles in each layout.
 COPIES, ARTICLES = 1000, 12
 

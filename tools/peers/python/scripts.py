@@ -31,7 +31,7 @@ TEXTS, PAIRS = 480, 4000
 
 
 def of_pages(tool, folder):
-    command = [tool, "extract", "--from", "html", "--quiet", "--extraction", "main/2", folder]
+    command = [tool, "extract", "--from", "html", "--quiet", "--extraction", "main/1", folder]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [json.loads(line)["text"] for line in output.split("\n") if line]
 
@@ -130,7 +130,7 @@ def report(tool, name, recipe, texts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", default="fpdb-tool", help="the program fpdb-tool")
-    parser.add_argument("--recipe", action="append", help="a recipe; by default pairs/2 and fives/2")
+    parser.add_argument("--recipe", action="append", help="a recipe; by default pairs/1 and fives/1")
     parser.add_argument("sets", nargs="+", metavar="NAME=PATH", help="a language, and its texts")
     arguments = parser.parse_args()
     print("| texts | number | recipe | any two | within 24 of 128 bits | line removed | inserted | counter | lines swapped |")
@@ -138,7 +138,7 @@ def main():
     for argument in arguments.sets:
         name, _, path = argument.partition("=")
         texts = texts_of(arguments.tool, name, Path(path))
-        for recipe in arguments.recipe or ["pairs/2", "fives/2"]:
+        for recipe in arguments.recipe or ["pairs/1", "fives/1"]:
             report(arguments.tool, name, recipe, texts)
 
 

@@ -1,7 +1,7 @@
 //! From HTML to text.
 //!
 //! Two steps are common to all extractions: tags and text ([`tokens`]), and text laid out in blocks
-//! ([`writer`]). `strip/1` keeps all blocks ([`layout`]). `main/2` builds the tree of elements ([`tree`]), measures the blocks and the
+//! ([`writer`]). `strip/1` keeps all blocks ([`layout`]). `main/1` builds the tree of elements ([`tree`]), measures the blocks and the
 //! elements ([`units`], [`survey`]), and adds up what counts for and against each block ([`features`],
 //! [`score`], [`second`]).
 
@@ -34,7 +34,7 @@ const FEW: usize = 200;
 /// page is near it.
 const MAX_BLOCKS: usize = 1 << 17;
 
-/// Returns the main content of a page, as `main/2` defines it.
+/// Returns the main content of a page, as `main/1` defines it.
 pub(crate) fn main_content(html: &str) -> String {
     let page = tree::build(html);
     if page.len() < FEW

@@ -1,4 +1,4 @@
-//! The weights of main/2, in hundredths of a logit.
+//! The weights of main/1, in hundredths of a logit.
 //!
 //! They were fitted by logistic regression to labelled pages (docs/extraction.md) and never change.
 

@@ -16,7 +16,7 @@ use crate::suggested;
 
 const EXAMPLE: &str = "\
 Example:
-  fpdb-tool create crawl.fpdb --ids names --recipe pairs/2 --max-distance 3";
+  fpdb-tool create crawl.fpdb --ids names --recipe pairs/1 --max-distance 3";
 
 /// Creates an empty database
 ///
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
 
-    /// Recipe of the fingerprints, such as pairs/2; `recipes` lists them. The database then refuses
+    /// Recipe of the fingerprints, such as pairs/1; `recipes` lists them. The database then refuses
     /// documents with another recipe [default: none]
     #[arg(long, value_name = "NAME", value_parser = suggested::recipes(), hide_possible_values = true, help_heading = "A new database")]
     recipe: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with = "recipe", help_heading = "A new database")]
     custom_recipe: Option<String>,
 
-    /// Extraction of texts from web pages, such as main/2 or strip/1. The database then refuses texts of
+    /// Extraction of texts from web pages, such as main/1 or strip/1. The database then refuses texts of
     /// another extraction [default: as named by the first documents]
     #[arg(long, value_name = "NAME", help_heading = "A new database", value_parser = web::parse_extraction)]
     extraction: Option<Extraction>,

@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto")]
     from: Source,
 
-    /// Extraction that turns web pages into text: main/2 keeps the main content, strip/1 everything
+    /// Extraction that turns web pages into text: main/1 keeps the main content, strip/1 everything
     /// that a page shows
     #[arg(long, value_name = "NAME", default_value = "main", value_parser = web::parse_extraction)]
     extraction: Extraction,

@@ -9,7 +9,7 @@ use crate::output::{self, Context};
 
 const EXAMPLE: &str = "\
 Example:
-  fpdb-tool recipes pairs/2";
+  fpdb-tool recipes pairs/1";
 
 /// Lists the recipes of this build, which turn text into fingerprints
 ///

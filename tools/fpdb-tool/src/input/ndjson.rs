@@ -193,11 +193,11 @@ mod tests {
     #[test]
     fn only_names_with_a_version_are_extractions() {
         for (field, extraction) in [
-            (r#""extraction":"main/2""#, Some("main/2")),
+            (r#""extraction":"main/1""#, Some("main/1")),
             (r#""extraction":"main""#, None),
             (r#""extraction":"2020/1""#, None),
-            (r#""extraction":{"extraction":"main/2"}"#, None),
-            (r#""x":{"extraction":"main/2"}"#, None),
+            (r#""extraction":{"extraction":"main/1"}"#, None),
+            (r#""x":{"extraction":"main/1"}"#, None),
             (r#""extraction":5"#, None),
         ] {
             let line = format!("{{\"id\":1,{field},\"text\":\"t\"}}");

@@ -34,9 +34,9 @@ pub(crate) struct DocumentArgs {
     #[arg(skip)]
     pub(crate) stamp_field: Option<String>,
 
-    /// Extraction that turns web pages into text: main/2 keeps the main content, strip/1 everything
+    /// Extraction that turns web pages into text: main/1 keeps the main content, strip/1 everything
     /// that a page shows
-    /// [default: the database's extraction, else main/2]
+    /// [default: the database's extraction, else main/1]
     #[arg(long, value_name = "NAME", value_parser = web::parse_extraction)]
     pub(crate) extraction: Option<Extraction>,
 

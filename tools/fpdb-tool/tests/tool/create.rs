@@ -10,7 +10,7 @@ fn create_uses_the_requested_options() {
     assert!(run.out.is_empty() && run.err.contains("crawl.fpdb"), "{run:?}");
 
     let line = "create wide.fpdb -k 5 --bits 128 --ids names --block-size 1024 \
-                --recipe pairs/2 --json";
+                --recipe pairs/1 --json";
     let made = folder.ok(line).json();
     assert_eq!(made["schema"], "fpdb.create/1");
     let stats = folder.ok("stats wide.fpdb --json").json();
@@ -19,7 +19,7 @@ fn create_uses_the_requested_options() {
         ("ids", json!("names")),
         ("max_distance", json!(5)),
         ("block_size", json!(1024)),
-        ("recipe", json!("pairs/2")),
+        ("recipe", json!("pairs/1")),
     ] {
         assert_eq!(made[key], value, "{key}");
         assert_eq!(stats[key], value, "{key}");
@@ -56,7 +56,7 @@ fn an_unknown_recipe_is_refused_unless_it_is_said_to_be_another_programs() {
     let folder = Folder::new();
     for name in ["words/999", "pairs", "pairs/01"] {
         let run = folder.exits(2, &format!("create a --recipe {name}"));
-        assert!(run.err.contains(&format!("no recipe \"{name}\"; the recipes are: pairs/2")));
+        assert!(run.err.contains(&format!("no recipe \"{name}\"; the recipes are: pairs/1")));
         assert!(!folder.file("a").exists());
     }
     folder.ok("create a --custom-recipe acme-simhash/3");

@@ -103,9 +103,9 @@ fn databases_that_cannot_be_compared_are_refused() {
     let run = folder.exits(2, "join a wide");
     assert!(run.err.contains("a has 64-bit fingerprints, and wide has 128-bit"), "{run:?}");
     folder.ok("create words --recipe words/1");
-    folder.ok("create pairs --recipe pairs/2");
+    folder.ok("create pairs --recipe pairs/1");
     let run = folder.exits(2, "join words pairs");
-    assert!(run.err.contains("of the recipe words/1, and pairs of pairs/2"), "{run:?}");
+    assert!(run.err.contains("of the recipe words/1, and pairs of pairs/1"), "{run:?}");
     folder.ok("join a words");
     folder.exits(2, "join a");
     folder.exits(2, "join a nowhere");

@@ -68,7 +68,7 @@ fn pages_of_an_archive_are_documents_by_their_urls() {
     assert_eq!((&report[1]["read"], &report[1]["ignored"]), (&json!(4), &json!(3)));
     let printed = folder.ok("dedup other a.warc.gz").records();
     assert_eq!((printed.len(), &printed[0]["id"]), (3, &json!(urls[0])));
-    assert!(printed.iter().all(|page| page["extraction"] == "main/2"), "{printed:?}");
+    assert!(printed.iter().all(|page| page["extraction"] == "main/1"), "{printed:?}");
     let run = folder.run_with(&["dedup", "db", "--from", "warc", "-"], archive()[1].as_bytes());
     assert_eq!((run.code, run.text().as_str()), (0, ""), "{}", run.err);
     let imported = folder.ok("import all --from warc a.warc --json").json();
@@ -138,7 +138,7 @@ fn real_pages() -> PathBuf {
 fn an_embedding_crawler_computes_the_same_fingerprints_as_the_tool() {
     let folder = Folder::new();
     let path = real_pages();
-    for (extraction, recipe) in [("main/2", "words/1"), ("strip/1", "pairs/2")] {
+    for (extraction, recipe) in [("main/1", "words/1"), ("strip/1", "pairs/1")] {
         let extractor = Extractor::new(Extraction::named(extraction).unwrap());
         let recipe_of_crawler = fpdb_text::Recipe::named(recipe).unwrap();
         let archive = Archive::new(std::fs::File::open(&path).unwrap()).unwrap();
@@ -174,12 +174,12 @@ fn a_database_refuses_texts_of_another_extraction() {
         |db: &str| folder.ok(&format!("stats {db} --json")).json()["extraction"].clone();
 
     folder.ok("dedup db a.warc --print id");
-    assert_eq!(extraction("db"), json!("main/2"));
-    assert!(folder.ok("inspect db").text().contains("main/2"));
+    assert_eq!(extraction("db"), json!("main/1"));
+    assert!(folder.ok("inspect db").text().contains("main/1"));
     let run = folder.exits(2, "dedup db a.warc --extraction strip/1");
-    assert!(run.err.contains("strip/1") && run.err.contains("main/2"), "{}", run.err);
+    assert!(run.err.contains("strip/1") && run.err.contains("main/1"), "{}", run.err);
     let run = folder.exits(2, "dedup db strip.ndjson");
-    assert!(run.err.contains("line 1: a text of extraction strip/1, not main/2"), "{}", run.err);
+    assert!(run.err.contains("line 1: a text of extraction strip/1, not main/1"), "{}", run.err);
     assert_eq!(folder.ok("dedup db main.ndjson --print id").text(), "");
     assert_eq!(folder.ok("dedup db plain.ndjson --print id").text(), "plain\n");
 
@@ -187,7 +187,7 @@ fn a_database_refuses_texts_of_another_extraction() {
     folder.ok("import strip --from ndjson strip.ndjson");
     assert_eq!(extraction("strip"), json!("strip/1"));
     folder.exits(2, "import strip --from ndjson main.ndjson");
-    let run = folder.exits(2, "import strip --from warc a.warc --extraction main/2");
+    let run = folder.exits(2, "import strip --from warc a.warc --extraction main/1");
     assert!(run.err.contains("cannot be compared"), "{}", run.err);
     // Without a database, any extraction will do.
     folder.ok("fingerprint strip.ndjson");

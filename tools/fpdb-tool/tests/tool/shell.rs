@@ -10,10 +10,10 @@ const COMPLETED: [(&str, &str); 8] = [
     ("fpdb-tool ba", "backup"),
     ("fpdb-tool dedup --pri", "--print"),
     ("fpdb-tool dedup db pages.ndjson --recr", "--recrawl"),
-    ("fpdb-tool create db --recipe pairs-s", "pairs-short/2"),
+    ("fpdb-tool create db --recipe pairs-s", "pairs-short/1"),
     ("fpdb-tool create db --layout half", "half-2"),
-    ("fpdb-tool fingerprint --recipe pairs-s", "pairs-short/2"),
-    ("fpdb-tool evaluate --recipe pairs-s", "pairs-short/2"),
+    ("fpdb-tool fingerprint --recipe pairs-s", "pairs-short/1"),
+    ("fpdb-tool evaluate --recipe pairs-s", "pairs-short/1"),
     ("fpdb-tool ratio --layouts half", "half-2"),
 ];
 

@@ -24,7 +24,7 @@ const BATCH_BYTES: usize = 8 << 20;
 
 const EXAMPLE: &str = "\
 Example:
-  fpdb-tool fingerprint --recipe pairs/2 pages.ndjson";
+  fpdb-tool fingerprint --recipe pairs/1 pages.ndjson";
 
 /// Prints the fingerprints of documents
 ///

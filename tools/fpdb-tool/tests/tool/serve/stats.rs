@@ -56,10 +56,10 @@ fn a_missing_database_is_created_with_names_and_a_recipe_and_opened_the_next_tim
         assert_eq!(server.stop().code, 0);
     }
     let stats = folder.ok("stats db --json").json();
-    assert_eq!((&stats["ids"], &stats["recipe"]), (&"names".into(), &"pairs/2".into()));
+    assert_eq!((&stats["ids"], &stats["recipe"]), (&"names".into(), &"pairs/1".into()));
     assert_eq!(stats["max_distance"], 4);
     let run = folder.exits(2, "serve db --listen 127.0.0.1:0 -k 5");
     assert!(run.err.contains('5') && run.err.contains('4'), "{}", run.err);
     let run = folder.exits(2, "serve db --listen 127.0.0.1:0 --recipe words/1");
-    assert!(run.err.contains("recipe pairs/2, not words/1"), "{}", run.err);
+    assert!(run.err.contains("recipe pairs/1, not words/1"), "{}", run.err);
 }
