@@ -62,9 +62,9 @@ const LAYERS: [(&str, &str, Layers); 3] = [
         "crates/fpdb-text/src",
         "",
         &[
-            &["error", "fingerprinted", "hash", "normalization", "segment", "tokens", "width"],
-            &["dictionary", "feature_hash", "jaccard", "minhash", "simhash"],
-            &["cut", "explain"],
+            &["error", "fingerprinted", "normalization", "segment", "tokens", "width"],
+            &["dictionary", "hash", "minhash", "simhash"],
+            &["cut", "explain", "jaccard"],
             &["method"],
             &["pairs", "pipeline", "recipe", "sentences", "weighted"],
             &["jieba", "keywords", "recipes"],

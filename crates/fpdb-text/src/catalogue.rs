@@ -161,12 +161,6 @@ pub(crate) const CATALOGUE: &[Entry] = &[
         bits128: Never,
     },
     Entry {
-        name: "trafilatura/1",
-        purpose: "as trafilatura 2's content_fingerprint: a sample of words, BLAKE2b",
-        bits64: Here(recipes::trafilatura_1),
-        bits128: Never,
-    },
-    Entry {
         name: "string-hash/1",
         purpose: "as Python's string_hash programs: jieba's keywords; 128 bits: words",
         bits64: checked_with_zh!(crate::keywords::string_hash),

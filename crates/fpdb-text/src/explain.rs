@@ -37,12 +37,12 @@ pub struct Explanation<F = u64> {
 /// # Examples
 ///
 /// ```
-/// use fpdb_text::{Recipe, hash};
+/// use fpdb_text::{FeatureHash, Recipe};
 ///
 /// let why = Recipe::named("words/1")?.explain("Tick, tick");
 /// let tick = &why.features[0];
 /// assert_eq!((tick.text.as_str(), tick.occurrences), ("tick", 2));
-/// assert_eq!(tick.hash, hash::xxh3(b"tick"));
+/// assert_eq!(FeatureHash::Xxh3.hash("tick"), Some(tick.hash));
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

@@ -1,39 +1,107 @@
-//! Hash functions for features.
+//! Hash functions for features, and the choice of one.
 //!
 //! Each function's published definition fixes its values. So fingerprints made from them are the
 //! same on every machine and in every version of this crate.
 
-use blake2::Blake2b;
-use blake2::digest::Digest;
-use blake2::digest::consts::U8;
-use md5::Md5;
+use md5::{Digest, Md5};
 use twox_hash::{XxHash3_64, XxHash3_128};
+
+use crate::width::{PerWidth, Width};
+
+/// The hash function of a recipe's features.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb_text::FeatureHash;
+/// assert_eq!(FeatureHash::Fnv1.hash("a"), Some(0xaf63_bd4c_8601_b7be_u64));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FeatureHash {
+    // The numbers are part of recipe names: see `Builder::definition`.
+    /// XXH3 with seed 0, 64 or 128 bits: fast and well mixed. Use it for anything new.
+    Xxh3 = 1,
+    /// FNV-1 (multiply, then xor), 64 bits. This is Go's `fnv.New64`.
+    Fnv1 = 2,
+    /// FNV-1a (xor, then multiply), 64 bits. This is Go's `fnv.New64a`.
+    Fnv1a = 3,
+    /// FNV-1a of the UTF-8 bytes and a byte 0xff, 64 bits: what Rust's `Hash for str` passes to a
+    /// hasher.
+    Fnv1aOfRustStr = 4,
+    /// Bob Jenkins' lookup3 with seeds 0, 64 bits: `c` in the high half, `b` in the low half, as in
+    /// yanyiwu's `simhash`.
+    Jenkins64 = 5,
+    /// The `string_hash` of many Python programs (the one with 1000003), 64 or 128 bits.
+    StringHash = 6,
+    /// The MD5 digest as a big-endian number: the last 8 bytes (PyPI `simhash`), or all 16.
+    Md5Low = 7,
+    /// The first 8 bytes of the MD5 digest as a big-endian number (seomoz).
+    Md5High = 8,
+}
+
+/// A function that hashes features to a width.
+pub(crate) type Hasher<F> = fn(&str) -> F;
+
+impl FeatureHash {
+    /// Returns the hash of a feature, as recipes with this function compute it. Returns `None` if
+    /// the function does not have this width.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::FeatureHash;
+    ///
+    /// let digest = FeatureHash::Md5Low.hash("abc");
+    /// assert_eq!(digest, Some(0x9001_5098_3cd2_4fb0_d696_3f7d_28e1_7f72_u128));
+    /// assert_eq!(FeatureHash::Fnv1a.hash::<u128>("abc"), None);
+    /// ```
+    #[must_use]
+    pub fn hash<F: Width>(self, feature: &str) -> Option<F> {
+        self.hasher().map(|hash| hash(feature))
+    }
+
+    /// Returns the function that hashes features to a width, if there is one for it.
+    pub(crate) fn hasher<F: Width>(self) -> Option<Hasher<F>> {
+        struct OfHash;
+        impl PerWidth for OfHash {
+            type At<F: Width> = Option<Hasher<F>>;
+        }
+        F::pick::<OfHash>(self.hasher64(), self.hasher128())
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "one half of a digest is wanted")]
+    fn hasher64(self) -> Option<Hasher<u64>> {
+        Some(match self {
+            Self::Xxh3 => |text| xxh3(text.as_bytes()),
+            Self::Fnv1 => |text| fnv1(text.as_bytes()),
+            Self::Fnv1a => |text| fnv1a(text.as_bytes()),
+            Self::Fnv1aOfRustStr => fnv1a_of_rust_str,
+            Self::Jenkins64 => |text| jenkins64(text.as_bytes()),
+            Self::StringHash => string_hash64,
+            Self::Md5Low => |text| md5(text.as_bytes()) as u64,
+            Self::Md5High => |text| (md5(text.as_bytes()) >> 64) as u64,
+        })
+    }
+
+    fn hasher128(self) -> Option<Hasher<u128>> {
+        match self {
+            Self::Xxh3 => Some(|text| xxh3_128(text.as_bytes())),
+            Self::StringHash => Some(string_hash),
+            Self::Md5Low => Some(|text| md5(text.as_bytes())),
+            _ => None,
+        }
+    }
+}
 
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Returns the 64-bit FNV-1 hash: multiply, then xor. This is Go's `fnv.New64`.
-///
-/// # Examples
-///
-/// ```
-/// assert_eq!(fpdb_text::hash::fnv1(b""), 0xcbf2_9ce4_8422_2325);
-/// assert_ne!(fpdb_text::hash::fnv1(b"ab"), fpdb_text::hash::fnv1a(b"ab"));
-/// ```
-#[must_use]
-pub fn fnv1(bytes: &[u8]) -> u64 {
+fn fnv1(bytes: &[u8]) -> u64 {
     bytes.iter().fold(FNV_OFFSET, |hash, &b| hash.wrapping_mul(FNV_PRIME) ^ u64::from(b))
 }
 
-/// Returns the 64-bit FNV-1a hash: xor, then multiply. This is Go's `fnv.New64a`.
-///
-/// # Examples
-///
-/// ```
-/// assert_eq!(fpdb_text::hash::fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
-/// ```
-#[must_use]
-pub fn fnv1a(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     fnv1a_from(FNV_OFFSET, bytes)
 }
 
@@ -41,31 +109,13 @@ fn fnv1a_from(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(FNV_PRIME))
 }
 
-/// Returns the 64-bit FNV-1a hash of a string as Rust's `Hash for str` passes it to a hasher: its
-/// UTF-8 bytes, then a byte 0xff.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb_text::hash::{fnv1a, fnv1a_of_rust_str};
-/// assert_eq!(fnv1a_of_rust_str("cat"), fnv1a(b"cat\xff"));
-/// ```
-#[must_use]
-pub fn fnv1a_of_rust_str(text: &str) -> u64 {
+fn fnv1a_of_rust_str(text: &str) -> u64 {
     fnv1a_from(fnv1a(text.as_bytes()), &[0xff])
 }
 
 /// Returns `(c, b)` of Bob Jenkins' `hashlittle2` from lookup3, for its two seeds. The first is
 /// mixed better.
-///
-/// # Examples
-///
-/// ```
-/// let (c, b) = fpdb_text::hash::lookup3(b"Four score and seven years ago", 0, 0);
-/// assert_eq!((c, b), (0x1777_0551, 0xce72_26e6));
-/// ```
-#[must_use]
-pub fn lookup3(bytes: &[u8], seed_c: u32, seed_b: u32) -> (u32, u32) {
+fn lookup3(bytes: &[u8], seed_c: u32, seed_b: u32) -> (u32, u32) {
     // The length counts modulo 2^32, as in C.
     #[expect(clippy::cast_possible_truncation, reason = "the length counts modulo 2^32")]
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(seed_c);
@@ -118,33 +168,16 @@ fn finish([a, b, c]: &mut [u32; 3]) {
     step(c, b, 24);
 }
 
-/// Returns the 64-bit value that yanyiwu's `simhash` makes from lookup3 with seeds 0: `c` in the
-/// high half, `b` in the low half.
-///
-/// # Examples
-///
-/// ```
-/// assert_eq!(fpdb_text::hash::jenkins64("你好".as_bytes()), 17_676_873_585_679_812_141);
-/// ```
-#[must_use]
-pub fn jenkins64(bytes: &[u8]) -> u64 {
+pub(crate) fn jenkins64(bytes: &[u8]) -> u64 {
     let (c, b) = lookup3(bytes, 0, 0);
     u64::from(c) << 32 | u64::from(b)
 }
 
-/// Returns the 128-bit `string_hash` of many Python SimHash programs (the one with 1000003).
+/// Returns the `string_hash` of many Python programs, at 128 bits.
 ///
 /// It runs over the code points, starts from the first one shifted left by 7, and xors the number
 /// of code points at the end. At a smaller width the value is the low bits of this one.
-///
-/// # Examples
-///
-/// ```
-/// assert_eq!(fpdb_text::hash::string_hash("去重"), 0x2613_9160_a834_97be);
-/// assert_eq!(fpdb_text::hash::string_hash(""), 0);
-/// ```
-#[must_use]
-pub fn string_hash(text: &str) -> u128 {
+fn string_hash(text: &str) -> u128 {
     // Those programs then replace -1 by -2. That never happens, because Python's integers have no
     // width at which all bits set would mean -1.
     let first = text.chars().next().map_or(0, |c| u128::from(u32::from(c)) << 7);
@@ -163,57 +196,16 @@ pub(crate) fn string_hash64(text: &str) -> u64 {
     hash ^ length
 }
 
-/// Returns the MD5 digest as a big-endian number.
-///
-/// Its low 64 bits are the last 8 bytes of the digest (PyPI `simhash`), its high 64 bits the first
-/// 8 (seomoz).
-///
-/// # Examples
-///
-/// ```
-/// let digest = fpdb_text::hash::md5(b"abc");
-/// assert_eq!(digest, 0x9001_5098_3cd2_4fb0_d696_3f7d_28e1_7f72);
-/// ```
-#[must_use]
-pub fn md5(bytes: &[u8]) -> u128 {
+fn md5(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(Md5::digest(bytes).into())
 }
 
-/// Returns the 64-bit XXH3 hash with seed 0.
-///
-/// # Examples
-///
-/// ```
-/// assert_eq!(fpdb_text::hash::xxh3(b""), 0x2d06_8005_38d3_94c2);
-/// ```
-#[must_use]
-pub fn xxh3(bytes: &[u8]) -> u64 {
+pub(crate) fn xxh3(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
 }
 
-/// Returns the 128-bit XXH3 hash with seed 0.
-///
-/// # Examples
-///
-/// ```
-/// assert_eq!(fpdb_text::hash::xxh3_128(b""), 0x99aa_06d3_0147_98d8_6001_c324_468d_497f);
-/// ```
-#[must_use]
-pub fn xxh3_128(bytes: &[u8]) -> u128 {
+pub(crate) fn xxh3_128(bytes: &[u8]) -> u128 {
     XxHash3_128::oneshot(bytes)
-}
-
-/// Returns the BLAKE2b digest of 8 bytes as a big-endian number. It is not a part of a longer
-/// digest.
-///
-/// # Examples
-///
-/// ```
-/// assert_eq!(fpdb_text::hash::blake2b(b"abc"), 0xd8bb_14d8_33d5_9559);
-/// ```
-#[must_use]
-pub fn blake2b(bytes: &[u8]) -> u64 {
-    u64::from_be_bytes(Blake2b::<U8>::digest(bytes).into())
 }
 
 #[cfg(test)]
@@ -268,11 +260,10 @@ mod tests {
         }
     }
 
-    /// The MD5 values are from RFC 1321, the BLAKE2b value from Python's hashlib.
+    /// The values are from RFC 1321.
     #[test]
-    fn digests_are_read_as_big_endian_numbers() {
+    fn md5_is_read_as_a_big_endian_number() {
         assert_eq!(md5(b""), 0xd41d_8cd9_8f00_b204_e980_0998_ecf8_427e);
         assert_eq!(md5(b"abc"), 0x9001_5098_3cd2_4fb0_d696_3f7d_28e1_7f72);
-        assert_eq!(blake2b(b"abc"), 0xd8bb_14d8_33d5_9559);
     }
 }

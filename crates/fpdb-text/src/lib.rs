@@ -33,7 +33,7 @@
 //!   the ones they have.
 //!
 //! A [`Builder`] makes a recipe of your own. [`simhash::fold`] and [`minhash::one_bit`] make
-//! fingerprints of features that you have extracted yourself.
+//! fingerprints of features that you have extracted yourself, and hashed with a [`FeatureHash`].
 //!
 //! Besides fingerprints there are exact [similarity](jaccard), [sketches](minhash) that estimate it
 //! from two documents or find likely pairs by keys in a map, and the [longest sentences](sentences)
@@ -43,11 +43,10 @@
 
 // What the modules contain. The engine's test `layering` lists their layers and checks them.
 //
-// error fingerprinted hash normalization segment tokens width
-//                                 errors, results and widths; hashing, normalizing, cutting texts
-// dictionary feature_hash jaccard minhash simhash
-//                                 the dictionary; from features to fingerprints
-// cut explain                     tokens of texts; explanations of fingerprints
+// error fingerprinted normalization segment tokens width
+//                                 errors, results and widths; normalizing and cutting texts
+// dictionary hash minhash simhash the dictionary; from features to fingerprints
+// cut explain jaccard             tokens of texts; explanations of fingerprints; similarity of sets
 // method                          what every recipe can do
 // pairs pipeline recipe sentences weighted
 //                                 the methods, and what a recipe is
@@ -63,16 +62,15 @@ mod cut;
 mod dictionary;
 mod error;
 mod explain;
-mod feature_hash;
 mod fingerprinted;
 #[doc = include_str!("../recipes.md")]
 pub mod guide {}
-pub mod hash;
+mod hash;
 pub mod jaccard;
 #[cfg(feature = "zh")]
 mod jieba;
 #[cfg(feature = "zh")]
-pub mod keywords;
+mod keywords;
 mod method;
 pub mod minhash;
 mod names;
@@ -92,8 +90,8 @@ mod width;
 pub use builder::Builder;
 pub use error::{Error, ErrorKind, Result};
 pub use explain::{Bit, Explanation, Feature};
-pub use feature_hash::FeatureHash;
 pub use fingerprinted::Fingerprinted;
+pub use hash::FeatureHash;
 pub use names::{Bits64, built_in_names, is_built_in, resolve};
 pub use normalization::Normalization;
 pub use pipeline::Counting;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::feature_hash::FeatureHash;
+use crate::hash::FeatureHash;
 use crate::method::Method;
 use crate::normalization::{NFKC_LOWER_CASE, Normalization};
 use crate::pipeline::{Counting, Grams, Pipeline};
@@ -92,14 +92,6 @@ pub(crate) fn text_dedup_xxh3_1<F: Width>() -> Arc<dyn Method<F>> {
 pub(crate) fn daft_xxh3_1() -> Arc<dyn Method<u64>> {
     let grams = Grams::Characters { n: 3, from: 3, short: Short::Nothing };
     Arc::new(pipeline(Segment::Whole, grams, FeatureHash::Xxh3))
-}
-
-/// `trafilatura/1`: trafilatura 2's `content_fingerprint`.
-pub(crate) fn trafilatura_1() -> Arc<dyn Method<u64>> {
-    Arc::new(Pipeline {
-        tie: Tie::Set,
-        ..pipeline(Segment::TrafilaturaSample, Grams::SINGLE, FeatureHash::Blake2b)
-    })
 }
 
 /// `string-hash/1` at 128 bits: the code, published in blogs, that applies `string_hash` to words.

@@ -31,12 +31,6 @@ pub enum Segment {
     /// The matches of Go's `[\w']+(?:\://[\w\./]+){0,1}`, in which `\w` is ASCII only: words, and
     /// the beginnings of URLs.
     GoWords = 6,
-    /// The sample of tokens that trafilatura takes. A token is a run of characters between white
-    /// space that, without ASCII punctuation at its ends, consists of letters and numbers only. If
-    /// there is no such token, it is any such run between white space and punctuation. The sample
-    /// has the tokens of more than 4 characters if there are at least 32 of them, else the tokens
-    /// of more than 3, 2 or 1 characters, else all.
-    TrafilaturaSample = 7,
 }
 
 impl Segment {
@@ -49,7 +43,6 @@ impl Segment {
             Self::PythonWhitespace => runs(text, |c| !is_python_space(c)).for_each(visit),
             Self::WordRuns => runs(text, is_word).for_each(visit),
             Self::GoWords => go_words(text, visit),
-            Self::TrafilaturaSample => trafilatura_sample(text).into_iter().for_each(visit),
         }
     }
 }
@@ -78,10 +71,6 @@ fn is_word(c: char) -> bool {
     c == '_' || is_letter_or_number(c)
 }
 
-fn is_punctuation(c: char) -> bool {
-    c.general_category_group() == GeneralCategoryGroup::Punctuation
-}
-
 /// Visits the matches of [`Segment::GoWords`]. The expression matches ASCII only, so its matches
 /// end at character boundaries.
 fn go_words<'t>(text: &'t str, mut visit: impl FnMut(&'t str)) {
@@ -103,28 +92,6 @@ fn go_words<'t>(text: &'t str, mut visit: impl FnMut(&'t str)) {
         visit(&text[start..end]);
         start = end;
     }
-}
-
-fn trafilatura_sample(text: &str) -> Vec<&str> {
-    let is_plain = |token: &&str| !token.is_empty() && token.chars().all(is_letter_or_number);
-    let mut tokens: Vec<&str> = runs(text, |c| !is_python_space(c))
-        .map(|token| token.trim_matches(|c: char| c.is_ascii_punctuation()))
-        .filter(is_plain)
-        .collect();
-    if tokens.is_empty() {
-        tokens =
-            runs(text, |c| !is_python_space(c) && !is_punctuation(c)).filter(is_plain).collect();
-    }
-    // Half the number of bits of the fingerprint.
-    const ENOUGH: usize = 32;
-    for length in (1..=4).rev() {
-        let longer = |token: &&str| token.chars().nth(length).is_some();
-        if tokens.iter().filter(|token| longer(token)).count() >= ENOUGH {
-            tokens.retain(longer);
-            break;
-        }
-    }
-    tokens
 }
 
 /// The features of a text that is too short for its n-grams.
@@ -223,28 +190,6 @@ mod tests {
         assert_eq!(cut(Segment::PythonWhitespace, text), ["a", "b", "c", "d"]);
         assert_eq!(cut(Segment::Whole, text), [text]);
         assert_eq!(cut(Segment::Whole, ""), [""; 0]);
-    }
-
-    #[test]
-    fn sample_has_the_longest_words_if_there_are_enough() {
-        let sample = |text| cut(Segment::TrafilaturaSample, text);
-        assert_eq!(sample("(one), \"two\" th-ree x_y."), ["one", "two"]);
-        assert_eq!(sample("你好。世界，a-b"), ["你好", "世界", "a", "b"]);
-        let text = format!("{}{}", "four ".repeat(31), "a bb ccc ".repeat(40));
-        let lengths = |text: &str| sample_lengths(text);
-        assert_eq!(lengths(&text), [3, 4]);
-        assert_eq!(lengths(&format!("four {text}")), [4]);
-        assert_eq!(lengths(&format!("{}{text}", "fives sixsix ".repeat(16))), [5, 6]);
-        assert_eq!(lengths(&format!("{}{text}", "sixsix ".repeat(31))), [4, 6]);
-        assert_eq!(lengths("a bb ccc"), [1, 2, 3]);
-    }
-
-    fn sample_lengths(text: &str) -> Vec<usize> {
-        let mut lengths: Vec<_> =
-            cut(Segment::TrafilaturaSample, text).iter().map(|t| t.len()).collect();
-        lengths.sort_unstable();
-        lengths.dedup();
-        lengths
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::explain::{Bit, Explanation, Feature};
-use crate::feature_hash::FeatureHash;
 use crate::fingerprinted::Fingerprinted;
+use crate::hash::FeatureHash;
 use crate::method::Method;
 use crate::normalization::{NFKC_LOWER_CASE, normalized};
 use crate::width::Width;

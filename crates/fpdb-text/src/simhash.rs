@@ -1,6 +1,6 @@
 //! The SimHash itself: sums of hashed, weighted features, one sum per bit.
 //!
-//! To extract features yourself, hash them with a function of the module [`hash`](crate::hash) and
+//! To extract features yourself, hash them with [`FeatureHash::hash`](crate::FeatureHash::hash) and
 //! [`fold`](fold()) the hashes. With integer weights the sums, and therefore the fingerprints,
 //! depend neither on the order of the features nor on rounding. Weights of type `f64` are added in
 //! the given order, as in the programs that use such weights.
@@ -91,21 +91,23 @@ mod sealed {
 /// A list of features, as PyPI `simhash` accepts it. Its hash is the low half of MD5:
 ///
 /// ```
-/// use fpdb_text::hash;
+/// use fpdb_text::FeatureHash;
 /// use fpdb_text::simhash::{Tie, fold};
 ///
-/// let features = ["aaa", "bbb"].map(|feature| (hash::md5(feature.as_bytes()) as u64, 1));
+/// let hash = |feature| FeatureHash::Md5Low.hash::<u64>(feature).unwrap();
+/// let features = ["aaa", "bbb"].map(|feature| (hash(feature), 1));
 /// assert_eq!(fold(features, Tie::Unset), 57_087_923_692_560_392);
 /// ```
 ///
 /// Words with their counts at 128 bits, as in the Wayback Machine's `wayback-discover-diff`:
 ///
 /// ```
-/// use fpdb_text::hash;
+/// use fpdb_text::FeatureHash;
 /// use fpdb_text::simhash::{Tie, fold};
 ///
 /// let counted = [("two", 2), ("three", 3), ("one", 1)];
-/// let features = counted.map(|(word, count)| (hash::md5(word.as_bytes()), count));
+/// let hash = |word| FeatureHash::Md5Low.hash::<u128>(word).unwrap();
+/// let features = counted.map(|(word, count)| (hash(word), count));
 /// assert_eq!(fold(features, Tie::Unset), 66_237_222_457_941_138_286_276_456_718_971_054_176);
 /// ```
 pub fn fold<F: Width, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie: Tie) -> F {
@@ -121,12 +123,12 @@ pub fn fold<F: Width, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie
 /// # Examples
 ///
 /// ```
-/// use fpdb_text::hash::fnv1;
+/// use fpdb_text::FeatureHash;
 /// use fpdb_text::simhash::{Sums, Tie};
 ///
-/// let mut sums = Sums::new();
-/// sums.add(fnv1(b"test string"), 1);
-/// sums.add(fnv1(b"test thing"), 1);
+/// let mut sums = Sums::<u64>::new();
+/// sums.add(FeatureHash::Fnv1.hash("test string").unwrap(), 1);
+/// sums.add(FeatureHash::Fnv1.hash("test thing").unwrap(), 1);
 /// assert_eq!(sums.as_slice()[..8], [0, -2, 0, 0, -2, -2, -2, 0]);
 /// assert_eq!(sums.fingerprint(Tie::Unset) & 0xff, 0);
 /// ```

@@ -12,21 +12,12 @@ use crate::dictionary::{self, Rarity};
 use crate::error::Result;
 
 /// A keyword and its weight, in the unit of the program that is followed.
-///
-/// # Examples
-///
-/// ```
-/// let keywords = fpdb_text::keywords::cppjieba("你好世界", 3)?;
-/// assert_eq!((keywords[1].word.as_str(), keywords[1].weight), ("世界", 4.36752940557));
-/// # Ok::<(), fpdb_text::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Keyword {
+pub(super) struct Keyword {
     /// The word, as it is written in the text.
-    pub word: String,
+    pub(super) word: String,
     /// Its weight. A larger weight means that the word says more about the text.
-    pub weight: f64,
+    pub(super) weight: f64,
 }
 
 /// The rarity in cppjieba of a word that is not in the table: the table's mean.
@@ -35,63 +26,8 @@ pub(super) const CPPJIEBA_UNKNOWN: f64 = 11.739_204_307_083_542;
 /// The rarity in jieba of a word that is not in the table: the table's median.
 const JIEBA_UNKNOWN: f64 = 11.9547675029;
 
-/// Returns up to `top` keywords, as the `KeywordExtractor` of cppjieba 5.3 finds them with its
-/// dictionaries and its Chinese and English stop words.
-///
-/// (Later versions of cppjieba also join letters to the digits before them, as in `5G`.) The
-/// keywords are in descending order of weight. Words of equal weight are chosen and ordered as by
-/// cppjieba when it is built with libstdc++. The weight of a word is its number of occurrences
-/// times its rarity.
-///
-/// # Errors
-///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build has a different jieba dictionary.
-///
-/// # Examples
-///
-/// ```
-/// let text = "我是蓝翔技工拖拉机学院手扶拖拉机专业的。不用多久，我就会升职加薪，当上总经理，出任CEO，走上人生巅峰。";
-/// let keywords = fpdb_text::keywords::cppjieba(text, 5)?;
-/// let words: Vec<_> = keywords.iter().map(|keyword| keyword.word.as_str()).collect();
-/// assert_eq!(words, ["蓝翔", "CEO", "升职", "加薪", "手扶拖拉机"]);
-/// # Ok::<(), fpdb_text::Error>(())
-/// ```
-pub fn cppjieba(text: &str, top: usize) -> Result<Vec<Keyword>> {
-    Ok(Cppjieba::load()?.keywords(text, top))
-}
-
-/// Returns up to `top` keywords, as the `extract_tags` of Python's jieba 0.42 finds them.
-///
-/// They are in descending order of weight, and words of equal weight are in the order of the text.
-/// The lower case of a word is compared with `stop_words`, and stop words are skipped;
-/// [`STOP_WORDS`] is jieba's default list. The weight of a word is its share of all words that are
-/// not skipped, times its rarity.
-///
-/// # Errors
-///
-/// The same as for [`cppjieba`](cppjieba()).
-///
-/// # Examples
-///
-/// ```
-/// use fpdb_text::keywords::{STOP_WORDS, jieba_tags};
-///
-/// let keywords = jieba_tags("The 清华大学 of 北京 and 上海", 2, &STOP_WORDS)?;
-/// assert_eq!((keywords[0].word.as_str(), keywords[0].weight), ("清华大学", 8.08059472162 / 3.0));
-/// # Ok::<(), fpdb_text::Error>(())
-/// ```
-pub fn jieba_tags(text: &str, top: usize, stop_words: &[impl AsRef<str>]) -> Result<Vec<Keyword>> {
-    Ok(Tags::load(stop_words)?.keywords(text, top))
-}
-
 /// The default stop words of Python's jieba.
-///
-/// # Examples
-///
-/// ```
-/// assert!(fpdb_text::keywords::STOP_WORDS.contains(&"the"));
-/// ```
-pub const STOP_WORDS: [&str; 31] = [
+const STOP_WORDS: [&str; 31] = [
     "the", "of", "is", "and", "to", "in", "that", "we", "for", "an", "are", "by", "be", "as", "on",
     "with", "can", "if", "from", "which", "you", "it", "this", "then", "at", "have", "all", "not",
     "one", "has", "or",
@@ -101,7 +37,8 @@ static CPPJIEBA_STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     include_str!("stop_words.txt").lines().filter(|line| !line.starts_with('#')).collect()
 });
 
-/// cppjieba's `KeywordExtractor`.
+/// The `KeywordExtractor` of cppjieba 5.3, with its dictionaries and its Chinese and English stop
+/// words. (Later versions of cppjieba also join letters to the digits before them, as in `5G`.)
 pub(super) struct Cppjieba {
     jieba: &'static Jieba,
     rarity: &'static Rarity,
@@ -112,6 +49,9 @@ impl Cppjieba {
         Ok(Self { jieba: dictionary::cppjieba()?, rarity: dictionary::rarity()? })
     }
 
+    /// Returns up to `top` keywords, in descending order of weight. Words of equal weight are chosen
+    /// and ordered as by cppjieba when it is built with libstdc++. The weight of a word is its number
+    /// of occurrences times its rarity.
     pub(super) fn keywords(&self, text: &str, top: usize) -> Vec<Keyword> {
         let mut counts = BTreeMap::<_, f64>::new();
         for word in cut(self.jieba, text) {
@@ -129,17 +69,15 @@ impl Cppjieba {
     }
 }
 
-/// Python jieba's `extract_tags`.
+/// The `extract_tags` of Python's jieba 0.42.
 pub(super) struct Tags {
     jieba: &'static Jieba,
     rarity: &'static Rarity,
-    stop_words: HashSet<String>,
 }
 
 impl Tags {
-    pub(super) fn load(stop_words: &[impl AsRef<str>]) -> Result<Self> {
-        let stop_words = stop_words.iter().map(|word| word.as_ref().to_owned()).collect();
-        Ok(Self { jieba: dictionary::jieba()?, rarity: dictionary::rarity()?, stop_words })
+    pub(super) fn load() -> Result<Self> {
+        Ok(Self { jieba: dictionary::jieba()?, rarity: dictionary::rarity()? })
     }
 
     /// Returns the words of a text in order, as Python's jieba cuts it.
@@ -147,13 +85,16 @@ impl Tags {
         self.jieba.cut(text, true).into_iter().flat_map(|token| Latin::new(token.word))
     }
 
+    /// Returns up to `top` keywords, in descending order of weight, and those of equal weight in the
+    /// order of the text. The weight of a word is its share of all words that are not skipped, times
+    /// its rarity.
     pub(super) fn keywords(&self, text: &str, top: usize) -> Vec<Keyword> {
         let mut words = Vec::new();
         let mut counts = Vec::new();
         let mut places = HashMap::new();
         for word in self.cut(text) {
             if word.trim().chars().nth(1).is_none()
-                || self.stop_words.contains(&word.to_lowercase())
+                || STOP_WORDS.contains(&word.to_lowercase().as_str())
             {
                 continue;
             }

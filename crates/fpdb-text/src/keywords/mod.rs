@@ -17,12 +17,10 @@ mod latin;
 mod recipes;
 mod top;
 
-pub use extract::{Keyword, STOP_WORDS, cppjieba, jieba_tags};
 pub(crate) use recipes::{
     go_jieba_fnv1a, gosimhash, levels, string_hash, yanyiwu_5, yanyiwu_20, yanyiwu_50,
     yanyiwu_adaptive,
 };
-pub use recipes::{string_hash_without, yanyiwu};
 
 #[cfg(test)]
 mod tests;

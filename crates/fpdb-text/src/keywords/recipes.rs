@@ -2,77 +2,15 @@
 
 use std::sync::Arc;
 
-use super::extract::{Cppjieba, Keyword, STOP_WORDS, Tags};
+use super::extract::{Cppjieba, Keyword, Tags};
 use crate::error::Result;
 use crate::hash::{fnv1a, jenkins64, string_hash64, xxh3};
 use crate::method::Method;
 use crate::normalization::{NFKC_LOWER_CASE, normalized};
-use crate::recipe::Recipe;
 use crate::simhash::{Tie, Weight};
 use crate::weighted::Weighted;
 
 type MethodResult = Result<Arc<dyn Method<u64>>>;
-
-/// Returns the recipe of yanyiwu's `simhash` (C++), and of programs that wrap it, with up to `top`
-/// keywords.
-///
-/// The keywords come from [`cppjieba`](crate::keywords::cppjieba()). Their weights are summed as
-/// `f64`, and their hash is Jenkins' lookup3.
-///
-/// Three numbers of keywords are built-in recipes, `yanyiwu-5/1`, `yanyiwu-20/1` and
-/// `yanyiwu-50/1`, and so is `yanyiwu/1`, whose number of keywords grows with the text.
-/// [`Recipe::named`] does not find any other number, so a program that stores such a recipe's name
-/// must call this function again.
-///
-/// # Errors
-///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build has a different jieba dictionary.
-///
-/// # Examples
-///
-/// ```
-/// let recipe = fpdb_text::keywords::yanyiwu(5)?;
-/// assert_eq!(recipe.name(), "yanyiwu-5/1");
-/// let found = recipe.fingerprint("我来到北京清华大学");
-/// assert_eq!(found.fingerprint, Some(18_353_917_987_193_416_477));
-/// # Ok::<(), fpdb_text::Error>(())
-/// ```
-pub fn yanyiwu(top: usize) -> Result<Recipe> {
-    let keywords = Cppjieba::load()?;
-    let method = weighted(
-        move |text| keywords.keywords(text, top),
-        |keyword| keyword.weight,
-        |word| jenkins64(word.as_bytes()),
-    );
-    Ok(Recipe::custom(&format!("yanyiwu-{top}/1"), method))
-}
-
-/// Returns the recipe `string-hash/1` with your own stop words, for programs that call
-/// `jieba.analyse.set_stop_words`.
-///
-/// Its name is `string-hash+stop-words`. The name has no version, because the recipe depends on the
-/// list.
-///
-/// # Errors
-///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) if this build has a different jieba dictionary.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb_text::Recipe;
-/// use fpdb_text::keywords::{STOP_WORDS, string_hash_without};
-///
-/// let text = "我来到北京清华大学";
-/// let own = string_hash_without(&STOP_WORDS)?.fingerprint(text);
-/// assert_eq!(own, Recipe::named("string-hash/1")?.fingerprint(text));
-/// assert_ne!(own, string_hash_without(&["来到"])?.fingerprint(text));
-/// # Ok::<(), fpdb_text::Error>(())
-/// ```
-pub fn string_hash_without(stop_words: &[impl AsRef<str>]) -> Result<Recipe> {
-    let method = tags_by_string_hash(Tags::load(stop_words)?);
-    Ok(Recipe::custom("string-hash+stop-words", method))
-}
 
 pub(crate) fn yanyiwu_5() -> MethodResult {
     cppjieba_by_jenkins(|_| 5)
@@ -91,6 +29,8 @@ pub(crate) fn yanyiwu_adaptive() -> MethodResult {
     cppjieba_by_jenkins(|text| (text.len() / 120).clamp(5, 200))
 }
 
+/// yanyiwu's `simhash` (C++), and programs that wrap it. The weights are summed as `f64`, and the hash
+/// is Jenkins' lookup3.
 fn cppjieba_by_jenkins(top: fn(&str) -> usize) -> MethodResult {
     let keywords = Cppjieba::load()?;
     Ok(Arc::new(weighted(
@@ -120,25 +60,20 @@ pub(crate) fn go_jieba_fnv1a() -> MethodResult {
     )))
 }
 
-pub(crate) fn string_hash() -> MethodResult {
-    Ok(Arc::new(tags_by_string_hash(Tags::load(&STOP_WORDS)?)))
-}
-
 /// The Python programs with the constant 1000003.
 ///
 /// They join the words of the text with vertical bars and cut the result again. The features are
 /// the twenty words of largest weight. The weight of a feature is twenty times its TF-IDF, without
 /// the fraction.
-#[expect(clippy::cast_possible_truncation, reason = "those programs truncate too")]
-fn tags_by_string_hash(tags: Tags) -> Weighted<u64, i64> {
-    weighted(
-        move |text| {
-            let words: Vec<_> = tags.cut(text).collect();
-            tags.keywords(&words.join("|"), 20)
-        },
-        |keyword| (keyword.weight * 20.0) as i64,
-        string_hash64,
-    )
+pub(crate) fn string_hash() -> MethodResult {
+    let tags = Tags::load()?;
+    #[expect(clippy::cast_possible_truncation, reason = "those programs truncate too")]
+    let weight = |keyword: &Keyword| (keyword.weight * 20.0) as i64;
+    let features = move |text: &str| {
+        let words: Vec<_> = tags.cut(text).collect();
+        tags.keywords(&words.join("|"), 20)
+    };
+    Ok(Arc::new(weighted(features, weight, string_hash64)))
 }
 
 /// The largest number of keywords that get a level.
@@ -150,7 +85,7 @@ const MAX_LEVELLED: usize = 100;
 /// weight. The first fifth of them gets the weight 5, the next 4, and so on. Keywords of equal
 /// weight are in ascending order of their UTF-8 bytes.
 pub(crate) fn levels() -> MethodResult {
-    let tags = Tags::load(&STOP_WORDS)?;
+    let tags = Tags::load()?;
     let graded = move |text: &str| {
         let mut keywords = tags.keywords(&normalized(text, NFKC_LOWER_CASE), usize::MAX);
         keywords.retain(|keyword| keyword.word.chars().any(char::is_alphanumeric));

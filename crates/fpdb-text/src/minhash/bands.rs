@@ -1,7 +1,7 @@
 //! Banded locality-sensitive hashing: signatures that agree in an entire band get an equal key.
 
-use super::mix::{key, mix};
 use super::signature::Signature;
+use super::{key, mix};
 use crate::error::{Error, Result};
 
 /// Cuts a [`Signature`] of `bands` · `rows` functions into bands, and makes a key from each band.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::mix::{key, mix};
+use super::{key, mix};
 
 /// The k smallest distinct values of a set of feature hashes under one hash function.
 ///

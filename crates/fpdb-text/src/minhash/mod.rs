@@ -34,13 +34,54 @@
 
 mod bands;
 mod bottom;
-mod mix;
 mod one_bit;
-#[cfg(test)]
-mod sets;
 mod signature;
 
 pub use bands::Bands;
 pub use bottom::BottomK;
-pub use one_bit::{OneBit, Winner, one_bit};
+pub use one_bit::{OneBit, one_bit};
 pub use signature::Signature;
+
+/// 2^64 divided by the golden ratio, rounded to an odd number. Its multiples are spread evenly.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Permutes the 64-bit values so that each bit of the result depends on all bits of the value. This
+/// is the finalizer of SplitMix64, variant 13 of David Stafford's mixers.
+#[inline]
+const fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+/// Returns the value with which the function of this number combines a hash before mixing. The
+/// numbers are mixed too, because hashes may be as regular as numbers.
+#[inline]
+const fn key(function: u64) -> u64 {
+    mix(function.wrapping_add(1).wrapping_mul(GOLDEN))
+}
+
+/// Sets of known similarity, for the tests of all sketches.
+#[cfg(test)]
+mod sets {
+    use super::{GOLDEN, mix};
+
+    /// Returns two sets of `size` elements, `shared` of which are in both. Sets of different seeds have
+    /// no element in common.
+    pub(super) fn pair(size: u64, shared: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
+        let element = |i: u64| mix((seed << 32 | i).wrapping_mul(GOLDEN));
+        let a = (0..size).map(element).collect();
+        let b = (size - shared..2 * size - shared).map(element).collect();
+        (a, b)
+    }
+
+    /// Returns the number of elements that two sets of this size must share to have this similarity,
+    /// and the similarity that results after rounding.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small sizes")]
+    pub(super) fn shared(size: u64, jaccard: f64) -> (u64, f64) {
+        let shared = (2.0 * size as f64 * jaccard / (1.0 + jaccard)).round() as u64;
+        (shared, shared as f64 / (2 * size - shared) as f64)
+    }
+
+    pub(super) const SIMILARITIES: [f64; 7] = [0.0, 0.25, 0.5, 0.8, 0.9, 0.95, 1.0];
+}

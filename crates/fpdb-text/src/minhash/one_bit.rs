@@ -14,7 +14,7 @@
 use std::collections::HashSet;
 use std::marker::PhantomData;
 
-use super::mix::{key, mix};
+use super::{key, mix};
 use crate::width::Width;
 
 /// The number of bits of the widest fingerprint. Narrower fingerprints leave the remaining bins
@@ -78,8 +78,8 @@ impl<F: Width> OneBit<F> {
     /// # Examples
     ///
     /// ```
-    /// let sketch = fpdb_text::minhash::OneBit::<u64>::with_capacity(1000);
-    /// assert!(sketch.winners().is_empty());
+    /// let mut sketch = fpdb_text::minhash::OneBit::<u64>::with_capacity(1000);
+    /// assert_eq!(sketch.finish(), None);
     /// ```
     #[must_use]
     pub fn with_capacity(features: usize) -> Self {
@@ -138,23 +138,7 @@ impl<F: Width> OneBit<F> {
     ///
     /// This takes several hundred times as long as [`finish`](Self::finish). It is for
     /// explanations.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::OneBit;
-    ///
-    /// let mut sketch = OneBit::<u64>::new();
-    /// sketch.push(17);
-    /// sketch.push(23);
-    /// let winners = sketch.winners();
-    /// assert_eq!(winners.len(), 64);
-    /// assert!(winners.iter().all(|bit| [17, 23].contains(&bit.hash)));
-    /// let set = winners.iter().rev().fold(0, |bits, bit| bits << 1 | u64::from(bit.set));
-    /// assert_eq!(sketch.finish(), Some(set));
-    /// ```
-    #[must_use]
-    pub fn winners(&self) -> Vec<Winner> {
+    pub(crate) fn winners(&self) -> Vec<Winner> {
         let mut hashes = self.hashes.clone();
         hashes.sort_unstable();
         hashes.dedup();
@@ -240,27 +224,15 @@ impl<F: Width> Default for OneBit<F> {
 }
 
 /// What decides a bit of a one-bit MinHash fingerprint.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb_text::minhash::OneBit;
-///
-/// let mut sketch = OneBit::<u64>::new();
-/// sketch.push(5);
-/// let lowest = sketch.winners()[0];
-/// assert_eq!((lowest.hash, lowest.agreeing), (5, 1));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Winner {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Winner {
     /// The hash that decides the bit.
-    pub hash: u64,
+    pub(crate) hash: u64,
     /// Whether the bit is set.
-    pub set: bool,
+    pub(crate) set: bool,
     /// The number of hashes that would have to be removed, starting with the winner, before the bit
     /// changes.
-    pub agreeing: usize,
+    pub(crate) agreeing: usize,
 }
 
 /// Returns the one-bit MinHash fingerprint of a set of feature hashes, or `None` for the empty set.

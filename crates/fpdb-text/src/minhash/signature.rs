@@ -1,6 +1,6 @@
 //! The classic signature: the minimum of a set under each of k hash functions.
 
-use super::mix::{key, mix};
+use super::{key, mix};
 
 /// The minima of a set of feature hashes under k hash functions.
 ///

@@ -1,11 +1,10 @@
-//! Checks keywords in Chinese texts against those that cppjieba and Python's jieba find.
+//! Checks keywords in Chinese texts, and the fingerprints made of them, against those of yanyiwu's
+//! `simhash`.
 
-use std::collections::HashMap;
-
-use fpdb_text::keywords;
+use fpdb_text::Recipe;
 use serde_json::Value;
 
-use crate::{DOCUMENTS, in_repository, lines, list, read, read_larger, text};
+use crate::{lines, list, read_larger, text};
 
 /// The published values of `yanyiwu/simhash`, with the keywords that they are made of.
 #[test]
@@ -18,7 +17,7 @@ fn published_keywords_and_values_of_yanyiwu_are_reproduced() {
     let vectors: Vec<_> = vectors.iter().filter(of_yanyiwu).collect();
     assert_eq!(vectors.len(), 3);
     for vector in vectors {
-        check(vector, text(vector, "input"), 5);
+        check(vector, text(vector, "input"));
     }
 }
 
@@ -38,54 +37,36 @@ fn computed_keywords_and_values_of_yanyiwu_are_reproduced() {
             Some(name) => read_larger(name).unwrap(),
             None => text(vector, "input").to_owned(),
         };
-        check(vector, &input, usize::try_from(vector["topN"].as_u64().unwrap()).unwrap());
+        check(vector, &input);
     }
 }
 
-fn check(vector: &Value, input: &str, top: usize) {
+fn check(vector: &Value, input: &str) {
+    // The largest numbers are those of `yanyiwu/1`: one keyword per 120 bytes.
+    let recipe = match vector["topN"].as_u64().unwrap_or(5) {
+        3 | 5 => "yanyiwu-5/1",
+        20 => "yanyiwu-20/1",
+        50 => "yanyiwu-50/1",
+        _ => "yanyiwu/1",
+    };
+    let why = Recipe::named(recipe).unwrap().explain(input);
     if vector["keywords"].is_array() {
-        check_keywords(input, top, list(vector, "keywords"));
+        let found = why.features.iter().map(|feature| (feature.text.as_str(), feature.weight));
+        check_keywords(found.collect(), list(vector, "keywords"));
     }
-    let found = keywords::yanyiwu(top).unwrap().fingerprint(input).fingerprint.unwrap();
-    assert_eq!(found, text(vector, "expected_dec").parse::<u64>().unwrap(), "{vector}");
+    assert_eq!(why.fingerprint, Some(text(vector, "expected_dec").parse().unwrap()), "{vector}");
 }
 
 /// Compares keywords in their order. Keywords of equal weight may be in any order, since some
 /// vectors sort them differently.
-fn check_keywords(input: &str, top: usize, expected: &[Value]) {
-    let found = keywords::cppjieba(input, top).unwrap();
+fn check_keywords(found: Vec<(&str, f64)>, expected: &[Value]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
-        assert!((found.weight - expected[1].as_f64().unwrap()).abs() < 1e-9, "{found:?}");
+        assert!((found.1 - expected[1].as_f64().unwrap()).abs() < 1e-9, "{found:?}");
     }
-    let mut found: Vec<_> = found.iter().map(|keyword| keyword.word.as_str()).collect();
+    let mut found: Vec<_> = found.iter().map(|keyword| keyword.0).collect();
     let mut expected: Vec<_> = expected.iter().map(|word| word[0].as_str().unwrap()).collect();
     found.sort_unstable();
     expected.sort_unstable();
     assert_eq!(found, expected);
-}
-
-/// `tests/data/README.md` says how the expected keywords were found.
-#[test]
-fn keywords_of_real_documents_are_those_of_python_jieba() {
-    let documents: HashMap<String, String> = lines(&read(&in_repository(DOCUMENTS)))
-        .iter()
-        .map(|document| (text(document, "id").to_owned(), text(document, "text").to_owned()))
-        .collect();
-    let table = read(&in_repository("tests/data/jieba_keywords_zh.tsv"));
-    assert_eq!(table.lines().count(), 61);
-    for line in table.lines().skip(1) {
-        let (id, keywords) = line.split_once('\t').unwrap();
-        let found = keywords::jieba_tags(&documents[id], 20, &keywords::STOP_WORDS).unwrap();
-        let expected: Vec<(&str, f64)> = keywords
-            .split(' ')
-            .map(|keyword| keyword.rsplit_once(':').unwrap())
-            .map(|(word, weight)| (word, weight.parse().unwrap()))
-            .collect();
-        assert_eq!(found.len(), expected.len(), "{id}");
-        for (found, (word, weight)) in found.iter().zip(expected) {
-            assert_eq!(found.word, word, "{id}: {found:?}");
-            assert!((found.weight - weight).abs() < 1e-8, "{id}: {found:?}, not {weight}");
-        }
-    }
 }
