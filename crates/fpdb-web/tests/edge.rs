@@ -86,16 +86,10 @@ fn utf_16_without_a_mark_is_read() {
     assert!(page.charset.starts_with("UTF-16") && !page.text.contains('\0'), "{page:?}");
 }
 
-/// The larger files are not part of this repository.
 #[test]
 fn bodies_that_are_compressed_or_cut_are_not_taken_for_text() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/edge");
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is not there", folder.display());
-        return;
-    }
-    let all = outcome(&folder.join("undecl.warc"));
+    let all = outcome(&folder().join("undecl.warc"));
     assert_eq!((all.pages.len(), &*all.skipped), (0, &[SkipReason::Binary; 4][..]));
-    let all = outcome(&folder.join("br_cut_in_the_middle.warc"));
+    let all = outcome(&folder().join("br_cut_in_the_middle.warc"));
     assert!(all.pages[0].text.len() > 1000, "{:?}", all.errors);
 }

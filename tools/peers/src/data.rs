@@ -1,7 +1,7 @@
 //! The data sets, and the queries.
 
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,8 +10,8 @@ use crate::random::Random;
 
 /// Fingerprints of real lines of text, in the repository.
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fingerprints.u64le");
-/// A larger collection of texts, beside the checkout.
-const TEXTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
+/// The variable that names the folder of a larger collection of texts.
+const TEXTS: &str = "FPDB_DATA";
 /// One real fingerprint out of this many is kept out of the index, so that queries can use it as a
 /// stranger.
 const STRANGERS: usize = 16;
@@ -45,10 +45,13 @@ impl Data {
     }
 
     fn real(self) -> Result<Vec<u64>> {
-        let texts = |name: &str| Path::new(TEXTS).join(name);
+        let texts = |name: &str| -> Result<PathBuf> {
+            let folder = std::env::var_os(TEXTS).context("FPDB_DATA names no folder of texts")?;
+            Ok(Path::new(&folder).join(name))
+        };
         match self {
-            Self::Zh => corpus::fingerprints(&texts("corpus_zh.ndjson.gz"), "default-zh"),
-            Self::En => corpus::fingerprints(&texts("corpus_en.ndjson.gz"), "default"),
+            Self::Zh => corpus::fingerprints(&texts("corpus_zh.ndjson.gz")?, "default-zh"),
+            Self::En => corpus::fingerprints(&texts("corpus_en.ndjson.gz")?, "default"),
             _ => {
                 let bytes = std::fs::read(REAL).context(REAL)?;
                 let (words, _) = bytes.as_chunks();

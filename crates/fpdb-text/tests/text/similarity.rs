@@ -7,7 +7,7 @@ use fpdb_text::distance;
 use fpdb_text::jaccard::Shingles;
 use fpdb_text::minhash::{BottomK, one_bit};
 
-use crate::{DOCUMENTS, in_larger_collection, in_repository, lines, read, text};
+use crate::{DOCUMENTS, in_repository, larger_collection, lines, read, text};
 
 struct Pair {
     a: String,
@@ -86,7 +86,7 @@ fn similarities_of_paragraphs_in_the_sample_are_those_of_another_program() {
 
 #[test]
 fn similarities_in_the_larger_collection_are_those_of_another_program() {
-    let Some(data) = in_larger_collection("") else { return };
+    let Some(data) = larger_collection() else { return };
     for language in ["zh", "en"] {
         let file = |name: &str| data.join(name.replace('*', language));
         let bases = shingles(&file("corpus_*.ndjson.gz"), language);
@@ -109,7 +109,7 @@ fn sketches_estimate_the_similarity_of_real_texts() {
         // The fewer pairs, the less the errors average out.
         check_sketches(&bases, &variants, &labels, 0.02);
     }
-    let Some(data) = in_larger_collection("") else { return };
+    let Some(data) = larger_collection() else { return };
     let bases = shingles(&data.join("corpus_zh.ndjson.gz"), "zh");
     let variants = shingles(&data.join("variants_zh.ndjson.gz"), "zh");
     check_sketches(&bases, &variants, &pairs(&data.join("variants_zh_labels.tsv")), 0.01);

@@ -1,14 +1,11 @@
-//! `extract`: pages of archives that the tests make, and of real archives where they are available.
+//! `extract`: the pages of archives.
 
-use std::collections::HashMap;
 #[cfg(feature = "zstd")]
 use std::io::Write;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{Folder, Run, gzip, random, records};
-use crate::corpus::{documents, larger_collection};
+use crate::common::{Folder, Run, gzip, random};
 
 /// A WARC record with these lines and its length as the header.
 fn record(head: &str, block: &[u8]) -> Vec<u8> {
@@ -381,85 +378,4 @@ fn strip_keeps_what_main_omits() {
     let strip = folder.ok("extract a.html --extraction strip/1").records();
     assert_eq!(strip[0]["text"], format!("menu\n{}\nend", paragraph.trim()));
     assert_eq!(strip[0]["language"], "eng");
-}
-
-fn extract_file(folder: &Folder, file: &Path, args: &[&str]) -> (Run, Value) {
-    let file = file.to_str().expect("a path in UTF-8");
-    let run = folder.run(&[&["extract", "--json", "--from", "warc", file], args].concat());
-    let summary = records(run.err.lines().find(|l| l.starts_with('{')).expect("a summary"));
-    (run, summary[0].clone())
-}
-
-#[test]
-fn real_archives_contain_the_known_numbers_of_pages() {
-    let Some(data) = larger_collection() else { return };
-    let folder = Folder::new();
-    for (name, code, pages, broken) in [
-        ("debian-docs-zh-en.warc.gz", 0, 56, 0),
-        ("jwarc-cc.warc.gz", 0, 1, 0),
-        ("pywb-iana.warc.gz", 0, 16, 0),
-        ("warcio-example.warc.gz", 0, 1, 0),
-        ("warcio-example.arc.gz", 0, 1, 0),
-        ("warcio-iana-chunked.warc", 0, 1, 0),
-        ("warcio-bad-non-chunked.warc.gz", 0, 1, 0),
-        ("warcio-example-trunc.warc", 2, 1, 1),
-    ] {
-        let (run, summary) = extract_file(&folder, &data.join("warc").join(name), &[]);
-        assert_eq!(run.code, code, "{name}: {}", run.err);
-        assert_eq!(summary["pages"], pages, "{name}: {summary}");
-        assert_eq!(summary["broken"], broken, "{name}: {summary} {}", run.err);
-        for page in run.records() {
-            assert!(page["text"].as_str().unwrap().len() > 100, "{name}: {page}");
-        }
-    }
-}
-
-/// The letters and digits of a text, without its layout.
-fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).collect()
-}
-
-#[test]
-fn pages_in_all_encodings_contain_the_texts_of_the_corpus() {
-    let Some(data) = larger_collection() else { return };
-    let folder = Folder::new();
-    let archive = data.join("warc/debian-docs-zh-en.warc.gz");
-    let manifest =
-        std::fs::read_to_string(data.join("warc/debian-docs-zh-en.manifest.tsv")).unwrap();
-    let manifest: Vec<Vec<&str>> =
-        manifest.lines().skip(1).map(|line| line.split('\t').collect()).collect();
-    let of_page: HashMap<&str, &Vec<&str>> =
-        manifest.iter().filter(|line| line[8] != "-").map(|line| (line[0], line)).collect();
-    let corpus: HashMap<String, String> = ["corpus_zh.ndjson.gz", "corpus_en.ndjson.gz"]
-        .iter()
-        .flat_map(|file| documents(&data.join(file)))
-        .map(|d| (d["id"].as_str().unwrap().to_owned(), d["text"].as_str().unwrap().to_owned()))
-        .collect();
-    // What is neither a paragraph nor a heading may be taken for surroundings.
-    for (mode, allowed_percent) in [("main", 2), ("strip", 0)] {
-        let (run, summary) = extract_file(&folder, &archive, &["--extraction", mode]);
-        let skipped = serde_json::json!({
-            "warcinfo": 1, "request": 6, "revisit": 5, "status_404": 5, "status_301": 5,
-            "media_type": 5,
-        });
-        assert_eq!(summary["skipped"], skipped);
-        let (mut compared, mut found, mut missing) = (0, 0, 0);
-        for page in run.records() {
-            let line = of_page[page["id"].as_str().unwrap()];
-            assert!(page["charset"].as_str().unwrap().eq_ignore_ascii_case(line[4]), "{line:?}");
-            let prefix = format!("{}#", line[8].split('.').next().unwrap());
-            let text = letters(page["text"].as_str().unwrap());
-            assert!(!text.contains('\u{fffd}'));
-            for (_, document) in corpus.iter().filter(|(id, _)| id.starts_with(&prefix)) {
-                compared += 1;
-                for paragraph in document.lines().map(letters) {
-                    *if text.contains(&paragraph) { &mut found } else { &mut missing } += 1;
-                }
-            }
-        }
-        eprintln!("{mode}: {compared} documents, {found} paragraphs found, {missing} missing");
-        assert!(compared > 20, "{compared} documents");
-        let most = (found + missing) * allowed_percent / 100;
-        assert!(missing <= most, "{mode}: {missing} of {}", found + missing);
-    }
 }
