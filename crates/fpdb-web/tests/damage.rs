@@ -96,6 +96,79 @@ fn every_truncation_is_survived() {
     }
 }
 
+fn urls(outcomes: &Outcomes) -> Vec<&str> {
+    pages(outcomes).iter().map(|page| page.url.as_str()).collect()
+}
+
+#[test]
+fn records_after_what_is_no_record_are_found() {
+    let good: Vec<_> = (0..4).map(|i| record(&format!("u:{i}"), "", b"<p>text")).collect();
+    let altered = |from: &str, to: &str| {
+        let text = String::from_utf8(record("u:bad", "", b"<p>bad")).unwrap();
+        text.replacen(from, to, 1).into_bytes()
+    };
+    for bad in [
+        b"no record at all\r\nWARC/ nor this\r\n".to_vec(),
+        altered("Content-Length", "Length"),
+        altered("WARC/1.0", "WARC/9.0"),
+    ] {
+        let parts = [&good[0], &good[1], &bad, &good[2], &good[3]];
+        let members: Vec<u8> = parts.iter().flat_map(|part| gzip(part)).collect();
+        for bytes in [parts.map(Vec::as_slice).concat(), members] {
+            let outcomes = outcomes(&bytes, Limits::default());
+            assert_eq!(urls(&outcomes), ["u:0", "u:1", "u:2", "u:3"], "{outcomes:?}");
+            assert_eq!(outcomes.len(), 5, "{outcomes:?}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_member_does_not_affect_others() {
+    // Text that gzip does not make much shorter.
+    let text: String = (0..200u64).map(|i| format!("{:x} ", i.wrapping_pow(7) % 99_991)).collect();
+    let page = |i: usize| record(&format!("u:{i}"), "", format!("<p>{text}").as_bytes());
+    let members: Vec<_> = (0..4).map(|i| gzip(&page(i))).collect();
+    for at in 0..members[1].len() {
+        let mut bad = members[1].clone();
+        bad[at] ^= 0x55;
+        let bytes = [&members[0], &bad, &members[2], &members[3]].map(Vec::as_slice).concat();
+        let outcomes = outcomes(&bytes, Limits::default());
+        // Some bytes of a gzip header have no effect.
+        if outcomes.iter().all(Result::is_ok) {
+            assert!(at < 10 && outcomes.len() == 4, "byte {at}");
+            continue;
+        }
+        // Damage near the end may leave most of the record.
+        let mut others = urls(&outcomes);
+        others.retain(|url| *url != "u:1");
+        assert_eq!(others, ["u:0", "u:2", "u:3"], "byte {at}: {outcomes:?}");
+        // Damage that can be uncompressed is found twice: in the record and by the checksum.
+        let errors: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+        assert!((1..=2).contains(&errors.len()), "byte {at}: {outcomes:?}");
+        assert!(errors.iter().all(|error| error.offset() == members[0].len() as u64), "{errors:?}");
+    }
+}
+
+#[test]
+fn all_complete_records_of_a_truncated_archive_are_read() {
+    let records: Vec<_> = (0..3).map(|i| record(&format!("u:{i}"), "", b"<p>text")).collect();
+    let members: Vec<_> = records.iter().map(|record| gzip(record)).collect();
+    for parts in [records, members] {
+        let bytes = parts.concat();
+        for cut in 1..bytes.len() {
+            let outcomes = outcomes(&bytes[..cut], Limits::default());
+            let (one, two) = (parts[0].len(), parts[0].len() + parts[1].len());
+            let complete = usize::from(cut >= one) + usize::from(cut >= two);
+            let found = pages(&outcomes).len();
+            let errors = outcomes.len() - found;
+            assert!(
+                found >= complete && found <= complete + 1 && errors <= 1,
+                "{cut}: {outcomes:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn records_after_a_wrong_length_are_found() {
     let page = |i: usize| record(&format!("u:{i}"), "", b"<p>text");
@@ -187,7 +260,7 @@ fn gzip_members_after_uncompressed_records_are_found() {
     let members = |from: usize| (from..from + 3).flat_map(|i| gzip(&page(i))).collect::<Vec<u8>>();
     let found = |parts: &[Vec<u8>]| {
         let outcomes = outcomes(&parts.concat(), Limits::default());
-        let urls: Vec<_> = pages(&outcomes).iter().map(|page| page.url.clone()).collect();
+        let urls = urls(&outcomes);
         (urls.join(" "), outcomes.len() - urls.len())
     };
     let all = "u:1 u:2 u:3 u:4 u:5 u:6 u:7 u:8";
@@ -196,6 +269,29 @@ fn gzip_members_after_uncompressed_records_are_found() {
     let garbage = b"\x1f\x8b\x08garbage\x1f\x8b\x08\0 that is none\n\x1f\x8b".to_vec();
     assert_eq!(found(&[members(1), plain, garbage, members(6)]), (all.to_owned(), 1));
     assert_eq!(found(&[page(1), members(2)]), ("u:1 u:2 u:3 u:4".to_owned(), 0));
+}
+
+#[test]
+fn an_arc_file_is_read_around_its_description_and_damage() {
+    let record = |url: &str, kind: &str, block: &str| {
+        format!("{url} 127.0.0.1 20140216050221 {kind} {}\n{block}\n", block.len())
+    };
+    let answer =
+        |text: &str| format!("HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>{text}");
+    let parts = [
+        record("filedesc://x.arc", "text/plain", "1 0 x\nURL IP-address Archive-date\n"),
+        record("http://a/1", "text/html", &answer("one")),
+        record("dns:a", "text/dns", "20140216050221\na 1 IN A 127.0.0.1\n"),
+        record("http://a/2 b", "text/html", &answer("two")),
+    ];
+    let (plain, damaged) = (parts.concat(), parts.concat().replacen("dns:a", "dns a b", 1));
+    let members: Vec<u8> = parts.iter().flat_map(|part| gzip(part.as_bytes())).collect();
+    for (bytes, errors) in [(plain.as_bytes(), 0), (&members, 0), (damaged.as_bytes(), 1)] {
+        let outcomes = outcomes(bytes, Limits::default());
+        assert_eq!(urls(&outcomes), ["http://a/1", "http://a/2 b"], "{outcomes:?}");
+        let found = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        assert_eq!(found, errors, "{outcomes:?}");
+    }
 }
 
 #[test]
@@ -214,11 +310,20 @@ fn arc_records_are_read_without_the_description_of_the_file() {
 }
 
 #[test]
+fn an_archive_may_be_divided_into_gzip_members_in_any_way() {
+    let bytes: Vec<u8> = (0..5).flat_map(|i| record(&format!("u:{i}"), "", b"<p>text")).collect();
+    for size in [1, 2, 100, 300] {
+        let members: Vec<u8> = bytes.chunks(size).flat_map(gzip).collect();
+        let outcomes = outcomes(&members, Limits::default());
+        assert_eq!(urls(&outcomes), ["u:0", "u:1", "u:2", "u:3", "u:4"], "{size}: {outcomes:?}");
+    }
+}
+
+#[test]
 fn an_archive_compressed_as_a_whole_is_read_and_reported_once() {
     let bytes: Vec<u8> = (0..5).flat_map(|i| record(&format!("u:{i}"), "", b"<p>text")).collect();
     let outcomes = outcomes(&gzip(&bytes), Limits::default());
-    let urls: Vec<_> = pages(&outcomes).iter().map(|page| page.url.as_str()).collect();
-    assert_eq!(urls, ["u:0", "u:1", "u:2", "u:3", "u:4"]);
+    assert_eq!(urls(&outcomes), ["u:0", "u:1", "u:2", "u:3", "u:4"]);
     assert_eq!(outcomes.len(), 6);
     assert_eq!(outcomes[1].as_ref().unwrap_err().kind(), ErrorKind::SharedMember);
 }
