@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::html;
+use crate::{content, html};
 
 /// A way from the HTML of a page to its text, with a name and a version.
 ///
@@ -119,7 +119,7 @@ impl Extraction {
     /// ```
     pub fn text(self, html: &str) -> String {
         match self.0 {
-            Rule::Main1 => html::main_content(html),
+            Rule::Main1 => content::main_content(html),
             Rule::Strip1 => html::all_text(html),
         }
     }

@@ -36,6 +36,7 @@
 
 mod archive;
 mod charset;
+mod content;
 mod error;
 mod extraction;
 mod fields;

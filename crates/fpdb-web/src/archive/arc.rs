@@ -1,8 +1,7 @@
 //! The headers of ARC records, version 1: a line with five fields, which are URL, IP address,
 //! date, media type and length.
 
-use super::header::Header;
-use super::record::RecordKind;
+use super::record::{Header, RecordKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fields::{Fields, escaped};
 

@@ -2,7 +2,6 @@
 
 mod arc;
 mod format;
-mod header;
 mod members;
 mod reader;
 mod record;

@@ -4,9 +4,8 @@
 use std::io::{self, Read};
 
 use super::format::{Format, PEEK};
-use super::header::Header;
 use super::members::{GZIP_MAGIC, Members, Place};
-use super::record::Record;
+use super::record::{Header, Record};
 use super::{arc, warc};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;

@@ -35,6 +35,21 @@ pub enum RecordKind {
     Other,
 }
 
+/// What the header of a record says, in either format.
+#[derive(Debug)]
+pub(super) struct Header {
+    /// Bytes of the block that follows.
+    pub(super) length: u64,
+    pub(super) kind: RecordKind,
+    /// Empty if there is none.
+    pub(super) url: String,
+    /// The media type of the block. Empty if it is unknown.
+    pub(super) content_type: String,
+    pub(super) fields: Fields,
+    /// What is wrong with the record, if its end can still be found.
+    pub(super) fault: Option<&'static str>,
+}
+
 /// One record of an archive: its header and its block, which is not decoded yet.
 ///
 /// # Examples

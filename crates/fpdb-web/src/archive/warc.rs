@@ -1,7 +1,6 @@
 //! The headers of WARC records, versions 0.17 to 1.1.
 
-use super::header::Header;
-use super::record::RecordKind;
+use super::record::{Header, RecordKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fields::Fields;
 

@@ -2,20 +2,20 @@
 
 /// The values that matter, as they are written.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Attributes<'a> {
-    pub(super) class: &'a [u8],
-    pub(super) id: &'a [u8],
-    pub(super) role: &'a [u8],
-    pub(super) itemprop: &'a [u8],
-    pub(super) itemtype: &'a [u8],
-    pub(super) style: &'a [u8],
-    pub(super) is_hidden: bool,
+pub(crate) struct Attributes<'a> {
+    pub(crate) class: &'a [u8],
+    pub(crate) id: &'a [u8],
+    pub(crate) role: &'a [u8],
+    pub(crate) itemprop: &'a [u8],
+    pub(crate) itemtype: &'a [u8],
+    pub(crate) style: &'a [u8],
+    pub(crate) is_hidden: bool,
     /// A hash of the first class.
-    pub(super) key: u64,
+    pub(crate) key: u64,
 }
 
 /// Parses what a tag holds after its name. An attribute counts once, as in a browser.
-pub(super) fn parse(mut rest: &[u8]) -> Attributes<'_> {
+pub(crate) fn parse(mut rest: &[u8]) -> Attributes<'_> {
     let mut found = Attributes::default();
     loop {
         let start = rest.iter().position(|b| !b.is_ascii_whitespace() && *b != b'/');

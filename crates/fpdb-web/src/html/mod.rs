@@ -1,104 +1,42 @@
-//! From HTML to text.
-//!
-//! Two steps are common to all extractions: tags and text ([`tokens`]), and text laid out in blocks
-//! ([`writer`]). `strip/1` keeps all blocks ([`layout`]). `main/1` builds the tree of elements ([`tree`]), measures the blocks and the
-//! elements ([`units`], [`survey`]), and adds up what counts for and against each block ([`features`],
-//! [`score`], [`second`]).
+//! From HTML to the text that a page shows: tags and text ([`tokens`]), and text laid out in blocks
+//! ([`writer`]).
 
-mod attributes;
-mod data;
+pub(crate) mod attributes;
 mod entities;
-mod features;
-mod layout;
-mod marks;
-mod phrases;
-mod score;
-mod second;
-mod survey;
-mod tokens;
-mod tree;
-mod units;
-mod weights;
-mod words;
-mod writer;
+pub(crate) mod tokens;
+pub(crate) mod writer;
 
-pub(crate) use layout::all_text;
+use tokens::{Element, Token, Tokens};
+use writer::Writer;
 #[cfg(feature = "language")]
 pub(crate) use writer::is_unspaced;
 pub(crate) use writer::plain_text;
 
-/// Bytes of text below which a page may keep its text in its data.
-const FEW: usize = 200;
-
-/// The largest number of blocks that are judged one by one. A page with more is all content: no real
-/// page is near it.
-const MAX_BLOCKS: usize = 1 << 17;
-
-/// Returns the main content of a page, as `main/1` defines it.
-pub(crate) fn main_content(html: &str) -> String {
-    let page = tree::build(html);
-    if page.len() < FEW
-        && let Some(text) = data::longest_text(&page.data).filter(|text| text.len() > page.len())
-    {
-        return plain_text(&text);
-    }
-    if page.blocks.len() > MAX_BLOCKS {
-        return writer::join(&page.text, page.blocks.iter());
-    }
-    let survey = survey::Survey::of(&page);
-    let chosen = score::choose(&survey);
-    let kept = page.blocks.iter().zip(chosen).filter_map(|(block, chosen)| chosen.then_some(block));
-    writer::join(&page.text, kept)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SENTENCE: &str = "The river rose again in the night, and the people of the village carried sand to the dam. ";
-
-    /// Two different articles were nearly equal because a notice was all that was kept of them.
-    #[test]
-    fn an_unclosed_nav_does_not_hide_the_article() {
-        let page = |article: &str| {
-            format!(
-                "<p class=notice>This site uses cookies, as its privacy policy says.</p><nav><ul>\
-                 <li><a href=/>Home</a></ul><main><h1>Title</h1><p>{}</p></main>",
-                article.repeat(5)
-            )
+/// Returns everything that a page shows, as `strip/1` defines it.
+pub(crate) fn all_text(html: &str) -> String {
+    let mut writer = Writer::new(html.len());
+    let mut pre = 0_usize;
+    for token in Tokens::new(html) {
+        let tag = match token {
+            Token::Text(text) => {
+                writer.write(text);
+                continue;
+            }
+            Token::Tag(tag) => tag,
         };
-        let other = "Researchers found an unknown species of fish near the coast of the island. ";
-        assert_eq!(
-            main_content(&page(SENTENCE)),
-            format!("Title\n{}", SENTENCE.repeat(5).trim_end())
-        );
-        assert_eq!(main_content(&page(other)), format!("Title\n{}", other.repeat(5).trim_end()));
+        match tag.element {
+            Element::Inline | Element::Link | Element::Raw | Element::Hidden => continue,
+            Element::Break => {
+                writer.break_line();
+                continue;
+            }
+            Element::Cell => writer.end_block(' '),
+            Element::Block | Element::Pre => writer.end_block('\n'),
+        }
+        if tag.element == Element::Pre {
+            pre = if tag.close { pre.saturating_sub(1) } else { pre + 1 };
+        }
+        writer.is_pre = pre > 0;
     }
-
-    /// One layout shows it beside the content, and another as its first line.
-    #[test]
-    fn a_title_is_dropped_if_there_is_other_text() {
-        let page =
-            |text: &str| format!("<title>The flood - News</title><h1>The flood</h1><p>{text}");
-        assert_eq!(main_content(&page(&SENTENCE.repeat(5))), SENTENCE.repeat(5).trim_end());
-        assert_eq!(main_content(&page("Closed.")), "The flood\nClosed.");
-    }
-
-    #[test]
-    fn a_page_of_very_many_blocks_is_kept_entirely() {
-        let html = format!("<nav>menu</nav>{}", "<p>a".repeat(MAX_BLOCKS));
-        assert_eq!(main_content(&html).len(), "menu".len() + 2 * MAX_BLOCKS);
-    }
-
-    #[test]
-    fn text_in_data_counts_only_if_the_page_shows_nearly_none() {
-        let data = format!(
-            "<script type='application/ld+json'>{{\"articleBody\":\"{SENTENCE}\"}}</script>"
-        );
-        assert_eq!(main_content(&format!("{data}<p>Loading")), SENTENCE.trim_end());
-        assert!(
-            !main_content(&format!("{data}<p>{}", "Other words. ".repeat(20))).contains("river")
-        );
-        assert_eq!(main_content(""), "");
-    }
+    writer.finish().text
 }

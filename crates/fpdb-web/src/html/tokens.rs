@@ -7,7 +7,7 @@ use memchr::{memchr, memchr3, memmem};
 
 /// A piece of a page.
 #[derive(Debug)]
-pub(super) enum Token<'a> {
+pub(crate) enum Token<'a> {
     /// Text as it is written, with its character references.
     Text(&'a str),
     Tag(Tag<'a>),
@@ -15,21 +15,21 @@ pub(super) enum Token<'a> {
 
 /// A start or end tag.
 #[derive(Debug)]
-pub(super) struct Tag<'a> {
-    pub(super) close: bool,
-    pub(super) element: Element,
-    pub(super) name: Name,
+pub(crate) struct Tag<'a> {
+    pub(crate) close: bool,
+    pub(crate) element: Element,
+    pub(crate) name: Name,
     /// Whether the name has a hyphen, as those have that pages define themselves.
-    pub(super) custom: bool,
+    pub(crate) custom: bool,
     /// What the tag holds after its name, as it is written.
-    pub(super) attributes: &'a [u8],
+    pub(crate) attributes: &'a [u8],
     /// The content of an element of the kind [`Raw`](Element::Raw).
-    pub(super) raw: &'a str,
+    pub(crate) raw: &'a str,
 }
 
 /// What an element means for the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Element {
+pub(crate) enum Element {
     /// Part of a line, or unknown.
     Inline,
     /// Begins and ends a block of lines.
@@ -76,7 +76,7 @@ const MAX_NAME: usize = 10;
 
 /// The name of a tag in lower case. It is empty if the name is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Name {
+pub(crate) struct Name {
     bytes: [u8; MAX_NAME],
     length: usize,
 }
@@ -92,13 +92,13 @@ impl Name {
         name
     }
 
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 }
 
 /// The tokens of a page.
-pub(super) struct Tokens<'a> {
+pub(crate) struct Tokens<'a> {
     html: &'a str,
     at: usize,
     /// Whether the page is XML, where `<script/>` has no content. In HTML it is a start tag.
@@ -111,23 +111,23 @@ pub(super) struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    pub(super) fn new(html: &'a str) -> Self {
+    pub(crate) fn new(html: &'a str) -> Self {
         let xml = html.trim_start_matches('\u{feff}').trim_start().starts_with("<?xml");
         Self { html, at: 0, xml, unended: Vec::new(), noscript: false }
     }
 
     /// The tokens of a page as a browser without scripts shows it.
-    pub(super) fn with_noscript(html: &'a str) -> Self {
+    pub(crate) fn with_noscript(html: &'a str) -> Self {
         Self { noscript: true, ..Self::new(html) }
     }
 
     /// Returns where the next token begins.
-    pub(super) fn offset(&self) -> usize {
+    pub(crate) fn offset(&self) -> usize {
         self.at
     }
 
     /// Goes on at this place, which must not be before the next token.
-    pub(super) fn skip_to(&mut self, at: usize) {
+    pub(crate) fn skip_to(&mut self, at: usize) {
         self.at = at.min(self.html.len());
     }
 

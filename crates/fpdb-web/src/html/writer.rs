@@ -9,26 +9,26 @@ use super::entities;
 
 /// The text of a page.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub(crate) struct Text {
     /// The text of the blocks, with a separator between each two.
-    pub(super) text: String,
-    pub(super) blocks: Vec<Block>,
+    pub(crate) text: String,
+    pub(crate) blocks: Vec<Block>,
 }
 
 /// A run of text that is laid out as a unit: a paragraph, an item, a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
-    pub(super) start: usize,
-    pub(super) end: usize,
+pub(crate) struct Block {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
     /// Bytes of it that are in links, with the spaces before them.
-    pub(super) linked: usize,
+    pub(crate) linked: usize,
     /// The element that it is in.
-    pub(super) element: u32,
+    pub(crate) element: u32,
 }
 
 impl Block {
     /// Returns the bytes of its text.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.end - self.start
     }
 }
@@ -46,7 +46,7 @@ enum Gap {
 }
 
 /// Writes the text of a page. The caller tells it where blocks end and what the text is in.
-pub(super) struct Writer {
+pub(crate) struct Writer {
     text: String,
     blocks: Vec<Block>,
     gap: Gap,
@@ -55,10 +55,10 @@ pub(super) struct Writer {
     /// The separator before the next block.
     separator: char,
     /// Whether white space is kept.
-    pub(super) is_pre: bool,
-    pub(super) is_link: bool,
+    pub(crate) is_pre: bool,
+    pub(crate) is_link: bool,
     /// The element that the blocks to come are in, for callers that number the elements.
-    pub(super) element: u32,
+    pub(crate) element: u32,
 }
 
 /// Lays out a plain text: its lines, with line feeds and without white space at their ends.
@@ -75,7 +75,7 @@ pub(crate) fn plain_text(text: &str) -> String {
 
 impl Writer {
     /// Makes a writer for a page of about `size` bytes.
-    pub(super) fn new(size: usize) -> Self {
+    pub(crate) fn new(size: usize) -> Self {
         Self {
             text: String::with_capacity(size / 4),
             blocks: Vec::new(),
@@ -89,23 +89,23 @@ impl Writer {
     }
 
     /// Returns how many blocks have ended.
-    pub(super) fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         self.blocks.len()
     }
 
     /// Ends the last block and returns the text.
-    pub(super) fn finish(mut self) -> Text {
+    pub(crate) fn finish(mut self) -> Text {
         self.end_block('\n');
         Text { text: self.text, blocks: self.blocks }
     }
 
     /// Ends a line.
-    pub(super) fn break_line(&mut self) {
+    pub(crate) fn break_line(&mut self) {
         if self.is_pre { self.keep('\n') } else { self.gap = Gap::Line }
     }
 
     /// Ends the block. This separator, or a stronger one, divides it from the next block.
-    pub(super) fn end_block(&mut self, separator: char) {
+    pub(crate) fn end_block(&mut self, separator: char) {
         self.gap = Gap::None;
         let Some(mut block) = self.block.take() else {
             if separator == '\n' {
@@ -122,7 +122,7 @@ impl Writer {
         }
     }
 
-    pub(super) fn write(&mut self, text: &str) {
+    pub(crate) fn write(&mut self, text: &str) {
         let mut rest = text;
         while let Some(&byte) = rest.as_bytes().first() {
             let taken = match byte {
@@ -221,7 +221,7 @@ impl Writer {
 }
 
 /// Joins blocks of a text, each with the separator that it has there before it.
-pub(super) fn join<'a>(text: &str, blocks: impl Iterator<Item = &'a Block>) -> String {
+pub(crate) fn join<'a>(text: &str, blocks: impl Iterator<Item = &'a Block>) -> String {
     let mut joined = String::with_capacity(text.len());
     for block in blocks {
         let from = if joined.is_empty() { block.start } else { block.start.saturating_sub(1) };

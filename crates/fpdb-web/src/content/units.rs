@@ -33,7 +33,7 @@ pub(super) struct Unit {
     pub(super) opening: bool,
     pub(super) phrase: bool,
     pub(super) repeated: bool,
-    /// Whether it speaks of cookies.
+    /// Whether it mentions cookies.
     pub(super) cookie: bool,
     /// Whether it is in a section whose heading says that it is not content.
     pub(super) aside: bool,

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::attributes::Attributes;
 use super::words;
+use crate::html::attributes::Attributes;
 
 /// A set of marks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

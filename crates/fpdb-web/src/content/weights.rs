@@ -102,7 +102,7 @@ pub(super) const BLOCK: [[i32; 6]; 91] = [
     [-12, -33, -8, -40, -24, -26], // Forum
 ];
 
-/// A part of the second score.
+/// A term of the second score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Second {
     Page,
@@ -139,7 +139,7 @@ pub(super) enum Second {
     Short,
 }
 
-/// Weights of the parts of the second score.
+/// Weights of the terms of the second score.
 #[rustfmt::skip]
 pub(super) const SECOND: [i32; 32] = [
     7, // Page

@@ -8,10 +8,10 @@
 
 use memchr::memmem;
 
-use super::attributes::{self, Attributes};
 use super::marks::Marks;
-use super::tokens::{self, Element as Role, Token, Tokens};
-use super::writer::{Block, Writer};
+use crate::html::attributes::{self, Attributes};
+use crate::html::tokens::{self, Element as Role, Token, Tokens};
+use crate::html::writer::{Block, Writer};
 
 /// A page: its text in blocks, and the elements that these are in.
 #[derive(Debug)]

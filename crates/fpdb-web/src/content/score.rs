@@ -10,7 +10,8 @@ use super::survey::{Shape, Survey, is_outside};
 use super::units::{SHORT, Unit};
 use super::weights::{BLOCK, LOGIT};
 
-/// Parts of the text in surroundings, of [`Shape::FULL`], up to which a page has few or none.
+/// The largest shares of text in surroundings, of [`Shape::FULL`], with which a page counts as having
+/// few surroundings, and none.
 const FEW_SURROUNDINGS: i64 = 40;
 const NO_SURROUNDINGS: i64 = 8;
 
@@ -52,7 +53,7 @@ fn bucket(score: i64) -> usize {
     usize::try_from(bucket).unwrap_or_default().min(BUCKETS - 1)
 }
 
-/// The probability of 1.
+/// The probability 1 in fixed point.
 const CERTAIN: u64 = 1 << 16;
 
 /// The probabilities of the scores 0, 1/2, ..., 8.
@@ -73,8 +74,8 @@ fn probability(bucket: usize) -> u64 {
     if middle < zero { CERTAIN - above } else { above }
 }
 
-/// Chooses the blocks from the score on from which the F1 measure of the choice is expected to be
-/// the greatest. This score is the one whose probability is half of that F1.
+/// Chooses all blocks above a threshold: the one with the greatest expected F1. There, the probability
+/// that a block is content is half of that F1.
 fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
     let mut sizes = [0_u64; BUCKETS];
     for (unit, score) in survey.units.iter().zip(scores) {
@@ -104,7 +105,7 @@ fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
     survey.units.iter().zip(scores).map(is_kept).collect()
 }
 
-/// The longest gap that is filled.
+/// The longest gap that is filled, in blocks.
 const GAP: usize = 3;
 
 /// Keeps blocks between kept ones, if nothing speaks against them.

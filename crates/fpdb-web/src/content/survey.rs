@@ -80,13 +80,13 @@ pub(super) struct Survey {
 pub(super) struct Shape {
     /// The binary logarithm of the bytes of prose.
     pub(super) prose: i64,
-    /// The part of prose in the text outside of links and surroundings.
+    /// The share of prose in the text outside links and surroundings.
     pub(super) prosaic: i64,
-    /// The part of links in the text.
+    /// The share of links in the text.
     pub(super) linked: i64,
-    /// The part of the text that is in the largest run of like elements.
+    /// The share of the text that is in the largest run of like elements.
     pub(super) listed: i64,
-    /// The part of the text that is in surroundings, as tags, roles and names say.
+    /// The share of the text that is in surroundings, by tags, roles and names.
     pub(super) marked: i64,
     /// Blocks of prose, up to 40.
     pub(super) count: i64,

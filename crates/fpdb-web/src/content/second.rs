@@ -11,11 +11,11 @@ use super::weights::{LOGIT, SECOND, Second};
 
 /// Scores of other blocks count up to here.
 const MOST: i64 = 4 * LOGIT;
-/// Bytes of a block up to which its score counts more.
+/// The length, in bytes, up to which a longer block counts more in a mean.
 const HEAVY: u32 = 300;
 /// The score from which a block is surely content.
 const SURE: i64 = 3 * LOGIT / 2;
-/// Blocks up to which the distance to one that is surely content is counted.
+/// The greatest distance to a block that is surely content, in blocks. Greater ones count as this.
 const FAR: i64 = 32;
 /// The number of blocks in like elements that counts as many.
 const MANY: i64 = 16;
@@ -45,7 +45,7 @@ struct Around<'a> {
     /// The distances to the nearest blocks before and after that are surely content.
     before: Vec<i64>,
     after: Vec<i64>,
-    /// The part of the text outside of links and surroundings whose first score is positive.
+    /// Of the text outside links and surroundings: the share with a positive first score.
     kept: i64,
 }
 
@@ -64,8 +64,8 @@ impl<'a> Around<'a> {
         }
     }
 
-    /// Calls `add` with each part of the second score of a block and its value. Parts of the page,
-    /// from 0 to [`Shape::FULL`], count as logits from 0 to 1.
+    /// Calls `add` with each term of a block's second score and its value. A share of the page, from
+    /// 0 to [`Shape::FULL`], becomes a value from 0 to 1 logit.
     fn of_block(&self, index: usize, unit: &Unit, mut add: impl FnMut(Second, i64)) {
         let (survey, kept) = (self.survey, self.kept);
         let Shape { prose, prosaic, linked, listed, marked, count, length } = survey.shape;
@@ -199,7 +199,7 @@ fn distances<'a>(first: impl Iterator<Item = &'a i64>) -> Vec<i64> {
     first.map(&mut next).collect()
 }
 
-/// Returns the part of the text outside of links and surroundings whose first score is positive.
+/// Returns, of the text outside links and surroundings, the share with a positive first score.
 fn kept(survey: &Survey, first: &[i64]) -> i64 {
     let (mut kept, mut all) = (0, 0);
     for (unit, score) in survey.units.iter().zip(first) {
@@ -214,7 +214,7 @@ fn kept(survey: &Survey, first: &[i64]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::html::tree;
+    use crate::content::tree;
 
     #[test]
     fn blocks_in_like_elements_share_the_mean_of_their_scores() {

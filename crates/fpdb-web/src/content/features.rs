@@ -5,7 +5,7 @@ use super::survey::{Place, Run, Survey, Zone};
 use super::tree::Tag;
 use super::units::Unit;
 
-/// The value of a feature that a block has. Other values are parts of it.
+/// 1.0 in fixed point: the values of features go from 0 to this.
 pub(super) const ONE: i32 = 16;
 
 macro_rules! features {

@@ -59,7 +59,7 @@ pub(super) fn has_phrase(folded: &str) -> bool {
     })
 }
 
-/// Returns whether a text of the length of a notice speaks of cookies.
+/// Returns whether a text that is no longer than a notice mentions cookies.
 pub(super) fn has_cookie(text: &str) -> bool {
     let find = |word: &str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
     text.len() < 1000 && (find("cookie") || find("Cookie"))
