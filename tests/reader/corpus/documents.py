@@ -73,7 +73,7 @@ def only_removal(copy):
     leaf.write()
     set_meta(copy.paged(UNIQUE_FILE), RECORDS=1, STAMPED=0, GREATEST=0, KEY_BYTES=leaf.key_bytes())
     for part in range(2):
-        TableParts(64, 0, []).write(copy.paged(f"0000000008000000.t{part:02}"))
+        TableParts(64, []).write(copy.paged(f"0000000008000000.t{part:02}"))
     PostingsParts([]).write(copy.paged("0000000008000000.ids"))
     copy.manifest["fingerprints of 1"] = copy.manifest["entries of 1"] = copy.manifest["documents of 1"] = 0
     copy.manifest["replaced of 1"] = 1

@@ -16,7 +16,7 @@ def one_document(copy, encoded, symbols=b"\0"):
         del copy.manifest.fields[name]
     del copy.files["0000000004000000.log"]
     for part in range(3):
-        TableParts(64, 0, [[0]]).write(copy.paged(f"0000000006000000.t{part:02}"))
+        TableParts(64, [[0]]).write(copy.paged(f"0000000006000000.t{part:02}"))
     PostingsParts([[[0]]]).write(copy.paged("0000000006000000.ids"))
     paged = copy.paged(NAMES_FILE)
     leaf = Leaf(paged.body, True, 64)
