@@ -137,7 +137,7 @@ fn huge_counts_in_a_small_manifest_are_refused_without_memory_for_them() {
 }
 
 #[test]
-fn counters_at_their_limits_are_read_and_those_beyond_are_refused() {
+fn counters_at_their_limits_are_read() {
     let mut manifest = sample();
     manifest.generation = MAX_GENERATION;
     manifest.next_doc = COUNTER_LIMIT - 1;
@@ -148,21 +148,6 @@ fn counters_at_their_limits_are_read_and_those_beyond_are_refused() {
     manifest.segments[0].fingerprints = (1 << 48) - 1;
     manifest.segments[0].postings.len = u64::MAX;
     assert_eq!(Manifest::decode(&manifest.encode()).unwrap(), manifest);
-    let changes: [fn(&mut Manifest); 7] = [
-        |m| m.generation += 1,
-        |m| m.next_doc += 1,
-        |m| m.last_seq += 1,
-        |m| m.bytes_flushed += 1,
-        |m| m.bytes_compacted += 1,
-        |m| m.segments[0].entries += 1,
-        |m| m.segments[0].fingerprints += 1,
-    ];
-    for (case, change) in changes.iter().enumerate() {
-        let mut beyond = manifest.clone();
-        change(&mut beyond);
-        let error = Manifest::decode(&beyond.encode()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corruption, "case {case}");
-    }
 }
 
 #[test]
@@ -194,40 +179,6 @@ fn every_flipped_bit_and_truncation_is_corruption() {
     for len in 0..good.len() {
         assert_eq!(Manifest::decode(&good[..len]).unwrap_err().kind(), ErrorKind::Corruption);
     }
-}
-
-#[test]
-fn contradictory_manifest_is_refused() {
-    let changes: [fn(&mut Manifest); 9] = [
-        |m| m.segments[0].entries = 1 << 48,
-        |m| m.generation = MAX_GENERATION + 1,
-        |m| m.next_doc = u64::MAX,
-        |m| m.last_seq = u64::MAX,
-        |m| m.generation = 5,
-        |m| m.earlier_sessions[0].last = 7,
-        |m| m.segments[0].id = first_number(5),
-        |m| m.logs[0].end = None,
-        |m| (m.settings.ids, m.next_doc) = (Ids::Unique, 7),
-    ];
-    for (case, change) in changes.iter().enumerate() {
-        let mut manifest = sample();
-        change(&mut manifest);
-        let error = Manifest::decode(&manifest.encode()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corruption, "case {case}");
-    }
-}
-
-#[test]
-fn absent_file_with_a_checksum_is_refused() {
-    let mut bytes = sample().encode();
-    // The tombstones come before the documents, their counts, the number of extensions and the
-    // checksum.
-    let checksum = bytes.len() - 4 - 4 - 24 - 12 - 4;
-    assert_eq!(bytes[checksum - 8..checksum + 4], [0; 12]);
-    bytes[checksum] = 1;
-    bytes.truncate(bytes.len() - 4);
-    bytes.put_u32(crc32fast::hash(&bytes));
-    assert_eq!(Manifest::decode(&bytes).unwrap_err().kind(), ErrorKind::Corruption);
 }
 
 #[test]

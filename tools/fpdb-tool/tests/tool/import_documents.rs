@@ -37,24 +37,6 @@ fn all_documents_are_stored_under_their_ids_near_duplicates_too() {
 }
 
 #[test]
-fn recipes_are_never_mixed() {
-    let folder = Folder::new();
-    folder.write("docs", document("a", &text(1, 30)));
-    folder.ok("import db --from ndjson docs");
-    let stored = folder.ok("stats db --json").json()["recipe"].as_str().unwrap().to_owned();
-    let default = fpdb::text::Recipe::named("default").unwrap();
-    assert_eq!(stored, default.name(), "the recipe's name and never an alias");
-    folder.ok("import db --from ndjson docs --recipe default");
-    folder.exits(2, "import db --from ndjson docs --recipe nonsense/1");
-    folder.ok("create other --ids names --custom-recipe words/999");
-    let run = folder.exits(2, "import other --from ndjson docs --recipe words/1");
-    assert!(run.err.contains("words/999"), "{}", run.err);
-    folder.ok("create user");
-    let run = folder.exits(2, "import user --from ndjson docs");
-    assert!(run.err.contains("--ids names"), "{}", run.err);
-}
-
-#[test]
 fn documents_before_a_bad_one_are_stored() {
     let folder = Folder::new();
     let good = |i: u64| document(&i.to_string(), &text(i, 20));

@@ -46,16 +46,3 @@ fn rebuild_changes_the_layout_and_nothing_else() {
     assert_eq!((&stats["layout"], &stats["max_distance"]), (&"ring-4".into(), &5.into()));
     assert_eq!(folder.ok("export fast").out, folder.ok("export a").out);
 }
-
-#[test]
-fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
-    let folder = folder();
-    folder.ok("create other --recipe levels/1 --ids names");
-    let run = folder.exits(4, "merge a other --out all");
-    assert!(run.err.contains("levels/1") && run.err.contains("words/1"), "{}", run.err);
-    folder.exits(2, "merge a nowhere --out all");
-    folder.exits(2, "rebuild a --out b");
-    folder.exits(2, "rebuild a --out all --block-size 100");
-    assert!(!folder.file("all").exists());
-    assert_eq!(folder.ok("stats a --json").json()["entries"], 2);
-}

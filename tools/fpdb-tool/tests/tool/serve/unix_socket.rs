@@ -44,15 +44,3 @@ fn a_server_that_cannot_start_leaves_no_socket() {
     stop(child);
     assert!(!folder.file("socket").exists());
 }
-
-#[test]
-fn a_server_that_ends_does_not_remove_the_socket_of_its_successor() {
-    let folder = Folder::new();
-    let first = start(&folder, "db", "socket");
-    std::fs::remove_file(folder.file("socket")).unwrap();
-    let second = start(&folder, "other", "socket");
-    stop(first);
-    assert_eq!(ping(&folder, "socket"), "+PONG\r\n+OK\r\n");
-    stop(second);
-    assert!(!folder.file("socket").exists());
-}
