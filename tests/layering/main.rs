@@ -17,7 +17,7 @@ use files::uses;
 type Layers = &'static [&'static [&'static str]];
 
 /// The layers of the crates in these folders, and of folders of modules in them.
-const LAYERS: [(&str, &str, Layers); 3] = [
+const LAYERS: [(&str, &str, Layers); 4] = [
     (
         // docs/design.md, "The code, layer by layer", says what each module knows.
         "src",
@@ -71,6 +71,26 @@ const LAYERS: [(&str, &str, Layers); 3] = [
             &["catalogue"],
             &["names"],
             &["builder"],
+        ],
+    ),
+    (
+        // A comment in `lib.rs` says what each module contains.
+        "crates/fpdb-server/src",
+        "",
+        &[
+            &["password", "resp", "stop"],
+            &["users"],
+            &["command", "error", "options"],
+            &["metrics"],
+            &["net"],
+            &["events"],
+            &["failure"],
+            &["database"],
+            &["commands"],
+            &["connection", "http"],
+            &["accept"],
+            &["threads"],
+            &["server"],
         ],
     ),
 ];

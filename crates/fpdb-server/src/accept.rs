@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::clients::Registered;
-use crate::service::Service;
-use crate::stream::{Listener, Peer, Stream};
-use crate::width::Width;
+use crate::commands::service::Service;
+use crate::database::Width;
+use crate::net::clients::Registered;
+use crate::net::stream::{Listener, Peer, Stream};
 use crate::{connection, events};
 
 /// How long to wait after a failure, such as too many open files in the system.

@@ -5,15 +5,15 @@ use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::clients::Client;
+use crate::commands::service::{Service, Shared};
+use crate::commands::session::Session;
+use crate::database::Width;
 use crate::events;
 use crate::failure::Failure;
-use crate::input::{Input, Received};
+use crate::net::clients::Client;
+use crate::net::input::{Input, Received};
+use crate::net::stream::Stream;
 use crate::resp::Parser;
-use crate::service::{Service, Shared};
-use crate::session::Session;
-use crate::stream::Stream;
-use crate::width::Width;
 
 /// How many requests, and about how many bytes of them, are executed together at most.
 const ROUND: usize = 1024;

@@ -2,12 +2,17 @@
 
 use std::sync::Mutex;
 
-use fpdb::{Db, Description, ReadOnlyDb, Snapshot, Stats};
+use fpdb::{Db, Description, Fingerprint, ReadOnlyDb, Snapshot, Stats};
 
-use crate::clients::lock;
 use crate::events;
 use crate::failure::{Failure, Result};
-use crate::width::Width;
+use crate::net::clients::lock;
+
+/// A width of fingerprints that has recipes and databases.
+pub(crate) trait Width: fpdb::text::Width + Fingerprint {}
+
+impl Width for u64 {}
+impl Width for u128 {}
 
 /// An open database of either width. Handles of all four types convert into it, so
 /// [`Server::serve`](crate::Server::serve) takes them as they are.

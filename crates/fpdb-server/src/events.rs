@@ -5,7 +5,7 @@ use std::time::Duration;
 use tracing::{error, info, warn};
 
 use crate::command::Command;
-use crate::stream::{Address, Peer};
+use crate::net::stream::{Address, Peer};
 
 /// The target of all events, which subscribers filter by.
 const TARGET: &str = "fpdb_server";

@@ -5,8 +5,8 @@ use fpdb::ErrorKind;
 use crate::command::Command;
 use crate::events;
 use crate::metrics::Metrics;
+use crate::net::stream::Peer;
 use crate::resp::Replies;
-use crate::stream::Peer;
 
 /// The code of commands that are refused because the disk is nearly full.
 const NO_SPACE: &str = "NOSPACE";

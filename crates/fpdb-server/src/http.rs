@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::info;
-use crate::service::Service;
-use crate::width::Width;
+use crate::commands::info;
+use crate::commands::service::Service;
+use crate::database::Width;
 
 /// How long a request may take. Requests are answered one after the other.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -5,54 +5,50 @@
 //! | step | file |
 //! | --- | --- |
 //! | a connection is accepted, and gets a thread | `accept.rs` |
-//! | its bytes become requests | `connection.rs`, `stream.rs`, `input.rs`, `resp/request.rs` |
-//! | each request is a command | `session.rs`, `command.rs` |
-//! | commands about the client, and what it may do | `handshake.rs`, `users.rs`, `guard.rs` |
-//! | commands that read, answered at once | `reads.rs`, `stats.rs` |
-//! | commands that write: parsed, and handed over to other threads | `writes.rs`, `batch.rs`, `queue.rs` |
-//! | these commit the writes of all connections together | `commits.rs` |
-//! | replies become bytes, and are sent | `resp/reply.rs`, `output.rs` |
+//! | its bytes become requests | `connection.rs`, `net/stream.rs`, `net/input.rs`, `resp/request.rs` |
+//! | each request is a command | `commands/session.rs`, `command.rs` |
+//! | commands about the client, and what it may do | `commands/handshake.rs`, `users.rs`, `net/guard.rs` |
+//! | commands that read, answered at once | `commands/reads.rs` |
+//! | commands that write: parsed, and handed over to other threads | `commands/{writes, batch, queue}.rs` |
+//! | these commit the writes of all connections together | `commands/commits.rs` |
+//! | replies become bytes, and are sent | `resp/reply.rs`, `net/output.rs` |
 
 #![deny(missing_docs)]
 
+// What the modules contain, from the bottom up. The engine's test `layering` checks the layers.
+//
+// password resp stop              passwords; the protocol; the wish to stop
+// users                           who may do what
+// command error options           what commands there are; errors and options of the server
+// metrics                         figures by command
+// net                             connections: sockets, and the bytes that come and go
+// events                          the log
+// failure                         errors as replies
+// database                        the database of either width
+// commands                        what clients can ask for, and how it is done
+// connection http                 reading requests of a client; serving figures
+// accept                          accepting connections
+// threads                         the threads of a server
+// server                          the server as a program sees it
+
 mod accept;
-mod address;
-mod batch;
-mod clients;
 mod command;
-mod commits;
+mod commands;
 mod connection;
 mod database;
-mod describe;
 mod error;
 mod events;
 mod failure;
-mod guard;
-mod handshake;
 mod http;
-mod info;
-mod input;
-mod maintenance;
-mod matches;
 mod metrics;
+mod net;
 mod options;
-mod output;
 mod password;
-mod queue;
-mod reads;
 mod resp;
 mod server;
-mod service;
-mod session;
-mod stats;
 mod stop;
-mod stream;
 mod threads;
-mod transaction;
-mod unix_socket;
 mod users;
-mod width;
-mod writes;
 
 pub use database::Database;
 pub use error::{Error, Result};

@@ -3,16 +3,16 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use crate::address;
+use crate::commands::service::{Service, Shared};
+use crate::database::Width;
 use crate::database::{Database, Handle};
 use crate::error::{Error, Result};
+use crate::net::address;
+use crate::net::stream::Listener;
 use crate::options::Options;
-use crate::service::{Service, Shared};
 use crate::stop::Stop;
-use crate::stream::Listener;
 use crate::threads::Threads;
 use crate::users;
-use crate::width::Width;
 
 /// How often to look what another process has written.
 const REFRESH: Duration = Duration::from_secs(1);

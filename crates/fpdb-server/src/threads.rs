@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::commands::commits;
+use crate::commands::service::Service;
+use crate::database::Width;
 use crate::error::{Error, Result};
-use crate::service::Service;
-use crate::stream::{Address, Listener};
-use crate::width::Width;
-use crate::{accept, address, commits, connection, events, http};
+use crate::net::address;
+use crate::net::stream::{Address, Listener};
+use crate::{accept, connection, events, http};
 
 /// How long connections have to answer what has arrived when the server stops, after the time in
 /// which they may receive more.

@@ -2,9 +2,9 @@
 
 use std::fmt::{Display, Write};
 
+use crate::commands::service::Service;
+use crate::database::Width;
 use crate::metrics::{Histogram, Metrics};
-use crate::service::Service;
-use crate::width::Width;
 
 /// Names that stand for all sections.
 const EVERYTHING: [&[u8]; 3] = [b"default", b"all", b"everything"];

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::stream::{Address, Listener};
+use crate::net::stream::{Address, Listener};
 
 /// What an address of a Unix socket begins with.
 const UNIX: &str = "unix:";
@@ -38,7 +38,7 @@ fn listen_on_tcp(text: &str, addresses: &[SocketAddr]) -> Result<(TcpListener, S
 
 #[cfg(unix)]
 fn listen_on_unix(path: &str) -> io::Result<(Listener, Address)> {
-    let (socket, file) = crate::unix_socket::listen(path)?;
+    let (socket, file) = crate::net::unix_socket::listen(path)?;
     Ok((Listener::Unix(socket), Address::Unix(file)))
 }
 

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::batch::{Batch, MAX_COMMANDS};
-use crate::clients::lock;
-use crate::output::Lent;
-use crate::width::Width;
+use crate::commands::batch::{Batch, MAX_COMMANDS};
+use crate::database::Width;
+use crate::net::clients::lock;
+use crate::net::output::Lent;
 
 /// The batches that wait to be committed.
 pub(crate) struct Queue<F> {
@@ -107,12 +107,12 @@ mod tests {
     use fpdb::OnDuplicate;
 
     use super::*;
-    use crate::batch::Kind;
-    use crate::clients::Clients;
     use crate::command::Command;
+    use crate::commands::batch::Kind;
     use crate::metrics::Metrics;
-    use crate::output::Output;
-    use crate::stream;
+    use crate::net::clients::Clients;
+    use crate::net::output::Output;
+    use crate::net::stream;
 
     #[test]
     fn waiting_batches_are_committed_in_order_and_together_if_they_are_of_one_kind_and_few() {
@@ -133,7 +133,7 @@ mod tests {
             (add, 1),
         ] {
             let mut output = Output::new(registered.client.clone(), Arc::new(Metrics::new()));
-            let mut batch = Batch::new(kind, commands);
+            let mut batch = Batch::new(kind);
             (0..commands).for_each(|_| batch.push(Ok(None)));
             queue.submit(batch, output.lend(&Arc::default()));
         }
@@ -156,7 +156,7 @@ mod tests {
         let kind = Kind { command: Command::AddNx, on_duplicate: OnDuplicate::Keep };
         let mut output = Output::new(registered.client.clone(), Arc::new(Metrics::new()));
         let loan = Arc::default();
-        queue.submit(Batch::new(kind, 0), output.lend(&loan));
+        queue.submit(Batch::new(kind), output.lend(&loan));
         assert!(loan.wait().is_broken());
     }
 }

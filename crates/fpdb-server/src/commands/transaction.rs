@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::failure::{Failure, Result};
-use crate::input::Budget;
+use crate::net::input::Budget;
 
 /// Memory for a command and for each of its arguments, apart from their bytes.
 const OVERHEAD: usize = size_of::<Range<usize>>() + size_of::<Vec<Range<usize>>>();

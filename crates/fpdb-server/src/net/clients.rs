@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::stream::{Peer, Stream};
+use crate::net::stream::{Peer, Stream};
 
 /// A connection.
 #[derive(Debug)]
@@ -157,7 +157,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream;
+    use crate::net::stream;
 
     #[test]
     fn connections_are_limited_and_refused_while_the_server_stops() {

@@ -8,18 +8,18 @@ use std::time::Duration;
 use fpdb::text::Recipe;
 use fpdb::{DocId, Ids, Key};
 
-use crate::clients::Clients;
+use crate::commands::queue::Queue;
 use crate::database::Handle;
+use crate::database::Width;
 use crate::failure::{Failure, Result};
-use crate::guard::Guard;
-use crate::input::Budget;
 use crate::metrics::Metrics;
+use crate::net::clients::Clients;
+use crate::net::guard::Guard;
+use crate::net::input::Budget;
+use crate::net::stream::Address;
 use crate::options::{Options, Timeouts};
-use crate::queue::Queue;
 use crate::resp::Limits;
-use crate::stream::Address;
 use crate::users::Users;
-use crate::width::Width;
 
 /// What all connections share, apart from the database.
 #[derive(Debug)]

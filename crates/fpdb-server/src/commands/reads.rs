@@ -3,15 +3,16 @@
 use std::str::FromStr;
 
 use fpdb::{QueryOptions, Within};
+use serde_json::Value;
 
 use crate::command::Command;
+use crate::commands::matches::{self, Keys};
+use crate::commands::service::Service;
+use crate::commands::writes::parse_stamp;
+use crate::database::Width;
 use crate::failure::{Failure, Result};
-use crate::matches::{self, Keys};
-use crate::output::Output;
+use crate::net::output::Output;
 use crate::resp::Replies;
-use crate::service::Service;
-use crate::width::Width;
-use crate::writes::parse_stamp;
 
 /// The most matches of one reply. They are in memory while the reply is sent.
 const MAX_MATCHES: usize = 100_000;
@@ -181,4 +182,34 @@ pub(crate) fn get<F: Width>(
         replies.optional(value.as_deref());
     }
     Ok(())
+}
+
+/// `FP.STATS`: the figures that `fpdb-tool stats --json` prints, which a test of the tool compares.
+pub(crate) fn stats<F: Width>(service: &Service<F>, replies: &mut Replies) {
+    let mut figures = serde_json::to_value(service.db.stats()).expect("names are strings");
+    figures["schema"] = "fpdb.stats/1".into();
+    write_value(&figures, replies);
+}
+
+fn write_value(value: &Value, replies: &mut Replies) {
+    match value {
+        Value::Null => replies.null(),
+        Value::Bool(truth) => replies.integer((*truth).into()),
+        Value::Number(number) => match number.as_u64() {
+            Some(number) => replies.integer(number),
+            None => replies.double(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => replies.bulk(text.as_bytes()),
+        Value::Array(values) => {
+            replies.array(values.len());
+            values.iter().for_each(|value| write_value(value, replies));
+        }
+        Value::Object(fields) => {
+            replies.map(fields.len());
+            for (name, value) in fields {
+                replies.bulk(name.as_bytes());
+                write_value(value, replies);
+            }
+        }
+    }
 }

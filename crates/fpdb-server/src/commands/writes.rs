@@ -2,35 +2,47 @@
 
 use fpdb::{Ids, Key, OnDuplicate, Stamped};
 
-use crate::batch::{Batch, Kind};
 use crate::command::Command;
+use crate::commands::batch::{Batch, Kind, MAX_COMMANDS};
+use crate::commands::service::Service;
+use crate::database::Width;
 use crate::failure::{Failure, Result};
 use crate::resp::Replies;
-use crate::service::Service;
-use crate::width::Width;
 
-/// Parses adjacent `FP.ADDNX` or `FP.UPSERT` of a client, all of one kind.
+/// Parses a command, and the following ones that can be committed with it.
 pub(crate) fn batch<F: Width>(
     service: &Service<F>,
-    kind: Kind,
+    command: Command,
     requests: &[Vec<&[u8]>],
 ) -> Batch<F> {
-    let mut batch = Batch::new(kind, requests.len());
-    requests.iter().for_each(|words| batch.push(document(service, kind.command, words)));
+    let requests = requests.iter().take(MAX_COMMANDS);
+    let same = requests.take_while(|words| Command::find(words[0]) == Some(command));
+    let mut parsed = same.map(|words| (words, options(words))).peekable();
+    // A command that is wrong has an error for a reply, whatever it is committed with.
+    let wanted = |options: &Result<Options>| match options {
+        Ok(options) => options.on_duplicate.unwrap_or_default(),
+        Err(_) => OnDuplicate::default(),
+    };
+    let on_duplicate = parsed.peek().map(|(_, options)| wanted(options)).unwrap_or_default();
+    let mut batch = Batch::new(Kind { command, on_duplicate });
+    while let Some((words, options)) =
+        parsed.next_if(|(_, options)| wanted(options) == on_duplicate)
+    {
+        batch.push(document(service, command, words, options));
+    }
     batch
 }
 
-/// Returns what a command has to have in common with others that are committed with it. If the
-/// command is wrong, it has an error for a reply anyway.
-pub(crate) fn kind(command: Command, words: &[&[u8]]) -> Kind {
-    let is_text = words.get(2).is_some_and(|word| word.eq_ignore_ascii_case(b"text"));
-    let rest = words.get(if is_text { 4 } else { 3 }..).unwrap_or_default();
-    let on_duplicate = options(rest).map(|(_, on_duplicate)| on_duplicate).unwrap_or_default();
-    Kind { command, on_duplicate: on_duplicate.unwrap_or_default() }
+/// What may follow the document of a command.
+struct Options {
+    stamp: Option<u64>,
+    on_duplicate: Option<OnDuplicate>,
 }
 
-/// Parses `[STAMP n] [KEEP|REMOVE|REMEMBER]`.
-fn options(mut rest: &[&[u8]]) -> Result<(Option<u64>, Option<OnDuplicate>)> {
+/// Parses the options of a command: `[STAMP n] [KEEP|REMOVE|REMEMBER]`.
+fn options(words: &[&[u8]]) -> Result<Options> {
+    let is_text = words.get(2).is_some_and(|word| word.eq_ignore_ascii_case(b"text"));
+    let mut rest = words.get(if is_text { 4 } else { 3 }..).unwrap_or_default();
     let (mut stamp, mut on_duplicate) = (None, None);
     while let [word, ref after @ ..] = *rest {
         let word = word.to_ascii_lowercase();
@@ -50,7 +62,7 @@ fn options(mut rest: &[&[u8]]) -> Result<(Option<u64>, Option<OnDuplicate>)> {
             _ => return Err(Failure::syntax()),
         };
     }
-    Ok((stamp, on_duplicate))
+    Ok(Options { stamp, on_duplicate })
 }
 
 /// Parses a stamp.
@@ -64,6 +76,7 @@ fn document<'a, F: Width>(
     service: &Service<F>,
     command: Command,
     words: &[&'a [u8]],
+    options: Result<Options>,
 ) -> Result<Option<(F, Stamped<'a>)>> {
     if !command.takes(words.len()) {
         return Err(Failure::arity(command));
@@ -73,9 +86,8 @@ fn document<'a, F: Width>(
         service.expect_documents("cannot update documents")?;
     }
     let key = service.key(words[1])?;
-    let mut rest = &words[2..];
-    let fingerprint = service.document(&mut rest)?;
-    let (stamp, on_duplicate) = options(rest)?;
+    let fingerprint = service.document(&mut &words[2..])?;
+    let Options { stamp, on_duplicate } = options?;
     if stamp.is_some() {
         service.expect_documents("has no stamps")?;
     }

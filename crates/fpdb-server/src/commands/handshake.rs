@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use crate::clients::Client;
 use crate::command::Command;
+use crate::commands::service::Shared;
 use crate::events;
 use crate::failure::{Failure, Result};
-use crate::guard::Refusal;
+use crate::net::clients::Client;
+use crate::net::guard::Refusal;
 use crate::resp::{Limits, Protocol, Replies};
-use crate::service::Shared;
 use crate::users::{self, User};
 
 /// The longest name of a client.

@@ -5,23 +5,21 @@ use std::time::{Instant, UNIX_EPOCH};
 
 use fpdb::Ids;
 
-use crate::batch;
-use crate::clients::Client;
 use crate::command::Command;
-use crate::describe;
+use crate::commands::describe;
+use crate::commands::handshake::Handshake;
+use crate::commands::info;
+use crate::commands::maintenance;
+use crate::commands::reads;
+use crate::commands::service::Service;
+use crate::commands::transaction::Transaction;
+use crate::commands::writes;
+use crate::database::Width;
 use crate::events;
 use crate::failure::{Failure, Result};
-use crate::handshake::Handshake;
-use crate::info;
-use crate::maintenance;
-use crate::output::{Loan, Output};
-use crate::reads;
+use crate::net::clients::Client;
+use crate::net::output::{Loan, Output};
 use crate::resp::Replies;
-use crate::service::Service;
-use crate::stats;
-use crate::transaction::Transaction;
-use crate::width::Width;
-use crate::writes;
 
 /// A connection's state.
 pub(crate) struct Session<'a, F: Width> {
@@ -104,15 +102,21 @@ impl<'a, F: Width> Session<'a, F> {
             self.queue(command, words);
             return 1;
         }
-        let mut calls = 1;
         if command.is_batched() && self.handshake.allows(command) {
-            let kind = writes::kind(command, words);
-            let same = |words: &&Vec<&[u8]>| {
-                Command::find(words[0]) == Some(command) && writes::kind(command, words) == kind
-            };
-            calls = requests.iter().take(batch::MAX_COMMANDS).take_while(same).count();
+            return self.submit(command, requests);
         }
-        self.count_and_run(command, &requests[..calls]);
+        self.count_and_run(command, words);
+        1
+    }
+
+    /// Has a command committed, together with following ones of its kind. Returns their number.
+    fn submit(&mut self, command: Command, requests: &[Vec<&[u8]>]) -> usize {
+        let batch = writes::batch(self.service, command, requests);
+        let calls = batch.len();
+        // Failures are counted by the thread that finds them.
+        self.service.shared.metrics.of(command).calls.add(calls as u64);
+        self.service.queue.submit(batch, self.output.lend(&self.loan));
+        self.is_committing = true;
         calls
     }
 
@@ -174,27 +178,18 @@ impl<'a, F: Width> Session<'a, F> {
         }
     }
 
-    /// Runs one command, or has several of them committed together.
-    fn count_and_run(&mut self, command: Command, requests: &[Vec<&[u8]>]) {
-        let metrics = &self.service.shared.metrics;
-        let counted = metrics.of(command);
-        counted.calls.add(requests.len() as u64);
-        if command.is_batched() && self.handshake.allows(command) {
-            let batch = writes::batch(self.service, writes::kind(command, &requests[0]), requests);
-            // Failures are counted by the thread that finds them.
-            self.service.queue.submit(batch, self.output.lend(&self.loan));
-            self.is_committing = true;
-            return;
-        }
+    fn count_and_run(&mut self, command: Command, words: &[&[u8]]) {
+        let counted = self.service.shared.metrics.of(command);
+        counted.calls.add(1);
         let start = Instant::now();
-        let result = self.run(command, &requests[0]);
+        let result = self.run(command, words);
         let (took, peer) = (start.elapsed(), self.output.peer());
         counted.took.add(1, took);
         if took > self.service.shared.slow {
             events::slow(peer, command, 1, took);
         }
         if let Err(failure) = &result {
-            failure.report(peer, command, metrics);
+            failure.report(peer, command, &self.service.shared.metrics);
             failure.write(&mut self.output.replies);
         }
     }
@@ -220,7 +215,7 @@ impl<'a, F: Width> Session<'a, F> {
             Command::Compact => return maintenance::compact(service, replies),
             Command::Backup => return maintenance::backup(service, words, replies),
             Command::Verify => return maintenance::verify(service, replies),
-            Command::Stats => stats::write(&service.db.stats(), replies),
+            Command::Stats => reads::stats(service, replies),
             Command::Multi if self.transaction.is_some() => {
                 return Err(Failure::general("MULTI calls can not be nested"));
             }
@@ -310,9 +305,9 @@ fn write_time(replies: &mut Replies) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::service::Shared;
+    use crate::net::stream::{self, Address};
     use crate::options::Options;
-    use crate::service::Shared;
-    use crate::stream::{self, Address};
 
     #[test]
     fn a_client_that_was_cut_off_executes_nothing_more() {

@@ -9,12 +9,12 @@ use std::{thread, vec};
 use fpdb::{DocId, Key, OnDuplicate, Outcome, Stamped};
 
 use crate::command::Command;
+use crate::commands::matches::{self, Keys};
+use crate::database::Width;
 use crate::events;
 use crate::failure::Result;
-use crate::matches::{self, Keys};
-use crate::output::{Lent, Output};
+use crate::net::output::{Lent, Output};
 use crate::resp::Replies;
-use crate::width::Width;
 
 /// The most commands of a batch.
 pub(crate) const MAX_COMMANDS: usize = 512;
@@ -51,10 +51,9 @@ enum StoredKey {
 }
 
 impl<F: Width> Batch<F> {
-    /// Begins a batch of about this many commands.
-    pub(crate) fn new(kind: Kind, commands: usize) -> Self {
-        let written = Vec::with_capacity(commands);
-        Self { kind, start: Instant::now(), written, names: String::new() }
+    /// Begins a batch.
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { kind, start: Instant::now(), written: Vec::new(), names: String::new() }
     }
 
     /// Adds what a command writes.

@@ -7,9 +7,9 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crate::unix_socket::SocketFile;
+use crate::net::unix_socket::SocketFile;
 #[cfg(unix)]
-use crate::unix_socket::UnixSocket;
+use crate::net::unix_socket::UnixSocket;
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 
 use fpdb::{Db, ErrorKind, Progress};
 
+use crate::commands::service::Service;
+use crate::commands::writes::parse_stamp;
 use crate::database::Handle;
+use crate::database::Width;
 use crate::failure::{Failure, Result};
 use crate::resp::Replies;
-use crate::service::Service;
-use crate::width::Width;
-use crate::writes::parse_stamp;
 
 /// The longest name of a backup.
 const MAX_FOLDER_NAME: usize = 128;
@@ -133,9 +133,9 @@ mod tests {
     use fpdb::{Ids, Stamped};
 
     use super::*;
+    use crate::commands::service::Shared;
+    use crate::net::stream::Address;
     use crate::options::Options;
-    use crate::service::Shared;
-    use crate::stream::Address;
 
     #[test]
     fn long_commands_end_when_the_server_stops() {

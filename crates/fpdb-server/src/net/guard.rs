@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::clients::lock;
-use crate::stream::Peer;
+use crate::net::clients::lock;
+use crate::net::stream::Peer;
 
 /// For how long wrong passwords are counted together.
 const WINDOW: Duration = Duration::from_secs(60);

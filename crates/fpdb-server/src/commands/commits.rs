@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use fpdb::{Outcome, Stamped, Within};
 
-use crate::batch::{Answers, Kind};
 use crate::command::Command;
+use crate::commands::batch::{Answers, Kind};
+use crate::commands::matches::Keys;
+use crate::commands::queue::Submission;
+use crate::commands::service::Service;
+use crate::database::Width;
 use crate::failure::Result;
-use crate::matches::Keys;
-use crate::queue::Submission;
-use crate::service::Service;
-use crate::width::Width;
 
 /// How many threads commit: one works while another one waits for the disk.
 pub(crate) const THREADS: usize = 2;

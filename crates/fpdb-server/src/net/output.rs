@@ -5,10 +5,10 @@ use std::mem;
 use std::net::Shutdown;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use crate::clients::{Client, lock};
 use crate::metrics::Metrics;
+use crate::net::clients::{Client, lock};
+use crate::net::stream::Peer;
 use crate::resp::Replies;
-use crate::stream::Peer;
 
 /// Replies are sent when they have this many bytes, even if more follow.
 const FULL: usize = 64 << 10;
@@ -162,9 +162,9 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::clients::Clients;
+    use crate::net::clients::Clients;
+    use crate::net::stream;
     use crate::resp::Protocol;
-    use crate::stream;
 
     #[test]
     fn a_lent_output_is_returned_and_broken_unless_all_replies_were_written() {
