@@ -17,20 +17,28 @@ pub(crate) fn for_each<T: Send, S>(
         let mut state = state();
         return items.try_for_each(|item| work(&mut state, item));
     }
-    let shared = Mutex::new((items, Ok(())));
-    let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-    let take = || {
-        let mut shared = lock();
-        if shared.1.is_ok() { shared.0.next() } else { None }
-    };
-    let run = || {
+    let items = Mutex::new(Some(items));
+    in_threads(threads, &|| {
         let mut state = state();
+        let lock = || items.lock().unwrap_or_else(PoisonError::into_inner);
+        let take = || lock().as_mut()?.next();
         while let Some(item) = take() {
-            if let Err(error) = work(&mut state, item) {
-                let first = &mut lock().1;
-                if first.is_ok() {
-                    *first = Err(error);
-                }
+            // After an error, no thread takes another item.
+            work(&mut state, item).inspect_err(|_| *lock() = None)?;
+        }
+        Ok(())
+    })
+}
+
+/// Runs `work` in this many threads, one of which is the caller's. Returns the first error. It is
+/// compiled once, while [`for_each`] is compiled for each kind of work.
+fn in_threads(threads: usize, work: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    let first = Mutex::new(Ok(()));
+    let run = || {
+        if let Err(error) = work() {
+            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.is_ok() {
+                *first = Err(error);
             }
         }
     };
@@ -38,5 +46,5 @@ pub(crate) fn for_each<T: Send, S>(
         (1..threads).for_each(|_| drop(scope.spawn(run)));
         run();
     });
-    shared.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    first.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -231,16 +231,11 @@ struct Output<'a, F> {
 }
 
 impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
-    type Table<'s>
-        = OutputTable<'s, F>
-    where
-        Self: 's;
-
     fn profile(&self) -> Result<Profile> {
         self.merger.profile(0, &self.survey.gone)
     }
 
-    fn for_each_entry(&self, mut push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
+    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
         let mut merge = self.merger.entries()?;
         let mut live = Vec::new();
         loop {
@@ -261,12 +256,12 @@ impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
         (self.merger.pause)(rows)
     }
 
-    fn table(&self, table: usize) -> Result<OutputTable<'_, F>> {
+    fn table(&self, table: usize) -> Result<Box<dyn TableContents<F> + '_>> {
         let permutations = self.merger.settings.permutations::<F>();
         let mut gone: Vec<F> =
             self.survey.gone.iter().map(|&f| permutations[table].apply(f)).collect();
         gone.sort_unstable();
-        Ok(OutputTable { merger: self.merger, table, gone })
+        Ok(Box::new(OutputTable { merger: self.merger, table, gone }))
     }
 }
 
@@ -283,7 +278,7 @@ impl<F: Fingerprint> TableContents<F> for OutputTable<'_, F> {
         self.merger.profile(self.table, &self.gone)
     }
 
-    fn for_each(&self, push: impl FnMut(&[F]) -> Result<()>) -> Result<()> {
+    fn for_each(&self, push: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
         self.merger.for_each_row(self.table, &self.gone, push)
     }
 }

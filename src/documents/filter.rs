@@ -120,7 +120,7 @@ impl<'a> FilterBuilder<'a> {
             }
             Self::Sorter(sorter, count) => {
                 let blocks = blocks_for(count);
-                sorter.finish(|_| Ok(()))?.with_passes(1).for_each(|hashes| {
+                sorter.finish(&|_| Ok(()))?.with_passes(1).for_each(&mut |hashes| {
                     hashes.iter().try_for_each(|&hash| block.add(hash, blocks, &mut put))
                 })?;
                 blocks

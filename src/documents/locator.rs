@@ -180,7 +180,7 @@ impl<'a> LocatorBuilder<'a> {
                 places.iter().try_for_each(|place| chunks.push(place, writer))?;
             }
             Places::Sorter(sorter) => {
-                sorter.finish(|_| Ok(()))?.with_passes(1).for_each(|places| {
+                sorter.finish(&|_| Ok(()))?.with_passes(1).for_each(&mut |places| {
                     places.iter().try_for_each(|place| chunks.push(place, writer))
                 })?
             }

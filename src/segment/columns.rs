@@ -17,7 +17,7 @@ impl SegmentWriter<'_> {
     /// Writes all tables of columns, on up to `threads` threads, after table 0.
     pub(super) fn write_columns<F: Fingerprint>(
         &self,
-        contents: &impl SegmentContents<F>,
+        contents: &dyn SegmentContents<F>,
         threads: usize,
     ) -> Result<Vec<FileSummary>> {
         let Some(file) = self.files.tables.first() else { return Ok(Vec::new()) };
@@ -47,7 +47,7 @@ impl SegmentWriter<'_> {
         order: &Permutation<F>,
         table: &Table<F>,
         memory: usize,
-        contents: &impl SegmentContents<F>,
+        contents: &dyn SegmentContents<F>,
     ) -> Result<FileSummary> {
         let files = ScratchFiles::InDatabase(self.folder);
         let header = self.settings.header(FileKind::Columns, number, self.id);
@@ -71,7 +71,7 @@ impl SegmentWriter<'_> {
                 let rows = maker.rows_of(block, fingerprints);
                 rows.iter().try_for_each(|&row| sorter.push(row))
             })?;
-            sorter.finish(|_| Ok(()))?.with_passes(1).for_each(&mut write)?;
+            sorter.finish(&|_| Ok(()))?.with_passes(1).for_each(&mut write)?;
         }
         builder.finish()
     }

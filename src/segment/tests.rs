@@ -37,24 +37,22 @@ struct Contents {
 }
 
 impl SegmentContents<u64> for Contents {
-    type Table<'s> = Self;
-
     fn profile(&self) -> Result<Profile> {
         TableContents::profile(self)
     }
 
-    fn for_each_entry(&self, push: impl FnMut(&[Entry<u64>]) -> Result<()>) -> Result<()> {
+    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<u64>]) -> Result<()>) -> Result<()> {
         let ids = (0..).map(DocId);
         let fingerprints = self.fingerprints.iter().flat_map(|&fingerprint| [fingerprint; 3]);
         let entries = fingerprints.zip(ids).map(|(fingerprint, id)| Entry { fingerprint, id });
         entries.collect::<Vec<_>>().chunks(self.together).try_for_each(push)
     }
 
-    fn table(&self, _: usize) -> Result<Self> {
+    fn table(&self, _: usize) -> Result<Box<dyn TableContents<u64> + '_>> {
         let mut fingerprints: Vec<u64> =
             self.fingerprints.iter().map(|f| f.rotate_left(32)).collect();
         fingerprints.sort_unstable();
-        Ok(Self { fingerprints, ..*self })
+        Ok(Box::new(Self { fingerprints, ..*self }))
     }
 }
 
@@ -63,7 +61,7 @@ impl TableContents<u64> for Contents {
         Ok(Profile::of(&self.fingerprints))
     }
 
-    fn for_each(&self, push: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
+    fn for_each(&self, push: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
         self.fingerprints.chunks(self.together).try_for_each(push)
     }
 }

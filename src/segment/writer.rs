@@ -22,19 +22,14 @@ use crate::tombstones;
 ///
 /// Tables are written in parallel, so the contents are read from several threads.
 pub(crate) trait SegmentContents<F: Fingerprint>: Sync {
-    /// The contents of one table.
-    type Table<'s>: TableContents<F>
-    where
-        Self: 's;
-
     /// Returns the profile of table 0.
     fn profile(&self) -> Result<Profile>;
 
     /// Passes all entries to `push`, in ascending order, a few at a time.
-    fn for_each_entry(&self, push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()>;
+    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F>]) -> Result<()>) -> Result<()>;
 
     /// Returns the contents of `table`, which is not table 0.
-    fn table(&self, table: usize) -> Result<Self::Table<'_>>;
+    fn table(&self, table: usize) -> Result<Box<dyn TableContents<F> + '_>>;
 
     /// Reports that this many rows were written to a table of columns. Its error ends the write.
     fn wrote_rows(&self, _rows: u64) -> Result<()> {
@@ -48,7 +43,7 @@ pub(crate) trait TableContents<F: Fingerprint> {
     fn profile(&self) -> Result<Profile>;
 
     /// Passes all fingerprints to `push`, in ascending order, each once, a few at a time.
-    fn for_each(&self, push: impl FnMut(&[F]) -> Result<()>) -> Result<()>;
+    fn for_each(&self, push: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()>;
 }
 
 /// Bytes of memory in which the rows of columns are sorted, unless a writer has more.
@@ -107,7 +102,7 @@ impl<'a> SegmentWriter<'a> {
     /// is one stream of bytes, so each is written by one thread. Columns are made of table 0.
     pub(crate) fn tables<F: Fingerprint>(
         &mut self,
-        contents: &impl SegmentContents<F>,
+        contents: &dyn SegmentContents<F>,
         threads: usize,
     ) -> Result<()> {
         let mut written: Vec<Option<WrittenTable>> =
@@ -119,7 +114,7 @@ impl<'a> SegmentWriter<'a> {
             |(), (table, written)| {
                 *written = Some(match table {
                     0 => self.write_entries(contents)?,
-                    _ => self.write_table(table, &contents.table(table)?)?,
+                    _ => self.write_table(table, &*contents.table(table)?)?,
                 });
                 Ok(())
             },
@@ -133,20 +128,20 @@ impl<'a> SegmentWriter<'a> {
 
     fn write_entries<F: Fingerprint>(
         &self,
-        contents: &impl SegmentContents<F>,
+        contents: &dyn SegmentContents<F>,
     ) -> Result<WrittenTable> {
         let mut builder = self.entries_builder(&contents.profile()?)?;
-        contents.for_each_entry(|entries| builder.push_all(entries))?;
+        contents.for_each_entry(&mut |entries| builder.push_all(entries))?;
         builder.finish()
     }
 
     fn write_table<F: Fingerprint>(
         &self,
         table: usize,
-        contents: &impl TableContents<F>,
+        contents: &dyn TableContents<F>,
     ) -> Result<WrittenTable> {
         let mut builder = self.table_builder(table, &contents.profile()?)?;
-        contents.for_each(|fingerprints| builder.push_all(fingerprints))?;
+        contents.for_each(&mut |fingerprints| builder.push_all(fingerprints))?;
         let fingerprints = builder.count();
         Ok(WrittenTable { file: builder.finish()?, fingerprints, postings: None })
     }

@@ -73,7 +73,7 @@ impl<'a, R: Record> Sorter<'a, R> {
 
     /// Ends the input. Sorts it now if everything is in memory. `done` is called with the number of
     /// records of each part that is sorted, and stops the sort if it returns an error.
-    pub(crate) fn finish(self, done: impl Fn(u64) -> Result<()> + Sync) -> Result<Sorted<'a, R>> {
+    pub(crate) fn finish(self, done: &(dyn Fn(u64) -> Result<()> + Sync)) -> Result<Sorted<'a, R>> {
         let Self { mut few, most_few, rest } = self;
         if rest.has_runs() {
             return Ok(Sorted(Place::Disk(rest.finish()?)));
@@ -165,24 +165,24 @@ impl<R: Record> Sorted<'_, R> {
 
     /// Visits parts of the records, from evenly spaced places. Each slice is ascending and without
     /// duplicates. This takes little time in comparison with [`for_each`](Self::for_each).
-    pub(crate) fn sample(&self, mut visit: impl FnMut(&[R]) -> Result<()>) -> Result<()> {
+    pub(crate) fn sample(&self, visit: &mut dyn FnMut(&[R]) -> Result<()>) -> Result<()> {
         match &self.0 {
             Place::Few(records) => visit(records),
             Place::Memory { pool, parts } => {
                 let step = usize::try_from(self.len().div_ceil(SAMPLE)).unwrap_or(usize::MAX);
-                sample_chunks(pool, parts, step.max(1), &mut visit)
+                sample_chunks(pool, parts, step.max(1), visit)
             }
-            Place::Disk(records) => records.sample(&mut visit),
+            Place::Disk(records) => records.sample(visit),
         }
     }
 
     /// Visits all records, ascending and without duplicates, in slices. Records on disk are sorted
     /// at each call, within the memory that the sorter was given.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[R]) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each(&self, visit: &mut dyn FnMut(&[R]) -> Result<()>) -> Result<()> {
         match &self.0 {
             Place::Few(records) => visit(records),
-            Place::Memory { pool, parts } => visit_chunks(pool, parts, &mut visit),
-            Place::Disk(records) => records.for_each(&mut visit),
+            Place::Memory { pool, parts } => visit_chunks(pool, parts, visit),
+            Place::Disk(records) => records.for_each(visit),
         }
     }
 
@@ -190,12 +190,12 @@ impl<R: Record> Sorted<'_, R> {
     /// than [`for_each`](Self::for_each) if they are on disk.
     pub(crate) fn for_each_unordered(
         &self,
-        mut visit: impl FnMut(&[R]) -> Result<()>,
+        visit: &mut dyn FnMut(&[R]) -> Result<()>,
     ) -> Result<()> {
         match &self.0 {
             Place::Few(records) => visit(records),
-            Place::Memory { pool, parts } => visit_chunks(pool, parts, &mut visit),
-            Place::Disk(records) => records.for_each_unordered(&mut visit),
+            Place::Memory { pool, parts } => visit_chunks(pool, parts, visit),
+            Place::Disk(records) => records.for_each_unordered(visit),
         }
     }
 }

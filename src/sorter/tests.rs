@@ -49,7 +49,7 @@ fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usi
     expected.dedup();
     let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, threads);
     records.iter().for_each(|&record| sorter.push(record).unwrap());
-    let sorted = sorter.finish(|_| Ok(())).unwrap();
+    let sorted = sorter.finish(&|_| Ok(())).unwrap();
     let runs = sim.list().unwrap().unwrap().len() - 1; // without the lock file
     let mut got = Vec::new();
     let mut add = |some: &[R]| {
@@ -62,7 +62,7 @@ fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usi
     assert!(got == twice, "{memory} {threads}");
     got.clear();
     sorted
-        .for_each_unordered(|some| {
+        .for_each_unordered(&mut |some| {
             got.extend_from_slice(some);
             Ok(())
         })
@@ -121,7 +121,7 @@ fn few_records_are_not_spread_over_buckets() {
     assert!(sorter.rest.is_empty());
     sorter.push(rng.u64(..)).unwrap();
     assert!(!sorter.rest.is_empty());
-    assert_eq!(sorter.finish(|_| Ok(())).unwrap().len(), MAX_FEW as u64);
+    assert_eq!(sorter.finish(&|_| Ok(())).unwrap().len(), MAX_FEW as u64);
 }
 
 #[test]
@@ -136,15 +136,15 @@ fn sample_has_neighbours_from_all_over_the_records() {
         let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, 2);
         crowd.clone().for_each(|record| sorter.push(record).unwrap());
         (1..100).for_each(|i| sorter.push(i << 57).unwrap());
-        let sorted = sorter.finish(|_| Ok(())).unwrap();
+        let sorted = sorter.finish(&|_| Ok(())).unwrap();
         let (mut sampled, mut neighbours) = (0, 0);
-        let visit = |piece: &[u64]| {
+        let mut visit = |piece: &[u64]| {
             assert!(piece.is_sorted_by(|a, b| a < b));
             neighbours += piece.windows(2).filter(|pair| pair[1] == pair[0] + 3).count();
             sampled += piece.len();
             Ok(())
         };
-        sorted.sample(visit).unwrap();
+        sorted.sample(&mut visit).unwrap();
         assert_eq!(sorted.len(), 200_099);
         assert!(neighbours > least && neighbours <= sampled, "{neighbours} {memory}");
     }
@@ -159,15 +159,15 @@ fn sample_of_many_records_is_a_small_part_of_them() {
         let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, 2);
         let mut rng = Rng::with_seed(8);
         (0..1_000_000).for_each(|_| sorter.push(rng.u64(..)).unwrap());
-        let sorted = sorter.finish(|_| Ok(())).unwrap();
+        let sorted = sorter.finish(&|_| Ok(())).unwrap();
         let (mut sampled, mut low, mut high) = (0, u64::MAX, 0);
-        let visit = |piece: &[u64]| {
+        let mut visit = |piece: &[u64]| {
             sampled += piece.len();
             low = piece.iter().fold(low, |low, row| low.min(*row));
             high = piece.iter().fold(high, |high, row| high.max(*row));
             Ok(())
         };
-        sorted.sample(visit).unwrap();
+        sorted.sample(&mut visit).unwrap();
         assert!((3_000..most).contains(&sampled), "{sampled} in {memory} bytes");
         assert!(memory < 9 << 20 || high - low > u64::MAX / 20 * 19, "{low:x} to {high:x}");
     }
@@ -215,13 +215,13 @@ fn sort_on(storage: &Arc<dyn Storage>, memory: usize, records: &[u64]) -> (Vec<u
         });
         let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, 1);
         records.iter().for_each(|&record| sorter.push(record).unwrap());
-        let sorted = sorter.finish(|_| Ok(())).unwrap().with_passes(1);
+        let sorted = sorter.finish(&|_| Ok(())).unwrap().with_passes(1);
         let mut got = Vec::new();
-        let keep = |some: &[u64]| {
+        let mut keep = |some: &[u64]| {
             got.extend_from_slice(some);
             Ok(())
         };
-        sorted.for_each(keep).unwrap();
+        sorted.for_each(&mut keep).unwrap();
         is_done.store(true, Relaxed);
         (got, watch.join().unwrap())
     })
@@ -264,7 +264,7 @@ fn error_while_a_large_bucket_is_moved_leaves_no_file() {
         let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), 0, 1);
         (0..10_000u64).for_each(|record| sorter.push(record).unwrap());
         sim.fail_at(sim.calls() + call, crate::storage::Fault::NoSpace, false);
-        let failed = sorter.finish(|_| Ok(())).unwrap_err();
+        let failed = sorter.finish(&|_| Ok(())).unwrap_err();
         assert_eq!(failed.kind(), crate::ErrorKind::NoSpace);
         sim.fail_no_more();
         assert_eq!(sim.list().unwrap().unwrap(), ["LOCK"]);

@@ -154,7 +154,7 @@ impl<'a> FilterBuilder<'a> {
             Target::Sorter(sorter) => sorter,
         };
         let (mut next, mut bits) = (0, 0);
-        sorter.finish(|_| Ok(()))?.with_passes(1).for_each(|hashes| {
+        sorter.finish(&|_| Ok(()))?.with_passes(1).for_each(&mut |hashes| {
             for &hash in hashes {
                 let (word, mask) = place_of(hash, self.words);
                 while next < word {

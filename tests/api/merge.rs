@@ -211,37 +211,6 @@ fn remembered_duplicate_refers_to_the_new_id_of_its_original() {
 }
 
 #[test]
-fn merge_without_duplicates_equals_inserting_one_database_after_another() {
-    for ids in [Ids::User, Ids::Unique, Ids::Names] {
-        let sim = Sim::new();
-        let a = filled(&sim, "a", ids, 1);
-        let b = filled(&sim, "b", ids, 2);
-        let report = options(&sim).merge_novel(&["a", "b"], "out").unwrap();
-        let merged = options(&sim).open("out").unwrap();
-        let mut expected = entries(&a);
-        if ids == Ids::User {
-            for entry in b.snapshot().iter().map(Result::unwrap) {
-                if expected.nearest(entry.fingerprint, 3).is_none() {
-                    expected.0.insert(entry);
-                }
-            }
-            assert_entries(&merged.snapshot(), &expected);
-        }
-        let left: Vec<Entry> = entries(&merged).0.into_iter().collect();
-        let of_a = entries(&a);
-        for entry in left.iter().filter(|entry| ids != Ids::Names && !of_a.0.contains(entry)) {
-            let others: Vec<_> = entries(&merged).query(entry.fingerprint, 3);
-            assert!(others.iter().all(|m| m.id == entry.id
-                || !of_a.0.contains(&Entry { fingerprint: m.fingerprint, id: m.id })));
-        }
-        assert!(
-            report.dropped > 0
-                && report.written == merged.stats().documents.max(merged.stats().entries)
-        );
-    }
-}
-
-#[test]
 fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
     let sim = Sim::new();
     let make = |path: &str, change: fn(Options) -> Options| {

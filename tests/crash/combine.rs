@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
-use fpdb::{Db, DocId, ErrorKind, Fingerprint, Ids, MergeReport, OnDuplicate, Outcome};
+use fpdb::{Db, DocId, ErrorKind, Fingerprint, Ids, MergeReport};
 
-use super::common::documents::{Known, Model};
+use super::common::documents::Model;
 use super::documents::with_next_id;
 use super::history::{Contents, History, State};
 use super::oracle::{self, Verdict, contents, text, unexplained};
 use super::runner::{Runner, is_of_the_disk};
-use super::script::{COPY, OUT, ROOT, Setup, distance_of};
+use super::script::{COPY, OUT, ROOT, Setup};
 
 /// A way to make a new database of the one under test and its copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +21,6 @@ pub(crate) enum Way {
     Rebuild,
     /// Merges the copy, if there is one, and the database.
     Merge,
-    /// The same without duplicates.
-    MergeNovel,
 }
 
 /// A merge or rebuild that was begun.
@@ -65,27 +63,17 @@ impl Way {
         match self {
             Way::Rebuild => options.rebuild(ROOT, OUT),
             Way::Merge => options.merge(sources, OUT),
-            Way::MergeNovel => options.merge_novel(sources, OUT),
         }
     }
 
     /// Returns what the new database must contain.
     fn expected<F: Fingerprint>(self, ids: Ids, sources: &[&Contents<F>]) -> Verdict<Contents<F>> {
-        let is_novel = self == Way::MergeNovel;
         let [first, others @ ..] = sources else { return Err("no source".to_owned()) };
         let mut merged = State::clone(first);
         for source in others {
-            if ids != Ids::User && is_novel {
-                add_novel_documents(&mut merged.documents, &source.documents);
-            } else if ids != Ids::User {
-                add_documents(&mut merged.documents, &source.documents);
-            } else {
-                for &doc in &source.entries {
-                    let is_near = |other: &F| other.distance(doc.0) <= distance_of::<F>();
-                    if !is_novel || !merged.entries.iter().any(|(other, _)| is_near(other)) {
-                        merged.entries.insert(doc);
-                    }
-                }
+            match ids {
+                Ids::User => merged.entries.extend(source.entries.iter().copied()),
+                _ => add_documents(&mut merged.documents, &source.documents),
             }
         }
         match ids {
@@ -115,27 +103,6 @@ fn add_documents<F: Fingerprint>(merged: &mut Model<F>, source: &Model<F>) {
         }
     }
     merged.next_id += if merged.is_named { source.next_id } else { 0 };
-}
-
-/// Adds the documents that have nothing near: originals first, then remembered duplicates.
-fn add_novel_documents<F: Fingerprint>(merged: &mut Model<F>, source: &Model<F>) {
-    for (is_duplicate, on_duplicate) in [(false, OnDuplicate::Keep), (true, OnDuplicate::Remember)]
-    {
-        let before = merged.clone();
-        let is_newer = |(key, known): &(&Vec<u8>, &Known<F>)| {
-            known.duplicate_of.is_some() == is_duplicate
-                && before.documents.get(*key).is_none_or(|there| there.stamp <= known.stamp)
-        };
-        for (key, known) in source.documents.iter().filter(is_newer) {
-            let _: Outcome<F> = merged.upsert(
-                key,
-                known.fingerprint,
-                known.stamp,
-                distance_of::<F>(),
-                on_duplicate,
-            );
-        }
-    }
 }
 
 /// Returns all files of the sources.

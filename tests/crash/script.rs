@@ -240,7 +240,6 @@ impl<F: Fingerprint> Scribe<F> {
             'u' => Step::Backup,
             'w' => Step::Combine(Way::Rebuild),
             'm' => Step::Combine(Way::Merge),
-            'M' => Step::Combine(Way::MergeNovel),
             'W' => Step::FailToRebuild(40),
             'x' => Step::Close,
             'd' => Step::Drop,

@@ -322,14 +322,8 @@ pub(super) trait OpenEngine<F: Fingerprint> {
         Ok(Arc::new(open::open_read_only(options, path)?))
     }
 
-    fn merge(
-        &self,
-        options: Options<F>,
-        sources: &[&Path],
-        out: &Path,
-        drop_duplicates: bool,
-    ) -> Result<MergeReport> {
-        merge(options, sources, out, drop_duplicates)
+    fn merge(&self, options: Options<F>, sources: &[&Path], out: &Path) -> Result<MergeReport> {
+        merge(options, sources, out)
     }
 
     fn verify(&self, options: Options<F>, path: &Path, level: VerifyLevel) -> Result<VerifyReport> {

@@ -220,38 +220,7 @@ impl<F: Fingerprint> Options<F> {
         out: impl AsRef<Path>,
     ) -> Result<MergeReport> {
         let sources: Vec<&Path> = sources.iter().map(AsRef::as_ref).collect();
-        engine::<F>().merge(self, &sources, out.as_ref(), false)
-    }
-
-    /// Does the same as [`merge`](Options::merge), but inserts the documents of each database
-    /// except the first only if nothing that is already there is within the maximum distance, as if
-    /// by [`upsert_if_novel`](crate::Db::upsert_if_novel). This takes about as long as inserting
-    /// them.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`merge`](Options::merge).
-    ///
-    /// ```
-    /// use fpdb::Db;
-    /// # let folder = tempfile::tempdir()?;
-    /// let [a, b, out] = ["a", "b", "out"].map(|name| folder.path().join(name));
-    /// for (path, fingerprint, id) in [(&a, 0b0000, 1), (&b, 0b0001, 2)] {
-    ///     let db = Db::options().create(path)?;
-    ///     db.insert(fingerprint, id)?;
-    ///     db.close()?;
-    /// }
-    /// let report = Db::options().merge_novel(&[&a, &b], &out)?;
-    /// assert_eq!((report.written, report.dropped), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn merge_novel<P: AsRef<Path>>(
-        self,
-        sources: &[P],
-        out: impl AsRef<Path>,
-    ) -> Result<MergeReport> {
-        let sources: Vec<&Path> = sources.iter().map(AsRef::as_ref).collect();
-        engine::<F>().merge(self, &sources, out.as_ref(), true)
+        engine::<F>().merge(self, &sources, out.as_ref())
     }
 
     /// Writes a database again with other options: another layout, maximum distance, block size,

@@ -78,7 +78,7 @@ impl<F: Fingerprint> WriteHandle<F> {
         self.flush()?;
         let core = self.core();
         let folder = session::own_folder(core)?;
-        install::manifest(core, &folder, |manifest| manifest.is_unfinished = false)?;
+        install::manifest(core, &folder, &mut |manifest| manifest.is_unfinished = false)?;
         drop(folder);
         self.close()
     }

@@ -34,7 +34,7 @@ pub(crate) fn create_with_entries<F: Fingerprint>(
     }
     let watch = options.watch.clone();
     build(options, path, |db| {
-        load(db.core(), Announced { given: entries, count, left: count }, &watch)
+        load(db.core(), &mut Announced { given: entries, count, left: count }, &watch)
     })
 }
 
@@ -84,7 +84,7 @@ fn fill<F: Fingerprint>(
     let bytes: u64 = keys.iter().map(|key| most_record_bytes::<F>(key.len())).sum();
     let bytes = (bytes / sample.len().max(1) as u64).saturating_mul(count);
     let symbols = SymbolTable::train_sorted(&keys);
-    let documents = sample.into_iter().map(Ok).chain(documents);
+    let documents = &mut sample.into_iter().map(Ok).chain(documents);
     let given = DocumentsToLoad { documents, most: count, bytes, symbols, next_doc };
     load_documents(db.core(), given, watch)
 }

@@ -14,21 +14,14 @@ use crate::db::handle::WriteHandle;
 use crate::db::handle::open;
 use crate::db::merge::union::Union;
 use crate::db::read::reader::Reader;
-use crate::db::state::key::Stamped;
 use crate::db::state::options::Options;
-use crate::db::write::load::{DocumentsToLoad, load_documents};
-use crate::db::write::outcome::{OnDuplicate, Outcome};
-use crate::db::write::rule::Rule;
-use crate::db::write::write;
+use crate::db::write::load::{DocumentsToLoad, load, load_documents};
 use crate::documents::SymbolTable;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::{Document, Entry, Fingerprint};
-use crate::progress::{Meter, Phase, Watch};
-use crate::query::Within;
+use crate::fingerprint::Fingerprint;
+use crate::progress::Watch;
 use crate::settings::Ids;
 
-/// Documents that are written together.
-const BATCH: usize = 1 << 10;
 /// Leaves of a source from whose keys the symbols of the new file are chosen.
 const SAMPLED_LEAVES: u64 = 32;
 
@@ -46,7 +39,7 @@ const SAMPLED_LEAVES: u64 = 32;
 ///     db.close()?;
 /// }
 /// let report = Db::options().merge(&[&a, &b], &out)?;
-/// assert_eq!((report.read, report.written, report.dropped), (2, 2, 0));
+/// assert_eq!((report.read, report.written), (2, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,15 +51,12 @@ pub struct MergeReport {
     pub read: u64,
     /// Number of documents or entries in the new database.
     pub written: u64,
-    /// Number of documents or entries left out because they are near-duplicates of others.
-    pub dropped: u64,
 }
 
 pub(crate) fn merge<F: Fingerprint>(
     options: Options<F>,
     sources: &[&Path],
     out: &Path,
-    drop_duplicates: bool,
 ) -> Result<MergeReport> {
     let readers: Vec<Reader<F>> = sources
         .iter()
@@ -74,7 +64,7 @@ pub(crate) fn merge<F: Fingerprint>(
         .collect::<Result<_>>()?;
     let options = options.like(sources, &readers, out)?;
     let watch = options.watch.clone();
-    build(options, out, |db| fill(db, &readers, drop_duplicates, &watch))
+    build(options, out, |db| fill(db, &readers, &watch))
 }
 
 impl<F: Fingerprint> Options<F> {
@@ -164,7 +154,6 @@ impl<F: Fingerprint> Options<F> {
 fn fill<F: Fingerprint>(
     db: &WriteHandle<F>,
     sources: &[Reader<F>],
-    drop_duplicates: bool,
     watch: &Watch,
 ) -> Result<MergeReport> {
     let has_documents = db.description().ids.identify_documents();
@@ -173,25 +162,12 @@ fn fill<F: Fingerprint>(
         false => source.len(),
     };
     let read = sources.iter().map(count).sum();
-    let (together, one_by_one) = match drop_duplicates {
-        true => sources.split_at(1.min(sources.len())),
-        false => (sources, &[][..]),
-    };
-    let mut dropped = 0;
     if has_documents {
-        load_union(db, together, watch)?;
-        for source in one_by_one {
-            dropped += add_documents(db, source, watch)?;
-        }
+        load_union(db, sources, watch)?;
     } else {
-        let entries = together.iter().flat_map(Reader::iter);
-        let _ = crate::db::write::load::load(db.core(), entries, watch)?;
-        for source in one_by_one {
-            dropped += add_entries(db, source, watch)?;
-        }
+        let _ = load(db.core(), &mut sources.iter().flat_map(Reader::iter), watch)?;
     }
-    let written = count(&db.reader());
-    Ok(MergeReport { read, written, dropped })
+    Ok(MergeReport { read, written: count(&db.reader()) })
 }
 
 /// Loads the documents of all sources.
@@ -215,81 +191,9 @@ fn load_union<F: Fingerprint>(
         .sum();
     let recent: usize =
         sources.iter().flat_map(|s| s.version.memtables()).map(|m| m.memory()).sum();
-    let union = Union::new(sources, db.description().ids == Ids::Names)?;
+    let mut union = Union::new(sources, db.description().ids == Ids::Names)?;
     let next_doc = union.next_doc();
     let bytes = in_files + recent as u64;
-    let given = DocumentsToLoad { documents: union, most, bytes, symbols, next_doc };
+    let given = DocumentsToLoad { documents: &mut union, most, bytes, symbols, next_doc };
     load_documents(db.core(), given, watch).map(|_| ())
-}
-
-/// Adds the entries of a source that have nothing near. Returns the number of the others.
-fn add_entries<F: Fingerprint>(
-    db: &WriteHandle<F>,
-    source: &Reader<F>,
-    watch: &Watch,
-) -> Result<u64> {
-    let meter = Meter::new(watch, Phase::Write, Some(source.len()));
-    let mut dropped = 0;
-    let mut entries = source.iter();
-    loop {
-        let batch = entries.by_ref().take(BATCH).collect::<Result<Vec<Entry<F>>>>()?;
-        if batch.is_empty() {
-            meter.finish();
-            return Ok(dropped);
-        }
-        let documents = batch.iter().map(|entry| (entry.fingerprint, entry.id.into()));
-        let documents: Vec<(F, Stamped<'_>)> = documents.collect();
-        let unless_near = Some(Within::Rule);
-        let rule = Rule { unless_near, or_update: None };
-        let outcomes = write(db.core(), &documents, rule, None)?;
-        dropped += duplicates(&outcomes);
-        meter.advance(batch.len() as u64)?;
-    }
-}
-
-/// Adds the documents of a source that have nothing near: originals first, then what was remembered
-/// as a duplicate. Returns the number of those left out.
-fn add_documents<F: Fingerprint>(
-    db: &WriteHandle<F>,
-    source: &Reader<F>,
-    watch: &Watch,
-) -> Result<u64> {
-    let meter = Meter::new(watch, Phase::Write, Some(2 * source.version.documents(source.seq)));
-    let mut dropped = 0;
-    for (is_duplicate, on_duplicate) in [(false, OnDuplicate::Keep), (true, OnDuplicate::Remember)]
-    {
-        let mut all = source.documents()?;
-        loop {
-            let batch = all.by_ref().take(BATCH).collect::<Result<Vec<_>>>()?;
-            if batch.is_empty() {
-                break;
-            }
-            meter.advance(batch.len() as u64)?;
-            let mut documents: Vec<(F, Stamped<'_>)> = Vec::new();
-            for (name, document) in &batch {
-                let Document { fingerprint, id, stamp, duplicate_of, .. } = *document;
-                let key: Stamped<'_> = match name {
-                    Some(name) => name.as_str().into(),
-                    None => id.into(),
-                };
-                if duplicate_of.is_some() == is_duplicate
-                    && db.read()?.get(key.key)?.is_none_or(|there| there.stamp <= stamp)
-                {
-                    documents.push((fingerprint, Stamped { stamp, ..key }));
-                }
-            }
-            let unless_near = Some(Within::Rule);
-            let rule = Rule { unless_near, or_update: Some(on_duplicate) };
-            let outcomes = write(db.core(), &documents, rule, None)?;
-            if !is_duplicate {
-                dropped += duplicates(&outcomes);
-            }
-        }
-    }
-    meter.finish();
-    Ok(dropped)
-}
-
-fn duplicates<F>(outcomes: &[Outcome<F>]) -> u64 {
-    outcomes.iter().filter(|outcome| outcome.is_duplicate()).count() as u64
 }

@@ -103,8 +103,8 @@ impl<F: Fingerprint> Salvage<'_, F> {
         report: &mut RepairReport,
     ) -> Result<()> {
         let read = self.segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
-        let entries = live_entries(&self.segments, &self.recent, &read)?;
-        let _ = load(db.core(), entries, watch)?;
+        let mut entries = live_entries(&self.segments, &self.recent, &read)?;
+        let _ = load(db.core(), &mut entries, watch)?;
         self.report_lost(&read, report);
         Ok(())
     }
@@ -154,7 +154,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         let most = self.segments.iter().map(records).sum::<u64>() + recent;
         let bytes = self.segments.iter().map(|parts| parts.meta.bytes()).sum();
         let next_doc = self.recent.next_doc();
-        let documents = sample.into_iter().map(Ok).chain(documents);
+        let documents = &mut sample.into_iter().map(Ok).chain(documents);
         let given = DocumentsToLoad { documents, most, bytes, symbols, next_doc };
         load_documents(db.core(), given, watch).map(|_| ())
     }

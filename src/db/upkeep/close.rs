@@ -43,7 +43,7 @@ fn flush_and_end_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     if writer.has_begun() {
         let folder = &*session::own_folder(core)?;
         // The log is empty: every commit is in a segment.
-        install::manifest(core, folder, |manifest| manifest.logs.clear())?;
+        install::manifest(core, folder, &mut |manifest| manifest.logs.clear())?;
         install::remove_file(folder, FileName::Log(writer.log_id.number));
     }
     // While the writer is held, so that no write comes after the last log.

@@ -221,11 +221,11 @@ fn merge<F: Fingerprint>(
     let is_input = |id: u64| ids.contains(&id);
     let meta = output.as_ref().map(|s| s.meta().clone());
     let (output_id, bytes_out) = meta.as_ref().map_or((None, 0), |m| (Some(m.id), m.bytes()));
-    install::segment(core, folder, output.as_deref(), |manifest| {
+    install::segment(core, folder, output.as_deref(), &mut |manifest| {
         let at = manifest.segments.iter().position(|s| is_input(s.id)).unwrap_or(0);
         manifest.segments.retain(|s| !is_input(s.id));
         manifest.bytes_compacted += bytes_out;
-        manifest.segments.splice(at..at, meta);
+        manifest.segments.splice(at..at, meta.clone());
     })?;
     install::version(core, |version| {
         let mut segments = version.segments.clone();

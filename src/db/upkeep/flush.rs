@@ -74,7 +74,7 @@ fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Re
     let meta = segment.as_ref().map(|segment| segment.meta().clone());
     let bytes = meta.as_ref().map_or(0, SegmentMeta::bytes);
     let mut ended = Vec::new();
-    install::segment(core, folder, segment.as_deref(), |manifest| {
+    install::segment(core, folder, segment.as_deref(), &mut |manifest| {
         manifest.bytes_flushed += bytes;
         manifest.segments.extend(meta.clone());
         // Everything in the logs before the last one is in segments now.
@@ -156,25 +156,20 @@ impl<'a, F: Fingerprint> Contents<'a, F> {
 }
 
 impl<F: Fingerprint> SegmentContents<F> for Contents<'_, F> {
-    type Table<'s>
-        = SortedTable<F>
-    where
-        Self: 's;
-
     fn profile(&self) -> Result<Profile> {
         Ok(Profile::of(&self.fingerprints))
     }
 
-    fn for_each_entry(&self, mut push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
+    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
         push(self.entries)
     }
 
-    fn table(&self, table: usize) -> Result<SortedTable<F>> {
+    fn table(&self, table: usize) -> Result<Box<dyn TableContents<F> + '_>> {
         let permutation = &self.permutations[table];
         let mut permuted: Vec<F> =
             self.fingerprints.iter().map(|&f| permutation.apply(f)).collect();
         permuted.sort_unstable();
-        Ok(SortedTable(permuted))
+        Ok(Box::new(SortedTable(permuted)))
     }
 }
 
@@ -186,7 +181,7 @@ impl<F: Fingerprint> TableContents<F> for SortedTable<F> {
         Ok(Profile::of(&self.0))
     }
 
-    fn for_each(&self, mut push: impl FnMut(&[F]) -> Result<()>) -> Result<()> {
+    fn for_each(&self, push: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
         push(&self.0)
     }
 }

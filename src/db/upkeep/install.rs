@@ -26,7 +26,7 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 pub(crate) fn manifest<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,
-    change: impl FnOnce(&mut Manifest),
+    change: &mut dyn FnMut(&mut Manifest),
 ) -> Result<()> {
     let mut manifest = lock(&core.manifest);
     core.poison.check()?;
@@ -65,7 +65,7 @@ pub(crate) fn segment<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,
     segment: Option<&Segment<F>>,
-    change: impl FnOnce(&mut Manifest),
+    change: &mut dyn FnMut(&mut Manifest),
 ) -> Result<()> {
     let installed = manifest(core, folder, change);
     if let (Err(error), Some(segment)) = (&installed, segment)

@@ -55,7 +55,7 @@ fn switch_logs<F: Fingerprint>(
     let previous = writer.log_id;
     let start = Start { previous_log: previous.number, previous_end: end, last_seq: writer.seq };
     let log = LogWriter::begin(file, core.settings.header(FileKind::Log, 0, log_id), start)?;
-    install::manifest(core, folder, |manifest| {
+    install::manifest(core, folder, &mut |manifest| {
         for log in manifest.logs.iter_mut().filter(|log| log.id == previous) {
             log.end = Some(end);
         }

@@ -48,7 +48,7 @@ fn begin_log<F: Fingerprint>(
 ) -> Result<()> {
     let start = Start { last_seq: writer.seq, ..Start::default() };
     let log = LogWriter::begin(file, core.settings.header(FileKind::Log, 0, id), start)?;
-    install::manifest(core, folder, |manifest| {
+    install::manifest(core, folder, &mut |manifest| {
         manifest.begin_session(folder.session(), manifest.generation);
         manifest.logs.push(LogRef { id, end: None });
     })?;

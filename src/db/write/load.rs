@@ -40,6 +40,12 @@ const FOR_FILTERS: usize = 2;
 /// Bytes of a filter that is in memory even if it exceeds its share.
 const MIN_FILTER: usize = 1 << 20;
 
+/// Entries in any order.
+type Entries<'a, F> = dyn Iterator<Item = Result<Entry<F>>> + 'a;
+
+/// Documents in the order of their keys.
+pub(crate) type Documents<'a, F> = dyn Iterator<Item = Result<(Vec<u8>, Document<F>)>> + 'a;
+
 /// What a bulk load did.
 ///
 /// # Examples
@@ -67,7 +73,7 @@ pub struct LoadReport {
 /// written.
 pub(crate) fn load<F: Fingerprint>(
     core: &Core<F>,
-    entries: impl IntoIterator<Item = Result<Entry<F>>>,
+    entries: &mut Entries<'_, F>,
     watch: &Watch,
 ) -> Result<LoadReport> {
     if core.settings.ids != Ids::User {
@@ -78,7 +84,6 @@ pub(crate) fn load<F: Fingerprint>(
         .at_path(core.storage.root()));
     }
     let folder = session::own_folder(core)?;
-    let entries = entries.into_iter();
     // What cannot fit is refused at once, and not after hours.
     let least = entries.size_hint().0 as u64;
     let mut writer = lock(&core.log.writer);
@@ -103,7 +108,7 @@ pub(crate) fn load<F: Fingerprint>(
     // While the writer is held, nobody else asks for space.
     claim.end();
     load.meter.begin(Phase::Sort, read)?;
-    let sorted = sorter.finish(|more| load.meter.advance(more))?;
+    let sorted = sorter.finish(&|more| load.meter.advance(more))?;
     let written = load.write(&mut writer, load.only_new(sorted)?, read, greatest_id)?;
     let inserted = written.as_ref().map_or(0, |meta| meta.entries);
     written.map_or(Ok(()), |meta| add_segment(core, folder, meta, 0))?;
@@ -114,8 +119,8 @@ pub(crate) fn load<F: Fingerprint>(
 }
 
 /// Documents to load, in the order of their keys.
-pub(crate) struct DocumentsToLoad<I> {
-    pub(crate) documents: I,
+pub(crate) struct DocumentsToLoad<'a, F> {
+    pub(crate) documents: &'a mut Documents<'a, F>,
     /// At most this many follow.
     pub(crate) most: u64,
     /// About as many bytes as they take.
@@ -130,7 +135,7 @@ pub(crate) struct DocumentsToLoad<I> {
 /// Returns their number.
 pub(crate) fn load_documents<F: Fingerprint>(
     core: &Core<F>,
-    given: DocumentsToLoad<impl Iterator<Item = Result<(Vec<u8>, Document<F>)>>>,
+    given: DocumentsToLoad<'_, F>,
     watch: &Watch,
 ) -> Result<u64> {
     let DocumentsToLoad { documents, most, bytes, symbols, next_doc } = given;
@@ -139,7 +144,7 @@ pub(crate) fn load_documents<F: Fingerprint>(
     if documents.peek().is_none() {
         // The ids of removed documents do not come back.
         lock(&core.log.writer).next_doc = next_doc;
-        install::manifest(core, folder, |manifest| manifest.next_doc = next_doc)?;
+        install::manifest(core, folder, &mut |manifest| manifest.next_doc = next_doc)?;
         return Ok(0);
     }
     let meter = Meter::new(watch, Phase::Read, Some(most));
@@ -151,7 +156,7 @@ pub(crate) fn load_documents<F: Fingerprint>(
     segment.set_scratch(Scratch { files: load.scratch_files(), filter_memory: MIN_FILTER });
     let (mut entries, mut count) = (None, 0);
     segment.documents(symbols, most, |file| {
-        let originals = documents.filter_map(|document| {
+        let mut originals = documents.filter_map(|document| {
             let pushed = document.and_then(|(key, document)| {
                 count += 1;
                 file.push(&key, Some(&document))?;
@@ -159,12 +164,12 @@ pub(crate) fn load_documents<F: Fingerprint>(
             });
             pushed.transpose()
         });
-        entries = Some(load.read(originals)?);
+        entries = Some(load.read(&mut originals)?);
         Ok(0)
     })?;
     if let Some((sorter, read)) = entries {
         load.meter.begin(Phase::Sort, read.read)?;
-        let sorted = sorter.finish(|more| load.meter.advance(more))?;
+        let sorted = sorter.finish(&|more| load.meter.advance(more))?;
         load.write_tables(&mut segment, sorted, read.read)?;
     }
     writer.next_doc = next_doc;
@@ -191,7 +196,7 @@ fn add_segment<F: Fingerprint>(
     next_doc: u64,
 ) -> Result<()> {
     let segment = install::open_new(core, folder, meta)?;
-    install::segment(core, folder, Some(&segment), |manifest| {
+    install::segment(core, folder, Some(&segment), &mut |manifest| {
         manifest.segments.push(segment.meta().clone());
         manifest.next_doc = manifest.next_doc.max(next_doc);
     })?;
@@ -235,10 +240,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 
     /// Puts all entries into a sorter, and returns what they have in common. With more than one
     /// thread, another thread sorts while this one gets entries from the iterator.
-    fn read(
-        &self,
-        entries: impl Iterator<Item = Result<Entry<F>>>,
-    ) -> Result<(Sorter<'a, Entry<F>>, ReadSoFar)> {
+    fn read(&self, entries: &mut Entries<'_, F>) -> Result<(Sorter<'a, Entry<F>>, ReadSoFar)> {
         let mut entries = Batches { entries, so_far: ReadSoFar::default() };
         let mut sorter = self.sorter(FOR_ENTRIES);
         let mut batch = entries.fill(Vec::with_capacity(BATCH))?;
@@ -270,7 +272,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         &self,
         mut sorter: Sorter<'a, Entry<F>>,
         first: Vec<Entry<F>>,
-        entries: &mut Batches<impl Iterator<Item = Result<Entry<F>>>>,
+        entries: &mut Batches<'_, F>,
     ) -> Result<Sorter<'a, Entry<F>>> {
         let (to_sort, batches) = mpsc::sync_channel::<Vec<Entry<F>>>(1);
         let (sorted, to_fill) = mpsc::channel();
@@ -312,14 +314,14 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         }
         let mut new = self.sorter(FOR_ROWS + FOR_FILTERS);
         let entries = entries.with_passes(1);
-        entries.for_each(|some| {
+        entries.for_each(&mut |some| {
             version.look_up(some, u64::MAX, |entry, exists| match exists {
                 true => Ok(()),
                 false => new.push(entry),
             })
         })?;
         drop(entries);
-        new.finish(|_| Ok(()))
+        new.finish(&|_| Ok(()))
     }
 
     fn write(
@@ -370,8 +372,8 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 }
 
 /// The entries to read.
-struct Batches<I> {
-    entries: I,
+struct Batches<'a, F> {
+    entries: &'a mut Entries<'a, F>,
     so_far: ReadSoFar,
 }
 
@@ -383,11 +385,11 @@ struct ReadSoFar {
     greatest_id: u64,
 }
 
-impl<F: Fingerprint, I: Iterator<Item = Result<Entry<F>>>> Batches<I> {
+impl<F: Fingerprint> Batches<'_, F> {
     /// Replaces the contents of `batch` with the next entries; with none at the end.
     fn fill(&mut self, mut batch: Vec<Entry<F>>) -> Result<Vec<Entry<F>>> {
         batch.clear();
-        for entry in self.entries.by_ref().take(BATCH) {
+        for entry in (&mut self.entries).take(BATCH) {
             batch.push(entry?);
         }
         self.so_far.read += batch.len() as u64;
@@ -409,23 +411,18 @@ struct Contents<'l, 'a, F: Fingerprint> {
     sorts: usize,
 }
 
-impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
-    type Table<'s>
-        = TableRows<'s, 'a, F>
-    where
-        Self: 's;
-
+impl<F: Fingerprint> SegmentContents<F> for Contents<'_, '_, F> {
     fn profile(&self) -> Result<Profile> {
         let mut sample = Sample::default();
-        self.entries.sample(|some| {
+        self.entries.sample(&mut |some| {
             sample.add(some.iter().map(|entry| entry.fingerprint));
             Ok(())
         })?;
         Ok(Profile::estimate::<F>(&sample, self.entries.len()))
     }
 
-    fn for_each_entry(&self, mut push: impl FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
-        self.entries.for_each(|some| {
+    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
+        self.entries.for_each(&mut |some| {
             push(some)?;
             self.load.meter.advance(some.len() as u64)
         })
@@ -435,11 +432,11 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
         self.load.meter.advance(rows)
     }
 
-    fn table(&self, table: usize) -> Result<TableRows<'_, 'a, F>> {
+    fn table(&self, table: usize) -> Result<Box<dyn TableContents<F> + '_>> {
         let permutation = &self.load.core.planner.permutations()[table];
         let mut rows = self.load.row_sorter(self.sorts);
         let mut last = None;
-        self.entries.for_each_unordered(|some| {
+        self.entries.for_each_unordered(&mut |some| {
             for entry in some {
                 if last != Some(entry.fingerprint) {
                     last = Some(entry.fingerprint);
@@ -448,8 +445,8 @@ impl<'l, 'a, F: Fingerprint> SegmentContents<F> for Contents<'l, 'a, F> {
             }
             Ok(())
         })?;
-        let rows = rows.finish(|_| Ok(()))?.with_passes(1);
-        Ok(TableRows { meter: &self.load.meter, rows })
+        let rows = rows.finish(&|_| Ok(()))?.with_passes(1);
+        Ok(Box::new(TableRows { meter: &self.load.meter, rows }))
     }
 }
 
@@ -462,15 +459,15 @@ struct TableRows<'s, 'a, F: Fingerprint> {
 impl<F: Fingerprint> TableContents<F> for TableRows<'_, '_, F> {
     fn profile(&self) -> Result<Profile> {
         let mut sample = Sample::default();
-        self.rows.sample(|some| {
+        self.rows.sample(&mut |some| {
             sample.add(some.iter().copied());
             Ok(())
         })?;
         Ok(Profile::estimate::<F>(&sample, self.rows.len()))
     }
 
-    fn for_each(&self, mut push: impl FnMut(&[F]) -> Result<()>) -> Result<()> {
-        self.rows.for_each(|some| {
+    fn for_each(&self, push: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
+        self.rows.for_each(&mut |some| {
             push(some)?;
             self.meter.advance(some.len() as u64)
         })

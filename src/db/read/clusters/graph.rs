@@ -145,7 +145,7 @@ impl<F: Fingerprint> Graph<'_, F> {
         })?;
         let mut firsts = each_alone(&nodes);
         // By the later node, and then the earlier one. So what becomes of earlier nodes is known.
-        edges.finish(|_| meter.check())?.for_each(|edges| {
+        edges.finish(&|_| meter.check())?.for_each(&mut |edges| {
             for &edge in edges {
                 let [later, earlier] = [edge >> 32, edge].map(low_half);
                 if is_alone(&firsts, later) && is_alone(&firsts, earlier) {

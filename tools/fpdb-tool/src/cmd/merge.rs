@@ -14,9 +14,8 @@ use crate::output::Context;
 use crate::progress;
 
 const EXAMPLE: &str = "\
-Examples:
-  fpdb-tool merge monday.fpdb tuesday.fpdb --out week.fpdb
-  fpdb-tool merge old.fpdb new.fpdb --out all.fpdb --drop-duplicates";
+Example:
+  fpdb-tool merge monday.fpdb tuesday.fpdb --out week.fpdb";
 
 const REBUILD_EXAMPLE: &str = "\
 Example:
@@ -43,11 +42,6 @@ pub(crate) struct Args {
     /// The folder to create
     #[arg(long, value_name = "NEW")]
     out: PathBuf,
-
-    /// Leave out documents of the second database and those after it that are within the max
-    /// distance of one that is already there
-    #[arg(long)]
-    drop_duplicates: bool,
 
     #[command(flatten)]
     new: NewDatabase,
@@ -87,22 +81,20 @@ struct Report {
     sources: Vec<String>,
     read: u64,
     written: u64,
-    dropped: u64,
 }
 
 /// What `merge` and `rebuild` have in common.
 struct Merge<'a> {
     sources: &'a [PathBuf],
     out: &'a Path,
-    drop_duplicates: bool,
     new: &'a NewDatabase,
     memory: &'a MemoryArgs,
 }
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let Self { sources, out, drop_duplicates, new, memory } = &self;
-        Merge { sources, out, drop_duplicates: *drop_duplicates, new, memory }.run(context)
+        let Self { sources, out, new, memory } = &self;
+        Merge { sources, out, new, memory }.run(context)
     }
 }
 
@@ -110,7 +102,7 @@ impl RebuildArgs {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let Self { source, out, new, memory } = &self;
         let sources = std::slice::from_ref(source);
-        Merge { sources, out, drop_duplicates: false, new, memory }.run(context)
+        Merge { sources, out, new, memory }.run(context)
     }
 }
 
@@ -121,16 +113,13 @@ impl Merge<'_> {
         let bar = progress::of_operation(context);
         let merged = by_width!(bits, |options| self.merge(options, &bar));
         bar.finish_and_clear();
-        let MergeReport { read, written, dropped, .. } = merged?;
+        let MergeReport { read, written, .. } = merged?;
         let out = self.out.display().to_string();
         let sources: Vec<String> =
             self.sources.iter().map(|path| path.display().to_string()).collect();
-        let mut sentence = format!("wrote {written} of {read} documents to {out}");
-        if dropped > 0 {
-            sentence += &format!("; {dropped} were near-duplicates");
-        }
+        let sentence = format!("wrote {written} of {read} documents to {out}");
         let schema = "fpdb.merge/1";
-        let report = Report { schema, out, sources, read, written, dropped };
+        let report = Report { schema, out, sources, read, written };
         context.conclude(&report, sentence)?;
         Ok(Exit::Done)
     }
@@ -138,9 +127,6 @@ impl Merge<'_> {
     fn merge<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<MergeReport> {
         let options = self.memory.apply(self.new.options(options)?.index_memory(0));
         let options = options.on_progress(progress::on(bar));
-        Ok(match self.drop_duplicates {
-            true => options.merge_novel(self.sources, self.out)?,
-            false => options.merge(self.sources, self.out)?,
-        })
+        Ok(options.merge(self.sources, self.out)?)
     }
 }

@@ -21,19 +21,16 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn merge_takes_each_name_once_and_can_drop_duplicates() {
+fn merge_takes_each_name_once() {
     let folder = folder();
     let report = folder.ok("merge a b --out all --json").json();
     assert_eq!(report["schema"], "fpdb.merge/1");
     let counts = |report: &serde_json::Value| {
-        ["read", "written", "dropped"].map(|field| report[field].as_u64().unwrap())
+        ["read", "written"].map(|field| report[field].as_u64().unwrap())
     };
-    assert_eq!(counts(&report), [5, 4, 0], "{report}");
+    assert_eq!(counts(&report), [5, 4], "{report}");
     assert_eq!(folder.ok("stats all --json").json()["entries"], 4);
     folder.ok("verify all");
-    let run = folder.ok("merge a b --out fewer --drop-duplicates");
-    assert!(run.err.contains("1 were near-duplicates"), "{run:?}");
-    assert_eq!(folder.ok("stats fewer --json").json()["entries"], 3);
 }
 
 #[test]

@@ -12,11 +12,7 @@ const REPORTS: [(&str, &str, &str); 3] = [
         "lines.html",
         "fpdb, blocks of 256 B",
     ),
-    (
-        "ratio -n 1000 --layouts half-2 --blocks 256 --html bars.html",
-        "bars.html",
-        "half-2, 256 B",
-    ),
+    ("ratio -n 1000 --layouts half-2 --blocks 256 --html bars.html", "bars.html", "half-2, 256 B"),
     ("evaluate docs --pairs pairs.tsv --svg curve.svg", "curve.svg", "best F1"),
 ];
 
