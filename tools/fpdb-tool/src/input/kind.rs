@@ -15,8 +15,7 @@ use super::{is_stdin, label};
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DocumentFormat {
     /// By the end of the file's name, before .gz or .zst: .ndjson, .jsonl, .csv, .tsv, .txt, .text,
-    /// .md, .html, .htm, .warc, .arc, .parquet; otherwise by its first bytes, if they identify the
-    /// format
+    /// .md, .html, .htm, .warc, .arc; otherwise by its first bytes, if they identify the format
     Auto,
     /// One JSON object per line. The id is a string or a number; other fields are ignored
     Ndjson,
@@ -32,8 +31,6 @@ pub(crate) enum DocumentFormat {
     Warc,
     /// Web pages, one document per file. The id is the path
     Html,
-    /// Apache Parquet, one document per row
-    Parquet,
 }
 
 /// `--from`, for commands that also read lists of fingerprints
@@ -55,7 +52,6 @@ impl ValueEnum for InputFormat {
             Self::Documents(DocumentFormat::Lines),
             Self::Documents(DocumentFormat::Warc),
             Self::Documents(DocumentFormat::Html),
-            Self::Documents(DocumentFormat::Parquet),
         ]
     }
 
@@ -145,7 +141,6 @@ pub(crate) enum Kind {
     Lines,
     Warc,
     Html,
-    Parquet,
 }
 
 impl DocumentFormat {
@@ -165,7 +160,6 @@ impl DocumentFormat {
             Self::Lines => Kind::Lines,
             Self::Warc => Kind::Warc,
             Self::Html => Kind::Html,
-            Self::Parquet => Kind::Parquet,
         })
     }
 }
@@ -173,31 +167,29 @@ impl DocumentFormat {
 impl Kind {
     /// Returns the kind that a file's name shows.
     pub(super) fn of_name(path: &Path) -> Option<Self> {
-        let compressed = |e: &&OsStr| *e == "gz" || *e == "zst";
-        let name = match path.extension().filter(compressed) {
-            Some(_) => Path::new(path.file_stem()?),
-            None => path,
-        };
-        Some(match name.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        Some(match extension(path)?.as_str() {
             "ndjson" | "jsonl" => Self::Ndjson,
             "csv" => Self::Table(b','),
             "tsv" => Self::Table(b'\t'),
             "txt" | "text" | "md" => Self::Text,
             "html" | "htm" => Self::Html,
             "warc" | "arc" => Self::Warc,
-            "parquet" => Self::Parquet,
             _ => return None,
         })
     }
 
     /// Returns the kind of a file by its first bytes, if its name does not show it.
-    pub(super) fn of_content(head: &[u8]) -> Result<Self> {
+    pub(super) fn of_content(path: &Path, head: &[u8]) -> Result<Self> {
+        let is_named_parquet = extension(path).is_some_and(|extension| extension == "parquet");
         match Look::of(head) {
+            Some(Look::Parquet) => bail!("it seems to be {}", Look::Parquet.description()),
+            _ if is_named_parquet => {
+                bail!("its name says that it is {}", Look::Parquet.description())
+            }
             // An empty file has no documents in any format.
             Some(Look::Json | Look::Empty) => Ok(Self::Ndjson),
             Some(Look::Warc) => Ok(Self::Warc),
             Some(Look::Html) => Ok(Self::Html),
-            Some(Look::Parquet) => Ok(Self::Parquet),
             Some(Look::JsonArray) => {
                 bail!("it seems to be a JSON array; one object per line is needed")
             }
@@ -221,10 +213,9 @@ impl Kind {
             Look::JsonArray => text || self == Self::Ndjson || matches!(self, Self::Table(_)),
             Look::Html => text || self == Self::Html,
             Look::Warc => self == Self::Warc,
-            Look::Parquet => self == Self::Parquet,
             // Pages may have zeros by mistake, or be in UTF-16.
             Look::Zeros => self == Self::Html || text && is_undeclared_utf16(head),
-            Look::Binary => false,
+            Look::Parquet | Look::Binary => false,
         };
         if !fits {
             bail!("it seems to be {}", look.description());
@@ -262,6 +253,19 @@ pub(super) fn check_list(head: &[u8]) -> Result<()> {
 pub(crate) fn is_html(path: &Path) -> bool {
     Kind::of_name(path) == Some(Kind::Html)
 }
+
+/// Returns the extension of a file's name in lower case, before that of a compression.
+fn extension(path: &Path) -> Option<String> {
+    let compressed = |e: &&OsStr| *e == "gz" || *e == "zst";
+    let name = match path.extension().filter(compressed) {
+        Some(_) => Path::new(path.file_stem()?),
+        None => path,
+    };
+    Some(name.extension()?.to_str()?.to_ascii_lowercase())
+}
+
+/// What to do with a Parquet file.
+const PARQUET: &str = "use fpdb_engine.dedup_parquet(sources, target, column=\"text\") in Python";
 
 /// What the first bytes of a file clearly are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -314,6 +318,7 @@ impl Look {
     fn description(self) -> String {
         match self.option() {
             Some(option) => format!("{}: give {option}", self.name()),
+            None if self == Self::Parquet => format!("{}: {PARQUET}", self.name()),
             None => self.name().to_owned(),
         }
     }
@@ -337,8 +342,6 @@ impl Look {
             Self::Json => "--from ndjson",
             Self::Html => "--from html",
             Self::Warc => "--from warc",
-            Self::Parquet if cfg!(feature = "parquet") => "--from parquet",
-            Self::Parquet => "--from parquet to a build with the cargo feature \"parquet\"",
             _ => return None,
         })
     }
@@ -394,12 +397,11 @@ mod tests {
             (b"WARC/1.0\r\n", Kind::Warc),
             (b"filedesc://x", Kind::Warc),
             (b"\n<!DOCTYPE HTML>", Kind::Html),
-            (b"PAR1\x15\x04", Kind::Parquet),
         ] {
-            assert_eq!(Kind::of_content(head).unwrap(), kind);
+            assert_eq!(Kind::of_content(Path::new("a"), head).unwrap(), kind);
         }
         for head in [&b"some text"[..], b"id,text\n", b"[{}]", b"\x1f\x8b\x08", b"a\0b"] {
-            assert!(Kind::of_content(head).is_err(), "{head:?}");
+            assert!(Kind::of_content(Path::new("a"), head).is_err(), "{head:?}");
         }
     }
 
@@ -415,7 +417,6 @@ mod tests {
             (table, b"{\"id\":1}"),
             (table, b"a\0b"),
             (Kind::Html, b"PAR1"),
-            (Kind::Parquet, b"{}"),
         ] {
             assert!(kind.check(head, false).is_err(), "{kind:?} {head:?}");
         }

@@ -15,8 +15,6 @@ mod kind;
 pub(crate) mod lines;
 pub(crate) mod names;
 mod ndjson;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod piece;
 pub(crate) mod pool;
 mod reader;

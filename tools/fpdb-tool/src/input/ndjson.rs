@@ -62,7 +62,7 @@ fn extraction_of(value: &RawValue) -> Option<String> {
 }
 
 /// Returns the names on the path to a value.
-pub(super) fn path(field: &str) -> Vec<String> {
+fn path(field: &str) -> Vec<String> {
     match field.strip_prefix('/') {
         Some(pointer) => {
             pointer.split('/').map(|name| name.replace("~1", "/").replace("~0", "~")).collect()

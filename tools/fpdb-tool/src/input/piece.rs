@@ -25,9 +25,6 @@ pub(crate) enum At {
     Line(u64),
     /// Bytes from the beginning of the file as it is stored, compressed or not.
     Offset(u64),
-    /// Counted from 0.
-    #[cfg(feature = "parquet")]
-    Row(u64),
 }
 
 impl fmt::Display for Place {
@@ -36,8 +33,6 @@ impl fmt::Display for Place {
             At::File => write!(f, "{}", self.file),
             At::Line(number) => write!(f, "{}, line {number}", self.file),
             At::Offset(offset) => write!(f, "{}, offset {offset}", self.file),
-            #[cfg(feature = "parquet")]
-            At::Row(row) => write!(f, "{}, row {row}", self.file),
         }
     }
 }
@@ -59,9 +54,6 @@ pub(super) enum Content {
     Header(Vec<u8>),
     /// A file of text.
     Text { id: String, bytes: Vec<u8> },
-    /// A row without bytes of its own.
-    #[cfg(feature = "parquet")]
-    Document(Document),
     /// A record of an archive, damage in the place of one, or an HTML file.
     Web(fpdb_web::Result<fpdb_web::Record>),
     /// Something that cannot be a document, and why.
@@ -75,8 +67,6 @@ impl Content {
             Self::Json(raw) | Self::Header(raw) => raw.len(),
             Self::Row(raw, _) => raw.len() * 2,
             Self::Line { bytes, .. } | Self::Text { bytes, .. } => bytes.len(),
-            #[cfg(feature = "parquet")]
-            Self::Document(Document { id, text, .. }) => id.len() + text.len(),
             Self::Web(record) => record.as_ref().map_or(0, fpdb_web::Record::size),
             Self::Bad(message) => message.len(),
         }
@@ -124,8 +114,6 @@ impl Rules {
             Content::Text { id, bytes } => {
                 super::text::decode(bytes, self.zeros).map(|text| Document::new(id, text, None))
             }
-            #[cfg(feature = "parquet")]
-            Content::Document(document) => Ok(document),
             Content::Header(raw) => return Converted::Header(raw),
             Content::Bad(message) => Err(message),
             Content::Web(record) => {

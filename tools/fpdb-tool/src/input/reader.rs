@@ -113,11 +113,9 @@ impl Reading {
         if let Some(kind) = kind {
             self.check_stamp(kind, sink.file)?;
         }
-        // The readers of these formats open the file themselves.
-        match kind {
-            Some(Kind::Warc) => return self.archive(path, sink),
-            Some(Kind::Parquet) => return self.parquet(path, sink),
-            _ => {}
+        // Its reader opens the file itself.
+        if kind == Some(Kind::Warc) {
+            return self.archive(path, sink);
         }
         let mut input = Input::open(path, Compression::ByContent, self.max_ratio, &self.bar)?;
         let known = match kind {
@@ -125,7 +123,7 @@ impl Reading {
                 "it seems to be a list of fingerprints: give --from text if it is a document"
             )),
             Some(kind) => kind.check(input.head(), self.from.is_explicit()).map(|()| kind),
-            None => Kind::of_content(input.head()),
+            None => Kind::of_content(path, input.head()),
         };
         let kind = known.with_context(|| sink.file.to_string())?;
         self.check_stamp(kind, sink.file)?;
@@ -145,21 +143,19 @@ impl Reading {
             Kind::Html => self.whole(path, &mut input, sink, |id, bytes| {
                 Content::Web(Ok(Record::resource(id, "text/html", bytes)))
             }),
-            Kind::Warc | Kind::Parquet if is_stdin(path) => {
+            Kind::Warc if is_stdin(path) => {
                 bail!("{}: give its format with --from, because it cannot be read twice", sink.file)
             }
             Kind::Warc => self.archive(path, sink),
-            Kind::Parquet => self.parquet(path, sink),
         }
     }
 
     /// Refuses a file whose records have no fields, if one of them is to be the stamp.
     fn check_stamp(&self, kind: Kind, file: &str) -> Result<()> {
-        let has_fields = matches!(kind, Kind::Ndjson | Kind::Table(_) | Kind::Parquet);
+        let has_fields = matches!(kind, Kind::Ndjson | Kind::Table(_));
         if let Some(field) = self.stamp_field.as_ref().filter(|_| !has_fields) {
             bail!(
-                "{file}: a field {field:?} with a stamp is in NDJSON, tables and Parquet only: \
-                 give --stamp now"
+                "{file}: a field {field:?} with a stamp is in NDJSON and tables only: give --stamp now"
             );
         }
         Ok(())
@@ -246,31 +242,5 @@ impl Reading {
             }
         }
         Ok(())
-    }
-
-    #[cfg(feature = "parquet")]
-    fn parquet(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
-        let wanted = super::parquet::Wanted {
-            id: &self.id_field,
-            text: &self.text_field,
-            stamp: self.stamp_field.as_deref(),
-            max_document: self.max_document,
-            max_ratio: self.max_ratio,
-        };
-        let rows = super::parquet::Rows::open(path, &wanted)
-            .with_context(|| format!("cannot read {}", sink.file))?;
-        for (row, content) in (0..).zip(rows) {
-            let content =
-                content.with_context(|| format!("cannot read {}, row {row}", sink.file))?;
-            if !sink.put(At::Row(row), content) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    #[cfg(not(feature = "parquet"))]
-    fn parquet(&self, _: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
-        bail!("{}: this build lacks the cargo feature \"parquet\", which Parquet needs", sink.file)
     }
 }

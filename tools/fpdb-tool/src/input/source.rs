@@ -58,9 +58,8 @@ pub(crate) struct DocumentArgs {
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_size)]
     max_document: usize,
 
-    /// Stop if a compressed file, or a page of a Parquet file, decompresses to more than this many
-    /// times its size. The first 64 MiB are not counted. Text rarely decompresses to more than 10
-    /// times its size
+    /// Stop if a compressed file decompresses to more than this many times its size. The first 64
+    /// MiB are not counted. Text rarely decompresses to more than 10 times its size
     #[arg(long, value_name = "TIMES", default_value_t = MAX_RATIO)]
     pub(crate) max_ratio: u64,
 

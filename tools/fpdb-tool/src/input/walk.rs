@@ -1,6 +1,5 @@
 //! Lists the files that arguments name, and the files in folders.
 
-use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,9 +48,6 @@ impl Walk {
             })
             .with_context(failed)?;
         names.retain(|name| is_data(name.as_encoded_bytes()));
-        if names.iter().any(|name| is_readme(name)) && holds_parquet(folder, &names, MAX_LEVELS) {
-            names.retain(|name| !is_readme(name));
-        }
         names.sort_unstable();
         self.within.push(real);
         self.stack.push(Step::Leave);
@@ -65,34 +61,6 @@ impl Walk {
 /// `_day=1`.
 fn is_data(name: &[u8]) -> bool {
     !name.starts_with(b".") && (!name.starts_with(b"_") || name.contains(&b'='))
-}
-
-/// Returns whether a file of this name describes the files beside it, if they are a data set.
-fn is_readme(name: &OsStr) -> bool {
-    Path::new(name).file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"))
-}
-
-/// Folders within folders in which Parquet files are searched for.
-const MAX_LEVELS: u32 = 4;
-
-/// Returns whether a folder with these names in it holds Parquet files, which need no words beside
-/// them.
-fn holds_parquet(folder: &Path, names: &[OsString], levels: u32) -> bool {
-    let is_parquet = |name: &OsString| {
-        Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet"))
-    };
-    names.iter().any(is_parquet)
-        || levels > 0
-            && names.iter().any(|name| {
-                let folder = folder.join(name);
-                // A folder that cannot be read is an error when its turn comes.
-                let names = fs::read_dir(&folder).into_iter().flatten().flatten();
-                holds_parquet(
-                    &folder,
-                    &names.map(|e| e.file_name()).collect::<Vec<_>>(),
-                    levels - 1,
-                )
-            })
 }
 
 impl Iterator for Walk {

@@ -165,7 +165,7 @@ fn archives_compressed_with_zstd_are_read_with_and_without_a_dictionary() {
 #[cfg(feature = "zstd")]
 fn an_archive_of_one_zstd_frame_per_record_is_read() {
     let folder = Folder::new();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/edge/z_permember.warc.zst");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/z_permember.warc.zst");
     let run = folder.run(&["extract", path]);
     let ids: Vec<_> = texts(&run).into_iter().map(|(id, _)| id).collect();
     let expected: Vec<_> = (0..6).map(|i| format!("http://r{i}.example/")).collect();

@@ -49,12 +49,6 @@ fn what_programs_write_beside_data_sets_is_left_out() {
     }
     assert_eq!(ids(&folder, "f"), ["f/README", "f/_day=1/a", "f/a"]);
     assert_eq!(ids(&folder, "f/_tmp"), ["f/_tmp/x"]);
-    for path in ["g/README.md", "g/data/a.parquet", "g/other/readme.txt", "g/other/b"] {
-        write(&folder, path);
-    }
-    let expected = ["g/data/a.parquet", "g/other/b", "g/other/readme.txt"];
-    assert_eq!(ids(&folder, "g"), expected, "a README beside Parquet files is none of the data");
-    assert_eq!(ids(&folder, "g/README.md"), ["g/README.md"]);
 }
 
 #[test]

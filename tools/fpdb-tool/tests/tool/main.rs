@@ -30,8 +30,6 @@ mod merge;
 mod order;
 mod pages;
 mod pairs;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod quality;
 mod query;
 mod ratio;

@@ -13,7 +13,6 @@ fn a_format_that_contradicts_the_first_bytes_is_refused() {
     folder.write("html", "<!doctype html><title>x</title>");
     folder.write("array", "[{\"id\":1,\"text\":\"x\"}]");
     folder.write("plain", "id,text\n1,x\n");
-    folder.write("parquet", "PAR1");
     for (from, file, message) in [
         ("auto", "twice", "neither its name"),
         ("ndjson", "twice", "compressed twice"),
@@ -25,7 +24,6 @@ fn a_format_that_contradicts_the_first_bytes_is_refused() {
         ("auto", "array", "one object per line is needed"),
         ("ndjson", "array", "expected an object"),
         ("auto", "plain", "give --from"),
-        ("ndjson", "parquet", "give --from parquet"),
     ] {
         let run = folder.exits(2, &format!("fingerprint --from {from} {file}"));
         assert!(run.err.contains(message) && run.err.contains(file), "{from} {file}: {}", run.err);
@@ -36,6 +34,25 @@ fn a_format_that_contradicts_the_first_bytes_is_refused() {
     folder.write("good.ndjson", &line);
     let run = folder.ok("fingerprint twice binary plain good.ndjson --skip-bad --json");
     assert_eq!((run.records().len(), &run.records()[1]["bad"]), (2, &3.into()));
+}
+
+#[test]
+fn a_parquet_file_is_refused_with_the_way_to_read_it_in_python() {
+    let folder = Folder::new();
+    folder.write("a", "PAR1\x15\x04");
+    folder.write("encrypted.parquet", "PARE");
+    folder.write("compressed.parquet.gz", gzip(b"PAR1"));
+    for line in [
+        "fingerprint a",
+        "fingerprint --from ndjson a",
+        "fingerprint encrypted.parquet",
+        "dedup db compressed.parquet.gz",
+        "import db a",
+    ] {
+        let run = folder.exits(2, line);
+        assert!(run.err.contains("Parquet: use fpdb_engine.dedup_parquet("), "{line}: {}", run.err);
+        assert_eq!(run.err.lines().count(), 1, "{line}: {}", run.err);
+    }
 }
 
 #[test]

@@ -73,8 +73,7 @@ pub(crate) struct Args {
     path: PathBuf,
 
     /// Files, plain or compressed with gzip or zstd, and folders; `-` is standard input. In a
-    /// folder, names that begin with a dot or an underscore are left out, and a README beside
-    /// Parquet files
+    /// folder, names that begin with a dot or an underscore are left out
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -125,8 +124,7 @@ pub(crate) struct Args {
 
     /// The documents' stamps: the same for all, which is `now`, the time at the start of the run in
     /// seconds since 1970, or another stamp as `expire` takes it; or the field or column with a
-    /// whole number, in NDJSON, tables and Parquet only. Dates and times in Parquet become seconds
-    /// since 1970, in UTC unless the column has a time zone
+    /// whole number, in NDJSON and tables only
     #[arg(
         long,
         value_name = "STAMP|FIELD",

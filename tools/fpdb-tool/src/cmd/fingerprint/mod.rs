@@ -42,8 +42,7 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// Files, plain or compressed with gzip or zstd, and folders; `-` is standard input. In a
-    /// folder, names that begin with a dot or an underscore are left out, and a README beside
-    /// Parquet files
+    /// folder, names that begin with a dot or an underscore are left out
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 

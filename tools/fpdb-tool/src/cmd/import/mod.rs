@@ -49,9 +49,8 @@ pub(crate) struct Args {
     path: PathBuf,
 
     /// Files, plain or compressed with gzip or zstd, and folders of documents; `-` is standard
-    /// input. In a folder, names that begin with a dot or an underscore are left out, and a README
-    /// beside Parquet files. The name of a compressed binary list must end in
-    /// .gz or .zst
+    /// input. In a folder, names that begin with a dot or an underscore are left out. The name of a
+    /// compressed binary list must end in .gz or .zst
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
