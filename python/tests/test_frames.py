@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import fpdb_engine as fpdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -80,7 +83,6 @@ def test_tables_and_streams_of_one_column_are_columns() -> None:
 
 
 def test_only_columns_in_memory_are_kept_as_they_are() -> None:
-    import numpy as np
     import pandas as pd
     import polars as pl
     from fpdb_engine._columns import is_in_memory
@@ -150,6 +152,65 @@ def test_wrong_parquet_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises(error, match=message):
             call()
     assert not target.exists()
+
+
+def test_ids_of_parquet_files_are_values_of_any_type_but_none_may_be_missing(tmp_path: Path) -> None:
+    file, target = tmp_path / "file.parquet", tmp_path / "kept.parquet"
+    texts = [" ".join(f"{row}-{word}" for word in range(9)) for row in range(2)]
+    columns: dict[str, tuple[Any, list[str]]] = {
+        "strings": (pa.array(["a", "b"], pa.large_string()), ["a", "b"]),
+        "categories": (pa.array(["a", "b"]).dictionary_encode(), ["a", "b"]),
+        "signed": (pa.array([-1, 2], pa.int8()), ["-1", "2"]),
+        "unsigned": (pa.array([2**64 - 1, 0], pa.uint64()), ["18446744073709551615", "0"]),
+        "decimals": (pa.array([Decimal("1.50"), Decimal("2.25")]), ["1.50", "2.25"]),
+        "dates": (pa.array([date(2026, 1, 1), date(2026, 1, 2)]), ["2026-01-01", "2026-01-02"]),
+        "missing": (pa.array(["a", None]), []),
+    }
+    pq.write_table(pa.table({"text": texts, **{name: values for name, (values, _) in columns.items()}}), file)
+    for name, (_, ids) in columns.items():
+        if not ids:
+            with pytest.raises(fpdb.InvalidArgumentError, match="ids: row 1 has no id"):
+                fpdb.dedup_parquet(file, target, against=tmp_path / name, id_column=name)
+            continue
+        fpdb.dedup_parquet(file, target, against=tmp_path / name, id_column=name)
+        with fpdb.Db.open(tmp_path / name) as db:
+            assert db.names(np.arange(2)) == ids, name
+
+
+def test_damaged_parquet_files_are_refused_by_their_names(tmp_path: Path) -> None:
+    whole, target = tmp_path / "whole.parquet", tmp_path / "kept.parquet"
+    pq.write_table(pa.table({"text": TEXTS}), whole, write_page_checksum=True, compression="none")
+    content = whole.read_bytes()
+    cuts = [content[:length] for length in (0, 4, 100, len(content) // 2, len(content) - 1)]
+    # It is also in statistics, which nobody reads.
+    flipped = content.replace(b"too short", b"too shorT", 1)
+    encrypted = b"PARE" + content[4:-4] + b"PARE"
+    for number, damaged in enumerate([*cuts, flipped, encrypted, b"this is text, and no table of any kind"]):
+        file = tmp_path / f"damaged-{number}.parquet"
+        file.write_bytes(damaged)
+        with pytest.raises((pa.ArrowException, OSError), match=file.name):
+            fpdb.dedup_parquet([whole, file], target)
+    assert not any("kept" in file.name for file in tmp_path.iterdir())
+
+
+def test_folders_and_metadata_of_data_sets_are_no_parquet_files(tmp_path: Path) -> None:
+    folder, target = tmp_path / "set", tmp_path / "kept.parquet"
+    table = pa.table({"text": TEXTS})
+    written: list[Any] = []
+    pq.write_to_dataset(table, folder, metadata_collector=written)
+    pq.write_metadata(table.schema, folder / "_metadata", metadata_collector=written)
+    for source in (folder, folder / "_metadata"):
+        with pytest.raises(OSError, match=str(source)):
+            fpdb.dedup_parquet(source, target)
+    assert not target.exists()
+    assert fpdb.dedup_parquet(sorted(folder.glob("*.parquet")), target).keep.tolist() == KEPT
+
+
+def test_parquet_files_without_rows_give_one_without_rows(tmp_path: Path) -> None:
+    file, target = tmp_path / "file.parquet", tmp_path / "kept.parquet"
+    pq.write_table(pa.table({"text": pa.array([], pa.string())}), file)
+    assert len(fpdb.dedup_parquet(file, target)) == 0
+    assert pq.read_table(target).schema == pa.schema({"text": pa.string()})
 
 
 # Writes texts of 2,000 bytes, many of them near-duplicates, and prints the peak of memory before and after.

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ._errors import InvalidArgumentError
+
 # Texts that are compared and written together.
 CHUNK = 8192
 
@@ -123,9 +125,11 @@ def _refuse(value: Any) -> str:
 def names(ids: Any) -> Iterator[str]:
     """Iterates over the names of rows."""
     arrow = _as_arrow(ids)
-    if arrow is not None:
-        return (str(value) for part in arrow for value in part.to_pylist())
-    return (str(value) for value in ids)
+    values = ids if arrow is None else (value for part in arrow for value in part.to_pylist())
+    for row, value in enumerate(values):
+        if _is_missing(value):
+            raise InvalidArgumentError(f"ids: row {row} has no id")
+        yield str(value)
 
 
 def text_at(chunk: Any, row: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -34,8 +35,8 @@ def dedup_parquet(
 
     sources is a path or several, and column the one with the texts. The files are read twice, in batches, and are
     never in memory whole: so they may be larger than it. The target appears when it is complete. The other options
-    are those of dedup(); with against, id_column is the column of ids. Rows are numbered through all files. Needs
-    pyarrow.
+    are those of dedup(); with against, id_column is the column of ids. Rows are numbered through all files. Checksums
+    of pages are checked. Needs pyarrow.
 
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> texts = ["one two three four five six", "ONE two three four five six!", "short", None]
@@ -62,7 +63,8 @@ def _schema(paths: list[Any], columns: list[str]) -> Any:
 
     schema = None
     for path in paths:
-        other = pq.read_schema(path)
+        with _named(path):
+            other = pq.read_schema(path)
         for column in columns:
             if column not in other.names:
                 raise InvalidArgumentError(
@@ -76,6 +78,20 @@ def _schema(paths: list[Any], columns: list[str]) -> Any:
     return schema
 
 
+@contextlib.contextmanager
+def _named(path: Any) -> Iterator[None]:
+    """Adds the name of the file to errors about what is in it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        # The operating system's errors have a number, and name the file.
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise type(error)(f"{os.fspath(path)}: {error}") from error
+
+
 def _rows(paths: list[Any]) -> int:
     import pyarrow.parquet as pq
 
@@ -87,7 +103,7 @@ def _batches(paths: list[Any], columns: list[str] | None = None) -> Iterator[Any
 
     for path in paths:
         # Without the buffer, which would hold whole row groups.
-        with pq.ParquetFile(path, pre_buffer=False) as file:
+        with _named(path), pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
             yield from file.iter_batches(_BATCH, columns=columns)
 
 
