@@ -48,7 +48,7 @@ use standard_output::StandardOutput;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success, also if a query has no match or all documents are duplicates
-  1  a check failed: verify found damage, health found a fault, query --exit-status found no match,
+  1  a check failed: verify found damage, stats --bits found a fault, query --exit-status found no match,
      or get --exit-status found a document missing
   2  an error
   3  another process is writing to the database

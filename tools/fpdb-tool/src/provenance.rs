@@ -1,7 +1,6 @@
 //! Where a report comes from: what made it, when, from which database.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::time::SystemTime;
 
 use clap::{ArgMatches, Command};
@@ -48,9 +47,8 @@ impl Provenance {
     }
 }
 
-/// What help calls a database: `join` has two, and `health` takes files, too.
-const NAMES: [&str; 3] = ["DB", "A", FILE];
-const FILE: &str = "DB|FILE";
+/// What help calls a database: `join` has two.
+const NAMES: [&str; 2] = ["DB", "A"];
 
 /// Returns the first database that the command line names, if any.
 fn database(definition: &Command, matches: &ArgMatches) -> Option<String> {
@@ -61,6 +59,5 @@ fn database(definition: &Command, matches: &ArgMatches) -> Option<String> {
         names.iter().any(|name| NAMES.contains(&name.as_str()))
     })?;
     let path = matches.try_get_raw(arg.get_id().as_str()).ok()??.next()?;
-    let may_be_file = arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == FILE));
-    (!may_be_file || Path::new(path).is_dir()).then(|| path.to_string_lossy().into_owned())
+    Some(path.to_string_lossy().into_owned())
 }

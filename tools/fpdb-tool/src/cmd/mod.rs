@@ -14,7 +14,6 @@ mod extract;
 mod fingerprint;
 mod get;
 mod hamming;
-mod health;
 mod import;
 mod inspect;
 mod join;
@@ -64,7 +63,6 @@ pub(crate) enum Command {
     Merge(merge::Args),
     Rebuild(merge::RebuildArgs),
     Repair(repair::Args),
-    Health(health::Args),
     Evaluate(evaluate::Args),
     Hamming(hamming::Args),
     Recipes(recipes::Args),
@@ -101,7 +99,6 @@ impl Command {
             Self::Merge(args) => args.run(context),
             Self::Rebuild(args) => args.run(context),
             Self::Repair(args) => args.run(context),
-            Self::Health(args) => args.run(context),
             Self::Evaluate(args) => args.run(context),
             Self::Hamming(args) => args.run(context),
             Self::Recipes(args) => args.run(context),

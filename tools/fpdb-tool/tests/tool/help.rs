@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 31] = [
     "create",
     "import",
     "dedup",
@@ -27,7 +27,6 @@ const COMMANDS: [&str; 32] = [
     "merge",
     "rebuild",
     "repair",
-    "health",
     "evaluate",
     "hamming",
     "recipes",

@@ -1,6 +1,7 @@
 //! Tests of the built binary: its output and its exit codes.
 
 mod backup;
+mod bits;
 mod browser;
 mod clusters;
 mod common;
@@ -16,7 +17,6 @@ mod fingerprint;
 mod folders;
 mod foreign;
 mod hamming;
-mod health;
 mod help;
 mod import;
 mod import_documents;

@@ -211,7 +211,7 @@ fn memory_can_be_limited_and_changes_no_answer() {
         assert_eq!(answer.text(), expected, "{limits}");
         folder.ok(&format!("verify db {limits}"));
     }
-    for command in ["query", "verify", "export", "health", "dedup", "import", "remove", "compact"] {
+    for command in ["query", "verify", "export", "stats", "dedup", "import", "remove", "compact"] {
         let help = folder.ok(&format!("{command} --help")).text().to_owned();
         assert!(help.contains("--page-memory") && help.contains("--index-memory"), "{command}");
     }

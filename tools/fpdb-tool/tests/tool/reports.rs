@@ -73,15 +73,14 @@ fn planted_errors_and_requests_are_noticed() {
 
 /// A command, the file that it writes its report to, if not to standard output, and the database
 /// that the report must name.
-const TRACED: [(&str, Option<&str>, Option<&str>); 18] = [
+const TRACED: [(&str, Option<&str>, Option<&str>); 17] = [
     ("create new --json", None, Some("new")),
     ("dedup db docs --report dups --json", Some("dups"), Some("db")),
     ("import other docs --from ndjson --json", None, Some("other")),
     ("stats db --json", None, Some("db")),
     ("inspect db --json", None, Some("db")),
     ("verify db --json", None, Some("db")),
-    ("health db --json", None, Some("db")),
-    ("health fps --json", None, None),
+    ("stats db --bits --json", None, Some("db")),
     ("compact db --json", None, Some("db")),
     ("expire other --before 7 --dry-run --json", None, Some("other")),
     ("merge db other --out merged --json", None, Some("db")),
