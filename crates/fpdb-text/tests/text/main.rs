@@ -4,6 +4,7 @@
 mod chinese;
 mod frozen;
 mod golden;
+mod quality;
 mod similarity;
 
 use std::io::{Read, Write};

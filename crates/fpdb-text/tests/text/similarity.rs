@@ -9,10 +9,10 @@ use fpdb_text::minhash::{BottomK, one_bit};
 
 use crate::{DOCUMENTS, in_repository, larger_collection, lines, read, text};
 
-struct Pair {
-    a: String,
-    b: String,
-    jaccard: f64,
+pub(crate) struct Pair {
+    pub(crate) a: String,
+    pub(crate) b: String,
+    pub(crate) jaccard: f64,
 }
 
 /// Shingles by document id. Some documents share an id.
@@ -32,7 +32,7 @@ fn shingles(file: &Path, language: &str) -> Documents {
     all
 }
 
-fn pairs(file: &Path) -> Vec<Pair> {
+pub(crate) fn pairs(file: &Path) -> Vec<Pair> {
     let table = read(file);
     let pairs = table.lines().skip(1).map(|line| {
         let columns: Vec<_> = line.split('\t').collect();

@@ -7,7 +7,6 @@ mod completions;
 mod create;
 mod dedup;
 mod dump;
-mod evaluate;
 mod expire;
 mod export;
 mod extract;
@@ -63,7 +62,6 @@ pub(crate) enum Command {
     Merge(merge::Args),
     Rebuild(merge::RebuildArgs),
     Repair(repair::Args),
-    Evaluate(evaluate::Args),
     Hamming(hamming::Args),
     Recipes(recipes::Args),
     Ratio(measure::ratio::Args),
@@ -99,7 +97,6 @@ impl Command {
             Self::Merge(args) => args.run(context),
             Self::Rebuild(args) => args.run(context),
             Self::Repair(args) => args.run(context),
-            Self::Evaluate(args) => args.run(context),
             Self::Hamming(args) => args.run(context),
             Self::Recipes(args) => args.run(context),
             Self::Ratio(args) => args.run(context),

@@ -10,7 +10,6 @@ mod create;
 mod dedup;
 mod documents;
 mod dump;
-mod evaluate;
 mod export;
 mod extract;
 mod fingerprint;
@@ -30,7 +29,6 @@ mod merge;
 mod order;
 mod pages;
 mod pairs;
-mod quality;
 mod query;
 mod ratio;
 #[cfg(unix)]

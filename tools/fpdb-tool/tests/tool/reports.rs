@@ -73,7 +73,7 @@ fn planted_errors_and_requests_are_noticed() {
 
 /// A command, the file that it writes its report to, if not to standard output, and the database
 /// that the report must name.
-const TRACED: [(&str, Option<&str>, Option<&str>); 17] = [
+const TRACED: [(&str, Option<&str>, Option<&str>); 16] = [
     ("create new --json", None, Some("new")),
     ("dedup db docs --report dups --json", Some("dups"), Some("db")),
     ("import other docs --from ndjson --json", None, Some("other")),
@@ -90,7 +90,6 @@ const TRACED: [(&str, Option<&str>, Option<&str>); 17] = [
     ("clusters db --json", None, Some("db")),
     ("join db other --json", None, Some("db")),
     ("recipes --json", None, None),
-    ("evaluate docs --pairs labels --json", None, None),
 ];
 
 #[test]
@@ -103,8 +102,6 @@ fn every_report_says_where_it_comes_from() {
         document.to_string() + "\n"
     };
     folder.write("docs", (0..6).map(line).collect::<String>());
-    folder.write("labels", "id_a\tid_b\tlabel\n0\t1\t1\n2\t3\t1\n0\t2\t0\n");
-    folder.write("fps", "0x0123456789abcdef\n");
     for (line, file, database) in TRACED {
         // Without stamps, nothing could expire.
         if line.starts_with("expire") {

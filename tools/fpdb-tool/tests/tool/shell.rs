@@ -6,14 +6,13 @@ use std::process::Command;
 use crate::common::Folder;
 
 /// Lines that are typed, and a word that the shell must offer for the last one.
-const COMPLETED: [(&str, &str); 8] = [
+const COMPLETED: [(&str, &str); 7] = [
     ("fpdb-tool ba", "backup"),
     ("fpdb-tool dedup --pri", "--print"),
     ("fpdb-tool dedup db pages.ndjson --recr", "--recrawl"),
     ("fpdb-tool create db --recipe pairs-s", "pairs-short/1"),
     ("fpdb-tool create db --layout half", "half-2"),
     ("fpdb-tool fingerprint --recipe pairs-s", "pairs-short/1"),
-    ("fpdb-tool evaluate --recipe pairs-s", "pairs-short/1"),
     ("fpdb-tool ratio --layouts half", "half-2"),
 ];
 
