@@ -12,7 +12,6 @@ mod export;
 mod extract;
 mod fingerprint;
 mod get;
-mod hamming;
 mod import;
 mod inspect;
 mod join;
@@ -62,7 +61,6 @@ pub(crate) enum Command {
     Merge(merge::Args),
     Rebuild(merge::RebuildArgs),
     Repair(repair::Args),
-    Hamming(hamming::Args),
     Recipes(recipes::Args),
     Ratio(measure::ratio::Args),
     Recommend(recommend::Args),
@@ -97,7 +95,6 @@ impl Command {
             Self::Merge(args) => args.run(context),
             Self::Rebuild(args) => args.run(context),
             Self::Repair(args) => args.run(context),
-            Self::Hamming(args) => args.run(context),
             Self::Recipes(args) => args.run(context),
             Self::Ratio(args) => args.run(context),
             Self::Recommend(args) => args.run(context),

@@ -5,22 +5,22 @@ use std::io::{self, BufRead};
 use super::decompress::Input;
 
 /// A line as it is in the file, including its line ending if there is one.
-pub(crate) struct Line {
-    pub(crate) bytes: Vec<u8>,
+pub(super) struct Line {
+    pub(super) bytes: Vec<u8>,
     /// Counted from 1.
-    pub(crate) number: u64,
+    pub(super) number: u64,
     /// The line is longer than the limit, and `bytes` has only its start.
-    pub(crate) too_long: bool,
+    pub(super) too_long: bool,
 }
 
 impl Line {
-    pub(crate) fn is_blank(&self) -> bool {
+    pub(super) fn is_blank(&self) -> bool {
         self.bytes.trim_ascii().is_empty()
     }
 }
 
 /// Reads the lines of one file.
-pub(crate) struct Lines {
+pub(super) struct Lines {
     input: Input,
     max_line: usize,
     number: u64,
@@ -30,17 +30,17 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// Reads the lines of a file, each at most `max_line` bytes long without its line ending.
-    pub(crate) fn new(input: Input, max_line: usize) -> Self {
+    pub(super) fn new(input: Input, max_line: usize) -> Self {
         Self { input, max_line, number: 0, in_rest: false }
     }
 
     /// Returns the number of the line returned last, or of the line that could not be read.
-    pub(crate) fn number(&self) -> u64 {
+    pub(super) fn number(&self) -> u64 {
         self.number
     }
 
     /// Returns the next line that is not blank.
-    pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
+    pub(super) fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
             self.number += 1;
             if self.in_rest {

@@ -12,7 +12,7 @@ mod document;
 pub(crate) mod fingerprints;
 mod intake;
 mod kind;
-pub(crate) mod lines;
+mod lines;
 pub(crate) mod names;
 mod ndjson;
 mod piece;

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 29] = [
     "create",
     "import",
     "dedup",
@@ -27,7 +27,6 @@ const COMMANDS: [&str; 30] = [
     "merge",
     "rebuild",
     "repair",
-    "hamming",
     "recipes",
     "ratio",
     "recommend",

@@ -15,7 +15,6 @@ mod extract;
 mod fingerprint;
 mod folders;
 mod foreign;
-mod hamming;
 mod help;
 mod import;
 mod import_documents;
