@@ -17,10 +17,10 @@ mod inspect;
 mod join;
 mod load;
 mod man;
-mod measure;
 mod merge;
 mod pairs;
 mod query;
+mod ratio;
 mod recipes;
 mod recommend;
 mod remove;
@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Rebuild(merge::RebuildArgs),
     Repair(repair::Args),
     Recipes(recipes::Args),
-    Ratio(measure::ratio::Args),
+    Ratio(ratio::Args),
     Recommend(recommend::Args),
     Completions(completions::Args),
     Man(man::Args),

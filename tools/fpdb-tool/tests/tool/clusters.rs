@@ -172,16 +172,15 @@ fn html_report_shows_pairs_sizes_and_the_largest_clusters_escaped() {
         // Which database it is about, and when it was made.
         "clusters db -k 4 --method components --html report.html</p>",
         "<p>Made by fpdb-tool 0.1.0 on 20",
-        // Two pairs at a distance of 2, and two of 4.
-        "<td class=\"n\">2</td><td class=\"n\">2</td>",
-        "<td class=\"n\">4</td><td class=\"n\">2</td>",
+        // Two pairs at a distance of 2, and one cluster of two documents.
+        ">2</text><rect class=\"p0\" x=\"15.0\" y=\"20.0\" width=\"560.0\" height=\"14\"><title>pairs 2<",
+        ">2 to 3</text><rect class=\"p0\" x=\"50.0\" y=\"0.0\" width=\"560.0\" height=\"14\"><title>clusters 1<",
         // The largest cluster is a chain: its radius and diameter are 8.
         "<td class=\"n\">4</td><td class=\"n\">8</td><td class=\"n\">8</td><td>&lt;one&gt;, two, three, four</td>",
         "<td class=\"n\">2</td><td class=\"n\">0</td><td class=\"n\">0</td><td>a&amp;b, c</td>",
     ] {
         assert!(html.contains(text), "{text}: {html}");
     }
-    assert!(!html.contains("<td class=\"n\">0</td><td class=\"n\">0</td></tr>"), "{html}");
     assert!(html.find("&lt;one&gt;, two") < html.find("a&amp;b"), "the largest is not first");
     folder.exits(2, "clusters db --html -");
     folder.exits(2, "clusters db --html nowhere/report.html");

@@ -2,7 +2,6 @@
 
 mod backup;
 mod bits;
-mod browser;
 mod clusters;
 mod common;
 mod corpus;
@@ -23,7 +22,6 @@ mod interrupted;
 mod join;
 mod limits;
 mod maintenance;
-mod markup;
 mod merge;
 mod order;
 mod pages;

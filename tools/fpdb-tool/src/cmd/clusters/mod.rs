@@ -76,7 +76,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     keep: Option<Keep>,
 
-    /// Write the numbers, charts and the largest clusters to this file as HTML, replacing it
+    /// Write the numbers, bars and the largest clusters to this file as HTML, replacing it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 

@@ -1,13 +1,12 @@
-//! The report as an HTML page with charts.
+//! The report as an HTML page with bars.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use fpdb::{Cluster, ClusterReport, DocId, Fingerprint};
 
-use crate::html::Page;
+use crate::page::{Bar, Bars, Page};
 use crate::provenance::Provenance;
-use crate::svg::{Axis, Line, LineChart, Panel, Scale};
 
 /// Clusters in the list of the largest.
 const LARGEST: usize = 20;
@@ -81,8 +80,7 @@ pub(super) fn html(
     largest: Largest,
     name: impl Fn(DocId) -> anyhow::Result<String>,
 ) -> anyhow::Result<String> {
-    let mut page = Page::new("Near-duplicates");
-    page.provenance(provenance);
+    let mut page = Page::new("Near-duplicates", provenance);
     let pairs: u64 = report.pairs.iter().sum();
     page.facts(&[
         ("documents", documents.to_string()),
@@ -99,12 +97,8 @@ pub(super) fn html(
              largest distance from the first document, and the diameter that between any two.",
         );
     }
-    page.heading("Pairs and clusters");
-    page.chart(&chart(report).render());
-    let row = |(distance, pairs): (usize, &u64)| [distance.to_string(), pairs.to_string()];
-    // Different fingerprints have no distance of 0.
-    let rows: Vec<[String; 2]> = report.pairs.iter().enumerate().skip(1).map(row).collect();
-    page.table(&["distance", "pairs of different fingerprints"], &rows);
+    page.bars(&by_distance(report));
+    page.bars(&by_size(report));
     page.heading("The largest clusters");
     let mut lines = Vec::new();
     for Reverse(large) in largest.clusters.into_sorted_vec() {
@@ -123,44 +117,28 @@ pub(super) fn html(
     Ok(page.finish())
 }
 
-/// Returns a chart of the pairs by distance, and one of the clusters by size.
-fn chart(report: &ClusterReport) -> LineChart {
-    let pairs: Vec<(f64, f64)> =
-        (0u32..).zip(&report.pairs).skip(1).map(|(d, &n)| (f64::from(d), n as f64)).collect();
-    let sizes: Vec<(f64, f64)> =
-        (0..).zip(&report.sizes).map(|(class, &n)| (2f64.powi(class), n as f64)).collect();
-    let last = report.pairs.len().max(2) - 1;
-    let distances = Axis {
-        label: "distance in bits".to_owned(),
-        scale: Scale::Linear,
-        ticks: (0..=last).map(|d| (d as f64, d.to_string())).collect(),
-    };
-    let largest = sizes.last().map_or(2.0, |&(size, _)| size);
-    let of_size = Axis::log("documents of a cluster, from", 1.0, largest.max(10.0), label);
-    LineChart {
-        title: "Pairs by distance, and clusters by size".to_owned(),
-        legend: vec!["number".to_owned()],
-        ring: None,
-        cross: None,
-        panels: vec![
-            panel("Pairs", "pairs", distances, pairs),
-            panel("Clusters", "clusters", of_size, sizes),
-        ],
+fn by_distance(report: &ClusterReport) -> Bars {
+    // Different fingerprints have no distance of 0.
+    let pairs = report.pairs.iter().enumerate().skip(1);
+    Bars {
+        title: "Pairs of different fingerprints by their distance in bits:".to_owned(),
+        parts: &["pairs"],
+        mark: None,
+        bars: pairs.map(|(distance, &pairs)| bar(distance.to_string(), pairs)).collect(),
     }
 }
 
-/// Returns a panel whose vertical axis is logarithmic. Numbers of 0 have no point.
-fn panel(title: &str, label_of_y: &str, x: Axis, points: Vec<(f64, f64)>) -> Panel {
-    let most = points.iter().map(|&(_, n)| n).fold(10.0, f64::max);
-    let points = points.into_iter().map(|(x, n)| (x, Some(n).filter(|&n| n > 0.0))).collect();
-    Panel {
-        title: title.to_owned(),
-        x,
-        y: Axis::log(label_of_y, 1.0, most, label),
-        lines: vec![Line { points, dots: true, ring: None }],
+fn by_size(report: &ClusterReport) -> Bars {
+    let classes = report.sizes.iter().enumerate().skip(1);
+    let label = |class: usize| format!("{} to {}", 1u64 << class, (2u64 << class) - 1);
+    Bars {
+        title: "Clusters by the number of their documents:".to_owned(),
+        parts: &["clusters"],
+        mark: None,
+        bars: classes.map(|(class, &clusters)| bar(label(class), clusters)).collect(),
     }
 }
 
-fn label(tick: f64) -> String {
-    tick.to_string()
+fn bar(label: String, number: u64) -> Bar {
+    Bar { label, parts: vec![number as f64], mark: None }
 }

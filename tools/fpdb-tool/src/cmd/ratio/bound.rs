@@ -177,7 +177,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::cmd::measure::generate::Random;
+    use crate::cmd::ratio::generate::Random;
 
     fn of(mut fingerprints: Vec<u64>) -> Branches {
         fingerprints.sort_unstable();

@@ -2,6 +2,7 @@
 
 mod bound;
 mod codec;
+mod generate;
 mod measure;
 mod page;
 mod report;
@@ -13,7 +14,6 @@ use anyhow::{Context as _, Result, bail};
 use fpdb::{Fingerprint, Layout};
 use indicatif::ProgressBar;
 
-use crate::cmd::measure::generate::{Data, Source};
 use crate::failure::{self, Exit};
 use crate::input::fingerprints::{FingerprintFormat, ListArgs};
 use crate::numbers::parse_count;
@@ -21,6 +21,7 @@ use crate::output::Context;
 use crate::suggested;
 use crate::temporary::{self, Temporary};
 use crate::{database, progress};
+use generate::{Data, Source};
 use measure::{Content, Design};
 use report::{Report, Row};
 
@@ -83,7 +84,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write an HTML page with charts to this file, replacing it
+    /// Write an HTML page with bars to this file, replacing it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -162,9 +163,9 @@ impl Args {
     }
 
     fn designs(&self, bits: u32) -> Result<Vec<Design>> {
-        let blocks = page::distinct(self.blocks.iter().copied());
+        let blocks = distinct(self.blocks.iter().copied());
         let mut designs = Vec::new();
-        for name in page::distinct(self.layouts.iter()) {
+        for name in distinct(self.layouts.iter()) {
             let layout = Layout::preset(name, bits).map_err(|e| failure::as_usage(&e))?;
             designs.extend(blocks.iter().map(|&block_size| Design {
                 layout: layout.clone(),
@@ -226,6 +227,16 @@ fn measure_size<F: Fingerprint>(
         })?;
     }
     Ok(rows)
+}
+
+/// Returns each value once, where it comes first.
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    values.fold(Vec::new(), |mut all, value| {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+        all
+    })
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

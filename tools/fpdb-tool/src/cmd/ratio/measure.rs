@@ -9,7 +9,7 @@ use fpdb::{DocId, Entry, Fingerprint, Layout, Options, Stats, TableStats};
 
 use super::bound::{Branches, IdBound};
 use super::codec::{OtherCodes, Sizes};
-use crate::cmd::measure::generate::Source;
+use super::generate::Source;
 
 /// One way to store fingerprints.
 #[derive(Debug, Clone)]
