@@ -102,6 +102,11 @@ impl<F: Fingerprint> Table<F> {
         self.index.count()
     }
 
+    /// Returns the lengths of the codewords by symbol.
+    pub(crate) fn code_lengths(&self) -> &[u8] {
+        self.code.lengths(F::BITS)
+    }
+
     /// Returns the bytes of all blocks.
     pub(crate) fn block_bytes(&self) -> u64 {
         self.blocks() as u64 * self.block_size as u64

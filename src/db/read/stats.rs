@@ -180,16 +180,18 @@ pub struct SegmentStats {
 /// # let db = fpdb::Db::options().in_memory()?;
 /// db.insert(7, 1)?;
 /// db.flush()?;
-/// let table = db.stats().segments[0].tables[0];
+/// let table = &db.stats().segments[0].tables[0];
 /// assert!(table.bytes > table.bytes_blocks + table.bytes_index + table.bytes_filter);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TableStats {
     /// Size of the file: the parts below, and its header, checksums and footer.
     pub bytes: u64,
+    /// Number of blocks; 0 for a table of columns.
+    pub blocks: u64,
     /// Size of the blocks; 0 for a table of columns.
     pub bytes_blocks: u64,
     /// Size of the columns; 0 for a table of blocks.
@@ -198,6 +200,10 @@ pub struct TableStats {
     pub bytes_index: u64,
     /// Size of the prefix filter; 0 without one.
     pub bytes_filter: u64,
+    /// The lengths of the codewords in bits, by the highest bit in which two neighbours differ; 0
+    /// for a bit without a codeword, nothing for a table of columns. Not serialized.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub code_lengths: Vec<u8>,
 }
 
 impl SegmentStats {
@@ -226,12 +232,28 @@ impl SegmentStats {
 impl TableStats {
     fn of<F: Fingerprint>((table, file): (&Table<F>, &FileSummary)) -> Self {
         let (bytes_blocks, bytes_index, bytes_filter) = table.part_sizes();
-        Self { bytes: file.len, bytes_blocks, bytes_columns: 0, bytes_index, bytes_filter }
+        Self {
+            bytes: file.len,
+            blocks: table.blocks() as u64,
+            bytes_blocks,
+            bytes_columns: 0,
+            bytes_index,
+            bytes_filter,
+            code_lengths: table.code_lengths().to_vec(),
+        }
     }
 
     fn of_columns((columns, file): (&Columns, &FileSummary)) -> Self {
         let (bytes_columns, bytes_index) = columns.part_sizes();
-        Self { bytes: file.len, bytes_blocks: 0, bytes_columns, bytes_index, bytes_filter: 0 }
+        Self {
+            bytes: file.len,
+            blocks: 0,
+            bytes_blocks: 0,
+            bytes_columns,
+            bytes_index,
+            bytes_filter: 0,
+            code_lengths: Vec::new(),
+        }
     }
 }
 

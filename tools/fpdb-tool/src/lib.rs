@@ -10,7 +10,6 @@
 
 #![deny(missing_docs)]
 
-mod anatomy;
 mod cmd;
 mod damage;
 mod database;

@@ -125,7 +125,7 @@ fn a_bad_line_is_refused_with_its_number_and_what_is_wrong() {
         (with_first("dump/1", "dump/2"), 1, "use the fpdb-tool that wrote it, or a newer one"),
         (with_first("\"bits\":64", "\"bits\":32"), 1, "expected 64 or 128"),
         (with_first("\"names\"", "\"nicknames\""), 1, "expected user, unique or names"),
-        (with_first("\"code\"", "\"codes\""), 1, "unknown field `codes`"),
+        (with_first("\"columns\"", "\"column\""), 1, "unknown field `column`"),
         (with_first("[32,32]", "[32,31]"), 1, "63"),
         (with_first("\"block_size\":128", "\"block_size\":100"), 1, "block size 100"),
         (with_first("\"next_id\":3", "\"next_id\":null"), 1, "needs the id"),

@@ -32,3 +32,21 @@ fn a_database_that_breaks_any_condition_of_the_format_is_refused_with_the_file_a
     let Some(out) = run("invalid.py") else { return };
     assert!(out.ends_with("conditions are refused\n"), "{out}");
 }
+
+#[test]
+fn the_second_reader_shows_the_fields_of_a_block_with_their_offsets() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
+    let database = format!("{root}/golden/databases/user-half-2");
+    let read = |block: &[&str]| {
+        let script = format!("{root}/reader/read.py");
+        let mut python = Command::new("python3");
+        python.args(["-B", &script, &database, "fields", "0000000003000000.t00"]).args(block);
+        python.output().ok().map(|run| String::from_utf8(run.stdout).unwrap())
+    };
+    // The test above has printed that Python is not installed.
+    let (Some(ends), Some(block)) = (read(&[]), read(&["0"])) else { return };
+    assert!(ends.contains("\n16\tkind\t03 = 3\n") && ends.contains("\tblocks\t09 00"), "{ends}");
+    assert!(block.starts_with("128\tcount\t18 00 = 24\n130\tfirst fingerprint"), "{block}");
+    assert!(block.contains("\n138, bits 1+2\tcodeword of fingerprint 2, h = 40\t10\n"), "{block}");
+    assert_eq!(block.lines().count(), 2 + 2 * 23);
+}

@@ -1,6 +1,7 @@
 //! `inspect`
 
-mod part;
+mod file;
+mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,6 @@ use anyhow::{Context as _, Result};
 use fpdb::{Description, Layout, SegmentStats};
 use serde::Serialize;
 
-use crate::anatomy::bit_order;
 use crate::database::by_width;
 use crate::failure::Exit;
 use crate::output::{self, Context, iec};
@@ -17,18 +17,17 @@ use crate::output::{self, Context, iec};
 const EXAMPLE: &str = "\
 Examples:
   fpdb-tool inspect crawl.fpdb
-  fpdb-tool inspect crawl.fpdb --table 1 --block 0 --hex
-  fpdb-tool inspect crawl.fpdb --file MANIFEST";
+  fpdb-tool inspect crawl.fpdb --table 1 --block 0";
 
 /// Shows the format, the layout, the segments and the files of a database
 ///
 /// A table is sorted by its cells in the order shown. Cell 0 has the leading bits of the
 /// fingerprint, and table 0 has the cells in ascending order.
 ///
-/// With --file or --table, shows the fields of one file instead: its header and what is at its end,
-/// or one block or frame of it. Each field comes with its offset, its meaning and the section of
-/// storage-format.md that defines it. Damage is shown after the fields that can be read, and the
-/// exit code is then 1.
+/// With --file or --table, shows one file instead; of a table, its parts and the lengths of its
+/// codewords. With --block, also a block of the table: its keys, which are fingerprints with their
+/// bits in the order of the table, the bit in which each differs from the one before, and the length
+/// of the codeword for it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -37,7 +36,7 @@ pub(crate) struct Args {
     path: PathBuf,
 
     #[command(flatten)]
-    part: part::PartArgs,
+    one: file::FileArgs,
 }
 
 /// `fpdb.inspect/1`. Sizes are in bytes.
@@ -70,9 +69,17 @@ struct FileReport {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let description = fpdb::Description::read(&self.path)?;
-        if self.part.is_given() {
-            let names: Vec<String> = files(&self.path)?.into_iter().map(|f| f.name).collect();
-            return self.part.run(&self.path, &names, &description, context);
+        if self.one.is_given() {
+            let files = files(&self.path)?;
+            let (path, one) = (&self.path, &self.one);
+            by_width!(description.bits, |options| one.run(
+                options,
+                path,
+                &files,
+                &description,
+                context
+            )?);
+            return Ok(Exit::Done);
         }
         let stats = by_width!(description.bits, |options| options
             .index_memory(0)
@@ -100,6 +107,18 @@ impl TableReport {
     fn of(layout: &Layout, table: usize) -> Self {
         Self { cell_order: layout.order(table).to_vec(), bit_order: bit_order(layout, table) }
     }
+}
+
+/// Returns the bits of the fingerprint in the order in which they sort a table.
+fn bit_order(layout: &Layout, table: usize) -> Vec<u32> {
+    let cells = layout.cells();
+    let cell_bits = |&cell: &u16| {
+        let cell = usize::from(cell);
+        let above: u32 = cells[..cell].iter().map(|&width| u32::from(width)).sum();
+        let top = layout.bits() - above;
+        (top - u32::from(cells[cell])..top).rev()
+    };
+    layout.order(table).iter().flat_map(cell_bits).collect()
 }
 
 /// Returns the files in the folder, sorted by name.

@@ -1,0 +1,158 @@
+//! One file of a database.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use fpdb::{Description, Fingerprint, Options, SegmentStats};
+use serde::Serialize;
+
+use super::{FileReport, table};
+use crate::output::{self, Context, iec};
+
+/// Which file, and which part of it.
+#[derive(clap::Args)]
+pub(super) struct FileArgs {
+    /// Show a file of the database, by its name
+    #[arg(long, value_name = "NAME", conflicts_with = "table", help_heading = "One file")]
+    file: Option<String>,
+
+    /// Show a table of a segment
+    #[arg(long, value_name = "N", help_heading = "One file")]
+    table: Option<usize>,
+
+    /// The segment of the table, by its number; not needed if there is only one
+    #[arg(long, value_name = "ID", requires = "table", help_heading = "One file")]
+    segment: Option<u64>,
+
+    /// Show a block of the table, counted from 0
+    #[arg(long, value_name = "N", help_heading = "One file")]
+    block: Option<u64>,
+}
+
+/// `fpdb.inspect-file/1`, for a file that is no table.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    file: &'a str,
+    kind: &'static str,
+    /// The segment that it belongs to, if it belongs to one.
+    segment: Option<u64>,
+    bytes: u64,
+}
+
+/// A table's place in the list of the tables of a segment.
+#[derive(Clone, Copy)]
+struct TableFile {
+    number: usize,
+    has_columns: bool,
+}
+
+impl FileArgs {
+    pub(super) fn is_given(&self) -> bool {
+        self.file.is_some() || self.table.is_some() || self.block.is_some()
+    }
+
+    /// Shows one of these files of a database.
+    pub(super) fn run<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        path: &Path,
+        files: &[FileReport],
+        description: &Description,
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        let db = options.index_memory(0).open_read_only(path)?;
+        let segments = db.stats().segments;
+        let (segment, table) = match (&self.file, self.table) {
+            (Some(name), _) => {
+                let owns = |segment: &&SegmentStats| segment.files.iter().any(|(n, _)| n == name);
+                let segment = segments.iter().find(owns);
+                match segment.zip(TableFile::named(name)) {
+                    Some(found) => found,
+                    None => return self.other(name, segment, files, context),
+                }
+            }
+            (None, Some(number)) => {
+                let has_columns = description.columns && number > 0;
+                (self.segment(&segments)?, TableFile { number, has_columns })
+            }
+            (None, None) => bail!("--block shows a block of a table: add --table, or --file"),
+        };
+        if table.has_columns && self.block.is_some() {
+            bail!("this table has columns, which lead to the blocks of table 0");
+        }
+        let snapshot = db.snapshot();
+        let report = table::Report::of(
+            &snapshot,
+            description,
+            segment,
+            (table.number, table.position(description)),
+            self.block,
+        )?;
+        if context.json { Ok(context.report(&report)?) } else { report.print(context) }
+    }
+
+    /// Returns the segment that is meant.
+    fn segment<'a>(&self, segments: &'a [SegmentStats]) -> Result<&'a SegmentStats> {
+        match (segments, self.segment) {
+            ([only], None) => Ok(only),
+            ([], _) => bail!("there are no tables yet: everything is in the log"),
+            (_, None) => bail!("there are several segments: choose one with --segment"),
+            (_, Some(id)) => segments.iter().find(|segment| segment.id == id).with_context(|| {
+                format!("there is no segment {id}: inspect without --table lists all")
+            }),
+        }
+    }
+
+    /// Shows a file that is no table.
+    fn other(
+        &self,
+        name: &str,
+        segment: Option<&SegmentStats>,
+        files: &[FileReport],
+        context: &mut Context<'_>,
+    ) -> Result<()> {
+        let Some(file) = files.iter().find(|file| file.name == name) else {
+            bail!("there is no file {name}: inspect without --file lists all");
+        };
+        if self.block.is_some() {
+            bail!("{name} is no table: --block shows a block of a table");
+        }
+        let (schema, kind, bytes) = ("fpdb.inspect-file/1", kind_of(name), file.bytes);
+        let segment = segment.map(|segment| segment.id);
+        if context.json {
+            return Ok(context.report(&Report { schema, file: name, kind, segment, bytes })?);
+        }
+        let mut rows = vec![("file", name.to_owned()), ("kind", kind.to_owned())];
+        rows.extend(segment.map(|id| ("segment", id.to_string())));
+        rows.push(("size", iec(bytes)));
+        Ok(output::rows(context.out, &rows)?)
+    }
+}
+
+impl TableFile {
+    /// Returns which table a file of this name is; `None` if it is none.
+    fn named(name: &str) -> Option<Self> {
+        let (_, ending) = name.rsplit_once('.')?;
+        let number = |kind| ending.strip_prefix(kind)?.parse().ok();
+        let blocks = number('t').map(|number| Self { number, has_columns: false });
+        blocks.or_else(|| Some(Self { number: number('c')?, has_columns: true }))
+    }
+
+    /// Returns its position: the tables of columns come after those of blocks.
+    fn position(self, description: &Description) -> usize {
+        self.number + usize::from(self.has_columns && description.columns)
+    }
+}
+
+/// Returns what a file is by its name.
+fn kind_of(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("log") => "log",
+        Some("ids") => "postings",
+        Some("del") => "tombstones",
+        Some("docs") => "documents",
+        _ if name == "MANIFEST" || name == "MANIFEST.copy" => "manifest",
+        _ => "other",
+    }
+}
