@@ -54,21 +54,24 @@ fn texts_are_taken_with_the_recipe_of_the_database_only() {
         db.insert_text_if_novel(&other, text, 2).unwrap_err().kind(),
         ErrorKind::Unsupported
     );
-    assert_eq!(db.query_text(&other, text, 3).unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(db.query_text(&recipe, text, 3).unwrap().unwrap().len(), 1);
-    assert_eq!(db.query_text(&recipe, "", 3).unwrap(), None);
+    assert_eq!(
+        db.snapshot().query_text(&other, text, 3).unwrap_err().kind(),
+        ErrorKind::Unsupported
+    );
+    assert_eq!(db.snapshot().query_text(&recipe, text, 3).unwrap().unwrap().len(), 1);
+    assert_eq!(db.snapshot().query_text(&recipe, "", 3).unwrap(), None);
 
     let reader = Db::open_read_only(folder.path().join("db")).unwrap();
     let snapshot = db.snapshot();
     for error in [
         db.upsert_text_if_novel(&other, text, 3).unwrap_err(),
-        reader.query_text(&other, text, 3).unwrap_err(),
+        reader.snapshot().query_text(&other, text, 3).unwrap_err(),
         snapshot.query_text(&other, text, 3).unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("recipe pairs/1, not words/1"), "{error}");
     }
-    assert_eq!(reader.query_text(&recipe, text, 3).unwrap().unwrap().len(), 1);
+    assert_eq!(reader.snapshot().query_text(&recipe, text, 3).unwrap().unwrap().len(), 1);
     assert_eq!(snapshot.query_text(&recipe, text, 3).unwrap().unwrap().len(), 1);
 
     let without = Db::options().create(folder.path().join("without")).unwrap();

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let single = || -> fpdb::Result<f64> {
         let begun = Instant::now();
         for &query in &queries {
-            black_box(db.query(query, distance)?);
+            black_box(db.snapshot().query(query, distance)?);
         }
         Ok(per_query(begun))
     };
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let size = size.parse()?;
         let begun = Instant::now();
         for batch in queries.chunks(size) {
-            black_box(db.query_batch(batch, distance)?);
+            black_box(db.snapshot().query_batch(batch, distance)?);
         }
         figures.push(per_query(begun));
     }

@@ -395,7 +395,7 @@ fn read_only_handle_sees_documents_and_their_changes_after_a_refresh() {
     let (sim, db) = numbered(700);
     let reader = options(&sim, Ids::Names).open_read_only("sim").unwrap();
     let (kept, gone) = ("https://a.example/00650", "https://a.example/00001");
-    let of = |name: &str| reader.get(name).unwrap().map(|document| document.fingerprint);
+    let of = |name: &str| reader.snapshot().get(name).unwrap().map(|document| document.fingerprint);
     assert_eq!((of(kept), of(gone), of("new")), (Some(far(650)), Some(far(1)), None));
     assert_eq!(reader.snapshot().documents().unwrap().count(), 700);
     assert!(matches!(upsert(&db, far(800), kept, REMEMBER), Outcome::Updated { .. }));
@@ -408,9 +408,12 @@ fn read_only_handle_sees_documents_and_their_changes_after_a_refresh() {
         }
         assert!(reader.refresh().unwrap());
         assert_eq!((of(kept), of(gone)), (Some(far(800)), None));
-        assert_eq!(reader.get("new").unwrap().unwrap().duplicate_of, Some(DocId(650)));
-        assert_eq!(reader.get(kept).unwrap().map(|found| found.id), Some(DocId(650)));
-        assert!(reader.get("new").unwrap().is_some() && reader.get(gone).unwrap().is_none());
+        assert_eq!(reader.snapshot().get("new").unwrap().unwrap().duplicate_of, Some(DocId(650)));
+        assert_eq!(reader.snapshot().get(kept).unwrap().map(|found| found.id), Some(DocId(650)));
+        assert!(
+            reader.snapshot().get("new").unwrap().is_some()
+                && reader.snapshot().get(gone).unwrap().is_none()
+        );
         let ids = [1, 650, 700].map(DocId);
         let names = [None, Some(kept.to_owned()), Some("new".to_owned())];
         assert_eq!(reader.snapshot().names(&ids).unwrap(), names);

@@ -135,7 +135,7 @@ fn ask_writer() {
 /// Does that with a database that is opened for reading.
 fn ask_reader() {
     let reader = Db::options().open_read_only("db").unwrap();
-    ask(&|query| reader.query(query, 3).unwrap().is_empty(), &|| reader.warm().unwrap());
+    ask(&|query| reader.snapshot().query(query, 3).unwrap().is_empty(), &|| reader.warm().unwrap());
     check(&reader.stats());
 }
 
@@ -169,7 +169,9 @@ fn operation_in_this_process() {
         "query" => {
             let reader = options().open_read_only("db").unwrap();
             for entry in numbers(0, 50) {
-                assert!(!reader.query(entry.unwrap().fingerprint, 6).unwrap().is_empty());
+                assert!(
+                    !reader.snapshot().query(entry.unwrap().fingerprint, 6).unwrap().is_empty()
+                );
             }
         }
         "verify" => {

@@ -85,7 +85,7 @@ fn truncated_files(is_warm: bool) {
     let failed = (0..ENTRIES).step_by(7).filter(|&id| is_found(&db, id).is_none()).count();
     assert_eq!(failed > 0, !is_warm, "{failed} queries failed");
     assert!(!db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
-    let failed = used.filter(|&id| match reader.query(fingerprint(id), 0) {
+    let failed = used.filter(|&id| match reader.snapshot().query(fingerprint(id), 0) {
         Ok(matches) => {
             assert!(matches.iter().any(|m| m.id == DocId(id)), "entry {id} is missing");
             false
@@ -199,7 +199,7 @@ fn snapshots_and_readers_stay_within_the_limit_too() {
     drop(snapshot);
     let reader = options().page_memory(LIMIT).open_read_only(&path).unwrap();
     for id in (0..ENTRIES).step_by(5) {
-        assert!(!reader.query(fingerprint(id), 0).unwrap().is_empty());
+        assert!(!reader.snapshot().query(fingerprint(id), 0).unwrap().is_empty());
         let used = reader.stats().page_memory_bytes;
         assert!(used <= LIMIT + ONE_QUERY, "{used}");
     }
@@ -226,7 +226,7 @@ fn answers_are_right_while_pages_are_dropped_under_readers_and_writers() {
                         let found = match thread {
                             0 => db.query(query, 1),
                             1 => snapshot.query(query, 1),
-                            _ => reader.query(query, 1),
+                            _ => reader.snapshot().query(query, 1),
                         };
                         assert!(found.unwrap().iter().any(|m| m.id == DocId(id)), "{id}");
                     }

@@ -44,7 +44,7 @@ fn expect_replaced(reader: &ReadOnlyDb, what: &str) {
     }
     for i in 0..DOCUMENTS {
         // One bit differs, so that all tables are needed.
-        let found = reader.query(fingerprint(i) ^ 1 << (i % 64), 3).unwrap();
+        let found = reader.snapshot().query(fingerprint(i) ^ 1 << (i % 64), 3).unwrap();
         assert!(found.iter().any(|m| m.id.0 == i), "{what}: {i}");
     }
 }

@@ -72,7 +72,7 @@ fn files_are_dropped_while_memory_is_short_and_read_again_when_there_is_plenty()
     wait_for("a reader has not given up memory", || reader.stats().page_memory_bytes <= limit);
     assert_eq!(db.stats().page_budget_bytes, limit);
     check(|query| ids(db.query(query, 3)));
-    check(|query| ids(reader.query(query, 3)));
+    check(|query| ids(reader.snapshot().query(query, 3)));
     assert!(used() <= limit + ONE_QUERY, "{} of {limit}", used());
 
     // Enough, but not plenty: nothing is read again.

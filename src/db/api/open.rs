@@ -163,7 +163,7 @@ impl<F: Fingerprint> Options<F> {
     /// # let path = folder.path().join("crawl.fpdb");
     /// # let db = fpdb::Db::options().create(&path)?;
     /// let reader = fpdb::Db::options().open_read_only(&path)?;
-    /// assert!(reader.query(7, 3)?.is_empty());
+    /// assert!(reader.snapshot().query(7, 3)?.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_read_only(self, path: impl AsRef<Path>) -> Result<ReadOnlyDb<F>> {

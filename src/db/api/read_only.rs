@@ -7,11 +7,9 @@ use std::sync::Arc;
 use crate::db::api::engine::FollowEngine;
 use crate::db::api::snapshot::Snapshot;
 use crate::db::read::stats::{Description, Stats};
-use crate::db::state::key::Key;
 use crate::error::Result;
-use crate::fingerprint::{Document, Fingerprint, Match};
+use crate::fingerprint::Fingerprint;
 use crate::progress::{Progress, Watch};
-use crate::query::{Answers, QueryOptions, Within};
 
 /// A database that was opened for reading only, with
 /// [`Options::open_read_only`](crate::Options::open_read_only). Another process may write to it at
@@ -21,7 +19,8 @@ use crate::query::{Answers, QueryOptions, Within};
 /// everything in segments, and of the log what is known to be durable. Under
 /// [`Durability::Buffered`](crate::Durability::Buffered) that is what the writer has synced.
 ///
-/// A clone shares its state, so refreshing one refreshes all.
+/// All reads are on a [`snapshot`](Self::snapshot). A clone shares its state, so refreshing one
+/// refreshes all.
 ///
 /// # Examples
 ///
@@ -31,9 +30,9 @@ use crate::query::{Answers, QueryOptions, Within};
 /// let db = fpdb::Db::options().create(&path)?;
 /// let reader = fpdb::Db::options().open_read_only(&path)?;
 /// db.insert(7, 1)?;
-/// assert!(reader.query(7, 0)?.is_empty());
+/// assert!(reader.snapshot().is_empty());
 /// assert!(reader.refresh()?);
-/// assert_eq!(reader.query(7, 0)?.len(), 1);
+/// assert_eq!(reader.snapshot().query(7, 0)?.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -159,88 +158,6 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F> {
         Snapshot::new(self.engine.snapshot())
-    }
-
-    /// Returns every entry within `distance` bits of `fingerprint`, sorted by distance, fingerprint
-    /// and id; see [`Snapshot::query`].
-    ///
-    /// # Errors
-    ///
-    /// `Corruption` or `Io`.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
-    /// db.insert(0b1100, 1)?;
-    /// db.insert(0b1111, 2)?;
-    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
-    /// let matches = reader.query(0b1101, 1)?;
-    /// assert_eq!((matches.len(), matches[0].distance), (2, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn query(&self, fingerprint: F, options: impl Into<QueryOptions>) -> Result<Vec<Match<F>>> {
-        self.snapshot().query(fingerprint, options)
-    }
-
-    /// Returns the answers to several queries, in their order; see [`Snapshot::query_batch`].
-    ///
-    /// # Errors
-    ///
-    /// `Corruption` or `Io`.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
-    /// db.insert(0b1100, 1)?;
-    /// db.insert(0b1111, 2)?;
-    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
-    /// let answers = reader.query_batch(&[0b1100, 0b0000], 1)?;
-    /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn query_batch(&self, fingerprints: &[F], within: impl Into<Within>) -> Result<Answers<F>> {
-        self.snapshot().query_batch(fingerprints, within.into())
-    }
-
-    /// Returns the nearest entry within `distance` bits; see [`Snapshot::nearest`].
-    ///
-    /// # Errors
-    ///
-    /// `Corruption` or `Io`.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
-    /// db.insert(0b1100, 1)?;
-    /// db.insert(0b1111, 2)?;
-    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
-    /// let nearest = reader.nearest(0b1110, 3)?;
-    /// assert_eq!(nearest.map(|m| (m.id.0, m.distance)), Some((1, 1)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn nearest(&self, fingerprint: F, within: impl Into<Within>) -> Result<Option<Match<F>>> {
-        self.snapshot().nearest(fingerprint, within.into())
-    }
-
-    /// Returns what is known about the document with this key; see [`Snapshot::get`].
-    ///
-    /// # Errors
-    ///
-    /// `InvalidArgument` for a key of the wrong kind, and in a database with
-    /// [user ids](crate::Ids::User); `Corruption` or `Io`.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// use fpdb::{Db, DocId, Ids};
-    /// let db = Db::options().ids(Ids::Names).create(&path)?;
-    /// db.insert(7, "https://example.org/")?;
-    /// let reader = Db::open_read_only(&path)?;
-    /// assert_eq!(reader.get("https://example.org/")?.map(|found| found.id), Some(DocId(0)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn get<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<Document<F>>> {
-        self.snapshot().get(key)
     }
 
     /// Returns statistics about the database.

@@ -3,7 +3,6 @@
 use fpdb_text::{Recipe, Width};
 
 use crate::db::api::db::Db;
-use crate::db::api::read_only::ReadOnlyDb;
 use crate::db::api::snapshot::Snapshot;
 use crate::db::state::key::Stamped;
 use crate::db::write::outcome::Outcome;
@@ -83,6 +82,14 @@ impl<F: Fingerprint + Width> Db<F> {
         fingerprint.map(|fingerprint| self.upsert_if_novel(fingerprint, key)).transpose()
     }
 
+    fn fingerprint_of(&self, recipe: &Recipe<F>, text: &str) -> Result<Option<F>> {
+        let stored = self.description().recipe.as_deref();
+        expect_recipe(stored, recipe).map_err(|e| e.at_path(self.path()))?;
+        Ok(recipe.fingerprint(text).fingerprint)
+    }
+}
+
+impl<F: Fingerprint + Width> Snapshot<F> {
     /// Makes the fingerprint of a text and returns the entries near it; see [`query`](Self::query).
     /// Returns `None` for a text that is too short to be compared.
     ///
@@ -98,77 +105,8 @@ impl<F: Fingerprint + Width> Db<F> {
     /// let recipe = Recipe::named("default")?;
     /// let db = Db::options().recipe(&recipe).in_memory()?;
     /// let _ = db.insert_text_if_novel(&recipe, "Trains leave every ten minutes.", 1)?;
-    /// let matches = db.query_text(&recipe, "trains leave every ten minutes", 3)?;
+    /// let matches = db.snapshot().query_text(&recipe, "trains leave every ten minutes", 3)?;
     /// assert_eq!(matches.map(|matches| matches.len()), Some(1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn query_text(
-        &self,
-        recipe: &Recipe<F>,
-        text: &str,
-        options: impl Into<QueryOptions>,
-    ) -> Result<Option<Vec<Match<F>>>> {
-        let fingerprint = self.fingerprint_of(recipe, text)?;
-        fingerprint.map(|fingerprint| self.query(fingerprint, options)).transpose()
-    }
-
-    fn fingerprint_of(&self, recipe: &Recipe<F>, text: &str) -> Result<Option<F>> {
-        let stored = self.description().recipe.as_deref();
-        expect_recipe(stored, recipe).map_err(|e| e.at_path(self.path()))?;
-        Ok(recipe.fingerprint(text).fingerprint)
-    }
-}
-
-impl<F: Fingerprint + Width> ReadOnlyDb<F> {
-    /// Makes the fingerprint of a text and returns the entries near it; see [`Db::query_text`].
-    ///
-    /// Only with the feature `text`.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` if the database has another recipe or none; `Corruption`; `Io`.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// use fpdb::Db;
-    /// use fpdb::text::Recipe;
-    /// let recipe = Recipe::named("default")?;
-    /// let db = Db::options().recipe(&recipe).create(&path)?;
-    /// let _ = db.insert_text_if_novel(&recipe, "Trains leave every ten minutes.", 1)?;
-    /// let reader = Db::open_read_only(&path)?;
-    /// let matches = reader.query_text(&recipe, "trains leave every ten minutes", 3)?;
-    /// assert_eq!(matches.map(|matches| matches.len()), Some(1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn query_text(
-        &self,
-        recipe: &Recipe<F>,
-        text: &str,
-        options: impl Into<QueryOptions>,
-    ) -> Result<Option<Vec<Match<F>>>> {
-        self.snapshot().query_text(recipe, text, options)
-    }
-}
-
-impl<F: Fingerprint + Width> Snapshot<F> {
-    /// Makes the fingerprint of a text and returns the entries near it; see [`Db::query_text`].
-    ///
-    /// Only with the feature `text`.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported` if the database has another recipe or none; `Corruption`; `Io`.
-    ///
-    /// ```
-    /// use fpdb::Db;
-    /// use fpdb::text::Recipe;
-    /// let recipe = Recipe::named("default")?;
-    /// let db = Db::options().recipe(&recipe).in_memory()?;
-    /// let before = db.snapshot();
-    /// let _ = db.insert_text_if_novel(&recipe, "Trains leave every ten minutes.", 1)?;
-    /// let matches = before.query_text(&recipe, "trains leave every ten minutes", 3)?;
-    /// assert_eq!(matches, Some(vec![]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query_text(

@@ -153,7 +153,7 @@ fn backups_go_into_the_folder_for_them_and_nowhere_else() {
     client.call(&["FP.ADDNX", "a", "0xff"]);
     assert_eq!(client.call(&["FP.BACKUP", "monday-1.fpdb"]), Reply::Simple("OK".into()));
     let copy = Db::open_read_only(within.join("monday-1.fpdb")).unwrap();
-    assert!(copy.get("a").unwrap().is_some());
+    assert!(copy.snapshot().get("a").unwrap().is_some());
     // A backup that exists is not replaced.
     assert!(client.call(&["FP.BACKUP", "monday-1.fpdb"]).text().starts_with("ERR "));
     let absolute = backups.path().join("x");
