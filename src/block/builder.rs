@@ -2,8 +2,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use super::packed::{COUNT_LEN, MAX_SIZE, MIN_SIZE, leading_difference};
 use super::remaining::remaining_len;
-use super::{COUNT_LEN, MAX_SIZE, MIN_SIZE, leading_difference};
 use crate::codec::huffman::{Code, MAX_LENGTH, MAX_SYMBOLS};
 use crate::cpu;
 use crate::fingerprint::Fingerprint;

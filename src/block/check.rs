@@ -2,8 +2,9 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use super::packed::{COUNT_LEN, Packed};
+use super::reader::Block;
 use super::remaining::remaining_len;
-use super::{Block, COUNT_LEN, Packed};
 use crate::codec::bits::BitReader;
 use crate::codec::huffman::Code;
 use crate::error::{Error, Result};

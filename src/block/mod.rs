@@ -15,6 +15,7 @@
 pub(crate) mod bound;
 mod builder;
 mod check;
+mod packed;
 mod reader;
 mod remaining;
 #[cfg(test)]
@@ -23,75 +24,5 @@ mod window;
 
 pub(crate) use builder::BlockBuilder;
 pub(crate) use check::check;
+pub(crate) use packed::{CODE, Job, MAX_SIZE, MIN_SIZE, Packed, leading_difference};
 pub(crate) use reader::{decode_all, search, visit_all};
-
-use reader::Block;
-
-use crate::codec::huffman::Code;
-use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
-
-/// Size of the smallest block in bytes. Sizes are powers of two, so that a block is within one
-/// page.
-pub(crate) const MIN_SIZE: usize = 128;
-/// Size of the largest block in bytes. If each fingerprint takes a bit, their number fits in a
-/// `u16`.
-pub(crate) const MAX_SIZE: usize = 4096;
-const _: () = assert!(MAX_SIZE * 8 <= u16::MAX as usize);
-
-/// The number of the only block code, which files have so that a later version can add another.
-pub(crate) const CODE: u8 = 0;
-
-/// Bytes of the count at the start of a block.
-const COUNT_LEN: usize = 2;
-
-/// Returns the position of the highest bit in which two unequal fingerprints differ, counted from
-/// the lowest bit.
-#[inline]
-pub(crate) fn leading_difference<F: Fingerprint>(a: F, b: F) -> u32 {
-    debug_assert!(a != b);
-    F::BITS - 1 - (a ^ b).leading_zeros()
-}
-
-/// An encoded block in a file.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Packed<'a> {
-    /// The block, and bytes after it, which mean nothing: the more there are, the more of the block
-    /// is decoded with loads of entire words.
-    pub bytes: &'a [u8],
-    pub size: usize,
-    pub code: &'a Code,
-}
-
-impl Packed<'_> {
-    /// Returns the number of fingerprints.
-    pub(crate) fn len(&self) -> Result<usize> {
-        let count = self.bytes.first_chunk();
-        match count.map(|count| u16::from_le_bytes(*count)) {
-            Some(count @ 1..) => Ok(count.into()),
-            _ => Err(Error::corruption("the block has no fingerprints")),
-        }
-    }
-
-    /// Returns how many fingerprints a search up to `high` decodes.
-    pub(crate) fn count_candidates<F: Fingerprint>(&self, high: F) -> Result<usize> {
-        Block::open(self)?.count_candidates(high)
-    }
-
-    /// Returns the place of a fingerprint in the block, if the block holds it.
-    pub(crate) fn place<F: Fingerprint>(&self, fingerprint: F) -> Result<Option<usize>> {
-        Block::open(self)?.place(fingerprint)
-    }
-}
-
-/// A search of one block for the fingerprints from `low` to `high`, inclusive, that are near
-/// `query`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Job<'a, F, T> {
-    pub block: Packed<'a>,
-    pub query: F,
-    pub low: F,
-    pub high: F,
-    /// Is returned with each match.
-    pub tag: T,
-}

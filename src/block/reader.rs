@@ -2,9 +2,9 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use super::packed::{COUNT_LEN, Job, Packed};
 use super::remaining::Remaining;
 use super::window::Window;
-use super::{COUNT_LEN, Job, Packed};
 use crate::codec::huffman::Decoder;
 use crate::cpu;
 use crate::error::{Error, Result};
@@ -99,6 +99,18 @@ impl<'a, F: Fingerprint> Block<'a, F> {
             next < fingerprint
         })?;
         Ok((last == fingerprint).then_some(place))
+    }
+}
+
+impl Packed<'_> {
+    /// Returns how many fingerprints a search up to `high` decodes.
+    pub(crate) fn count_candidates<F: Fingerprint>(&self, high: F) -> Result<usize> {
+        Block::open(self)?.count_candidates(high)
+    }
+
+    /// Returns the place of a fingerprint in the block, if the block holds it.
+    pub(crate) fn place<F: Fingerprint>(&self, fingerprint: F) -> Result<Option<usize>> {
+        Block::open(self)?.place(fingerprint)
     }
 }
 

@@ -1,5 +1,8 @@
+use super::reader::Block;
 use super::*;
-use crate::codec::huffman::Histogram;
+use crate::codec::huffman::{Code, Histogram};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 
 fn code_for<F: Fingerprint>(values: &[F]) -> Code {
     let mut histogram = Histogram::default();
