@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::db::api::{Db, Snapshot};
-use crate::db::state::options::Options;
+use crate::db::options::Options;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
 use crate::layout::{Costs, Layout};

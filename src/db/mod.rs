@@ -4,9 +4,11 @@
 //!
 //! | folder | what it holds |
 //! | --- | --- |
-//! | `state` | options, keys, and the state that the threads of a handle share |
+//! | `options` | what a program chooses when it opens a database |
+//! | `state` | keys, and the state that the threads of a handle share |
 //! | `read` | snapshots: queries, documents, pairs, joins, clusters, verification, figures |
-//! | `upkeep` | sync, flush, compaction, backup, close, and the threads that run them |
+//! | `commit` | how changes become durable: the log, its sync, the space for it, the manifest |
+//! | `upkeep` | flush, compaction, backup, close, and the threads that run them |
 //! | `write` | writes with and without conditions, expiry, bulk loads |
 //! | `recovery` | from files to the state of a handle |
 //! | `handle` | databases that are open |
@@ -17,8 +19,10 @@
 
 mod api;
 mod calibrate;
+mod commit;
 mod handle;
 mod merge;
+mod options;
 mod read;
 mod recovery;
 mod repair;
@@ -30,6 +34,8 @@ pub use api::{
     Batcher, Clusters, Db, Decision, Documents, Iter, Join, Pairs, ReadOnlyDb, Snapshot, Write,
 };
 pub use merge::MergeReport;
+pub use options::names::{ExtractionName, RecipeName};
+pub use options::{Durability, Options};
 pub use read::clusters::{Cluster, ClusterMethod, ClusterReport};
 pub use read::join::JoinReport;
 pub use read::pairs::{Found, Pair, PairsPosition, PairsReport};
@@ -38,8 +44,6 @@ pub use read::verify::{VerifyLevel, VerifyReport};
 pub use recovery::recover::RecoveryReport;
 pub use repair::{Loss, LossKind, RepairReport};
 pub use state::key::{Key, Stamped};
-pub use state::names::{ExtractionName, RecipeName};
-pub use state::options::{Durability, Options};
 pub use upkeep::compact::CompactReport;
 pub use write::expire::ExpireReport;
 pub use write::load::LoadReport;

@@ -45,8 +45,10 @@ const LAYERS: [(&str, &str, Layers); 4] = [
         "src",
         "db",
         &[
+            &["options"],
             &["state"],
             &["read"],
+            &["commit"],
             &["upkeep"],
             &["write"],
             &["recovery"],

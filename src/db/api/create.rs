@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::db::api::engine::engine;
-use crate::db::state::options::Options;
+use crate::db::options::Options;
 use crate::db::write::load::LoadReport;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};

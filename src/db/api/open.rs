@@ -7,9 +7,9 @@ use crate::db::api::engine::engine;
 use crate::db::api::read_only::ReadOnlyDb;
 use crate::db::handle::open::Mode;
 use crate::db::merge::MergeReport;
+use crate::db::options::Options;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::repair::RepairReport;
-use crate::db::state::options::Options;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 

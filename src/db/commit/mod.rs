@@ -5,18 +5,22 @@
 //! visible. Under `Durability::Sync` it becomes visible, and may be acknowledged, once it is synced
 //! (`sync.rs`).
 
+pub(crate) mod install;
+pub(crate) mod session;
+pub(crate) mod space;
+pub(crate) mod sync;
+
 use std::sync::atomic::Ordering;
 
+use crate::db::options::Durability;
 use crate::db::state::core::{Core, Writer};
-use crate::db::state::options::Durability;
-use crate::db::upkeep::session;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::log::Op;
 
 /// Commits operations and returns the number of the commit. There must be
-/// [space](crate::db::upkeep::space::admit) for them. The caller waits for the commit with
-/// [`acknowledge`](crate::db::upkeep::sync::acknowledge).
+/// [space](crate::db::commit::space::admit) for them. The caller waits for the commit with
+/// [`acknowledge`](crate::db::commit::sync::acknowledge).
 pub(crate) fn commit<F: Fingerprint>(
     core: &Core<F>,
     writer: &mut Writer,

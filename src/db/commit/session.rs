@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::codec::header::FileKind;
+use crate::db::commit::install;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::locks::lock;
-use crate::db::upkeep::install;
 use crate::error::Result;
 use crate::file_names::{FileId, FileName};
 use crate::fingerprint::Fingerprint;

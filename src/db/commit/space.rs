@@ -277,7 +277,7 @@ mod tests {
         let db = Db::options().storage(Sim::new()).create("sim").unwrap();
         let core = db.core();
         let mut writer = lock(&core.log.writer);
-        crate::db::upkeep::session::begin_with(core, &mut writer).unwrap();
+        crate::db::commit::session::begin_with(core, &mut writer).unwrap();
         let before = usable(core, &mut writer, 0).unwrap();
         let claim = writer.space.claim(1 << 20);
         assert_eq!(usable(core, &mut writer, 0).unwrap(), before - (1 << 20));

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
+use crate::db::commit::sync;
 use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
 use crate::db::recovery::recover::RecoveryReport;
@@ -18,7 +19,6 @@ use crate::db::upkeep::background;
 use crate::db::upkeep::close;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
-use crate::db::upkeep::sync;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::progress::Watch;

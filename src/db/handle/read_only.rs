@@ -4,12 +4,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::db::options::Options;
+use crate::db::options::mismatch::{other_extraction, other_recipe};
 use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
 use crate::db::recovery::read_state::{State, expect_later, load, read_manifest};
 use crate::db::state::index_loader::{HasVersion, IndexLoader};
-use crate::db::state::mismatch::{other_extraction, other_recipe};
-use crate::db::state::options::Options;
 use crate::db::upkeep::backup;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::db::commit::install;
+use crate::db::commit::session;
 use crate::db::handle::WriteHandle;
 use crate::db::handle::open;
-use crate::db::state::options::{Durability, Options};
-use crate::db::upkeep::install;
+use crate::db::options::{Durability, Options};
 use crate::db::upkeep::new_folder::NewFolder;
-use crate::db::upkeep::session;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileName, MANIFEST, MANIFEST_COPY};
 use crate::fingerprint::Fingerprint;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::db::handle::WriteHandle;
 use crate::db::merge::build;
+use crate::db::options::Options;
 use crate::db::read::lookup::NamedDocument;
-use crate::db::state::options::Options;
 use crate::db::write::load::{DocumentsToLoad, LoadReport, load, load_documents};
 use crate::documents::{SymbolTable, most_record_bytes};
 use crate::error::{Error, Result};

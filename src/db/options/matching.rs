@@ -1,6 +1,6 @@
 //! Options for what counts as a near-duplicate.
 
-use crate::db::state::options::Options;
+use crate::db::options::Options;
 use crate::layout::{Jaccard, MatchRule};
 
 impl<F> Options<F> {

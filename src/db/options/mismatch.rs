@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::db::state::options::Options;
+use crate::db::options::Options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::layout::MatchRule;

@@ -1,11 +1,16 @@
 //! The options with which a database is created and opened.
 
+mod matching;
+pub(crate) mod mismatch;
+pub(crate) mod names;
+mod reading;
+
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::db::state::names::{ExtractionName, RecipeName};
+use crate::db::options::names::{ExtractionName, RecipeName};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Costs, Jaccard, Layout, MatchRule};

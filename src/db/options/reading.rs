@@ -1,6 +1,6 @@
 //! Options for how files are read, and for the memory that this takes.
 
-use crate::db::state::options::Options;
+use crate::db::options::Options;
 
 impl<F> Options<F> {
     /// Sets how many bytes of memory copies of the tables' directories and filters may take.

@@ -196,9 +196,9 @@ impl<F: Fingerprint> Reader<F> {
 #[cfg(test)]
 mod tests {
     use super::VerifyLevel;
+    use crate::db::commit::commit;
+    use crate::db::commit::sync::acknowledge;
     use crate::db::state::core::Core;
-    use crate::db::upkeep::sync::acknowledge;
-    use crate::db::write::commit::commit;
     use crate::fingerprint::DocId;
     use crate::log::Op;
     use crate::storage::Sim;

@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use crate::codec::header::FileKind;
+use crate::db::commit::install;
+use crate::db::options::Options;
+use crate::db::options::mismatch::{other_extraction, other_recipe};
 use crate::db::recovery::orphans;
 use crate::db::state::core::{Core, Log, Writer, next_number};
 use crate::db::state::index_loader::IndexLoader;
-use crate::db::state::mismatch::{other_extraction, other_recipe};
-use crate::db::state::options::Options;
 use crate::db::state::poison::Poison;
 use crate::db::state::signals::Signals;
 use crate::db::upkeep::flush;
-use crate::db::upkeep::install;
 use crate::documents::Documents;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;

@@ -18,7 +18,7 @@ pub use report::{Loss, LossKind, RepairReport};
 
 use crate::db::handle::WriteHandle;
 use crate::db::merge::build;
-use crate::db::state::options::Options;
+use crate::db::options::Options;
 use crate::db::write::load::{DocumentsToLoad, load, load_documents};
 use crate::documents::SymbolTable;
 use crate::error::Result;

@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use crate::codec::header::FileKind;
+use crate::db::options::Tuning;
 use crate::db::state::disk_space::DiskSpace;
 use crate::db::state::group::Groups;
 use crate::db::state::index_loader::{HasVersion, IndexLoader};
 use crate::db::state::locks::lock;
-use crate::db::state::options::Tuning;
 use crate::db::state::poison::Poison;
 use crate::db::state::signals::Signals;
 use crate::error::{Error, ErrorKind, Result};

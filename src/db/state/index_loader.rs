@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, Once, OnceLock, TryLockError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::db::options::Tuning;
 use crate::db::state::locks::lock;
-use crate::db::state::options::Tuning;
 use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;

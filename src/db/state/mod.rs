@@ -1,5 +1,5 @@
-//! The state that an open database shares between its threads, and what it is made of: options,
-//! keys, the lock order (`core`), failures that end all writes (`poison`), signals, groups of
+//! The state that an open database shares between its threads, and what it is made of: keys,
+//! the lock order (`core`), failures that end all writes (`poison`), signals, groups of
 //! commits that share a sync (`group`).
 
 pub(crate) mod core;
@@ -8,13 +8,8 @@ pub(crate) mod group;
 pub(crate) mod index_loader;
 pub(crate) mod key;
 pub(crate) mod locks;
-pub(crate) mod match_options;
-pub(crate) mod mismatch;
-pub(crate) mod names;
-pub(crate) mod options;
 pub(crate) mod poison;
 #[cfg(test)]
 pub(crate) mod random;
-pub(crate) mod reading_options;
 pub(crate) mod signals;
 pub(crate) mod wake;

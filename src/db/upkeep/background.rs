@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::db::commit::sync;
+use crate::db::options::Durability;
 use crate::db::state::core::Core;
-use crate::db::state::options::Durability;
 use crate::db::state::poison::PanicGuard;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
-use crate::db::upkeep::sync;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::db::commit::install;
+use crate::db::commit::space;
 use crate::db::read::reader::Reader;
 use crate::db::state::core::{Core, next_number};
 use crate::db::state::locks::lock;
 use crate::db::upkeep::flush::{self, write_memtable};
-use crate::db::upkeep::install;
 use crate::db::upkeep::new_folder::NewFolder;
-use crate::db::upkeep::space;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::FileName;
 use crate::fingerprint::Fingerprint;

@@ -1,10 +1,10 @@
 //! Close: leaves a database whose next open has no log to replay. storage-format.md, "Close".
 
+use crate::db::commit::install;
+use crate::db::commit::session;
 use crate::db::state::core::{Core, closed};
 use crate::db::state::locks::lock;
 use crate::db::upkeep::flush;
-use crate::db::upkeep::install;
-use crate::db::upkeep::session;
 use crate::error::Result;
 use crate::file_names::{FileName, MANIFEST, MANIFEST_COPY};
 use crate::fingerprint::Fingerprint;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::compaction::{MergeSizes, Merger, Weight, no_space, pick, pick_smaller};
+use crate::db::commit::install;
+use crate::db::commit::session;
+use crate::db::commit::space;
 use crate::db::state::core::Core;
 use crate::db::state::disk_space::Claim;
 use crate::db::state::locks::lock;
 use crate::db::upkeep::flush;
-use crate::db::upkeep::install;
-use crate::db::upkeep::session;
-use crate::db::upkeep::space;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;

@@ -4,12 +4,12 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use crate::db::commit::install;
+use crate::db::commit::session;
+use crate::db::commit::sync;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::locks::lock;
-use crate::db::upkeep::install;
 use crate::db::upkeep::rotate;
-use crate::db::upkeep::session;
-use crate::db::upkeep::sync;
 use crate::documents::SymbolTable;
 use crate::error::Result;
 use crate::events::Event;

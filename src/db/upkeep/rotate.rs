@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
 use crate::codec::header::FileKind;
+use crate::db::commit::install;
+use crate::db::commit::session;
+use crate::db::commit::sync::{self, SyncPermit};
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::locks::lock;
 use crate::db::state::poison::PanicGuard;
-use crate::db::upkeep::install;
-use crate::db::upkeep::session;
-use crate::db::upkeep::sync::{self, SyncPermit};
 use crate::error::Result;
 use crate::file_names::{FileId, FileName};
 use crate::fingerprint::Fingerprint;

@@ -4,13 +4,13 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::db::commit::space;
+use crate::db::commit::sync;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::locks::lock;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::rotate;
-use crate::db::upkeep::space;
-use crate::db::upkeep::sync;
 use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;

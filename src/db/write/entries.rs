@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::db::commit::commit;
+use crate::db::commit::sync::acknowledge;
 use crate::db::state::core::Core;
-use crate::db::upkeep::sync::acknowledge;
 use crate::db::write::backpressure::{writer_with_room, writer_with_space};
-use crate::db::write::commit::commit;
 use crate::db::write::outcome::Outcome;
 use crate::db::write::rule::{BeforeCommit, Rule, ask};
 use crate::db::write::since::{Near, Since};

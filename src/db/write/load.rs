@@ -3,14 +3,14 @@
 
 use std::sync::mpsc;
 
+use crate::db::commit::install;
+use crate::db::commit::session;
+use crate::db::commit::space;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::disk_space::Claim;
 use crate::db::state::locks::lock;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
-use crate::db::upkeep::install;
-use crate::db::upkeep::session;
-use crate::db::upkeep::space;
 use crate::db::write::backpressure;
 use crate::db::write::load_space::{
     FOR_ENTRIES, FOR_ROWS, documents_space, most_space, segment_space, share, sorts,

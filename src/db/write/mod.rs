@@ -9,7 +9,6 @@
 //! all others.
 
 mod backpressure;
-pub(crate) mod commit;
 mod documents;
 mod entries;
 pub(crate) mod expire;

@@ -2,10 +2,10 @@
 
 use std::sync::MutexGuard;
 
+use crate::db::commit::commit;
+use crate::db::commit::sync::acknowledge;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::key::DocumentKey;
-use crate::db::upkeep::sync::acknowledge;
-use crate::db::write::commit::commit;
 use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint, Match};
 use crate::log::Op;
