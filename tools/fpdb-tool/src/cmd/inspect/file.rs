@@ -1,12 +1,14 @@
 //! One file of a database.
 
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use fpdb::{Description, Fingerprint, Options, SegmentStats};
 use serde::Serialize;
 
-use super::{FileReport, table};
+use super::table;
 use crate::output::{self, Context, iec};
 
 /// Which file, and which part of it.
@@ -27,6 +29,12 @@ pub(super) struct FileArgs {
     /// Show a block of the table, counted from 0
     #[arg(long, value_name = "N", help_heading = "One file")]
     block: Option<u64>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FileReport {
+    pub(super) name: String,
+    pub(super) bytes: u64,
 }
 
 /// `fpdb.inspect-file/1`, for a file that is no table.
@@ -155,4 +163,24 @@ fn kind_of(name: &str) -> &'static str {
         _ if name == "MANIFEST" || name == "MANIFEST.copy" => "manifest",
         _ => "other",
     }
+}
+
+/// Returns the files in the folder, sorted by name.
+pub(super) fn files(path: &Path) -> Result<Vec<FileReport>> {
+    let list = || -> io::Result<Vec<FileReport>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            match entry.metadata() {
+                Ok(metadata) => files.push(FileReport { name, bytes: metadata.len() }),
+                // A writer may delete a file that it no longer needs at any time.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(files)
+    };
+    list().with_context(|| format!("cannot list {}", path.display()))
 }

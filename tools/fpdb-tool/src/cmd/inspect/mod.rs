@@ -1,18 +1,20 @@
 //! `inspect`
 
+mod bits;
 mod file;
 mod table;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use fpdb::{Description, Layout, SegmentStats};
 use serde::Serialize;
 
 use crate::database::by_width;
 use crate::failure::Exit;
 use crate::output::{self, Context, iec};
+use bits::{bit_order, ranges};
+use file::{FileReport, files};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -60,12 +62,6 @@ struct TableReport {
     bit_order: Vec<u32>,
 }
 
-#[derive(Serialize)]
-struct FileReport {
-    name: String,
-    bytes: u64,
-}
-
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let description = fpdb::Description::read(&self.path)?;
@@ -107,38 +103,6 @@ impl TableReport {
     fn of(layout: &Layout, table: usize) -> Self {
         Self { cell_order: layout.order(table).to_vec(), bit_order: bit_order(layout, table) }
     }
-}
-
-/// Returns the bits of the fingerprint in the order in which they sort a table.
-fn bit_order(layout: &Layout, table: usize) -> Vec<u32> {
-    let cells = layout.cells();
-    let cell_bits = |&cell: &u16| {
-        let cell = usize::from(cell);
-        let above: u32 = cells[..cell].iter().map(|&width| u32::from(width)).sum();
-        let top = layout.bits() - above;
-        (top - u32::from(cells[cell])..top).rev()
-    };
-    layout.order(table).iter().flat_map(cell_bits).collect()
-}
-
-/// Returns the files in the folder, sorted by name.
-fn files(path: &Path) -> Result<Vec<FileReport>> {
-    let list = || -> std::io::Result<Vec<FileReport>> {
-        let mut files = Vec::new();
-        for entry in fs::read_dir(path)? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            match entry.metadata() {
-                Ok(metadata) => files.push(FileReport { name, bytes: metadata.len() }),
-                // A writer may delete a file that it no longer needs at any time.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
-        files.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(files)
-    };
-    list().with_context(|| format!("cannot list {}", path.display()))
 }
 
 fn print(report: &Report, context: &mut Context<'_>) -> Result<()> {
@@ -183,22 +147,4 @@ fn print(report: &Report, context: &mut Context<'_>) -> Result<()> {
 
 fn list<T: ToString>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-}
-
-/// Formats bits as descending ranges: `31..0 63..32`.
-fn ranges(bits: &[u32]) -> String {
-    let runs = bits.chunk_by(|a, b| *a == b + 1);
-    runs.map(|run| format!("{}..{}", run[0], run[run.len() - 1])).collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bit_order_follows_the_order_of_the_cells() {
-        let layout = Layout::preset("half-2", 64).unwrap();
-        assert_eq!(ranges(&bit_order(&layout, 0)), "63..0");
-        assert_eq!(ranges(&bit_order(&layout, 1)), "31..0 63..32");
-    }
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use fpdb::{Description, Fingerprint, SegmentStats, Snapshot, TableStats};
 use serde::Serialize;
 
-use super::bit_order;
+use super::bits::bit_order;
 use crate::output::{self, Context, iec};
 
 /// `fpdb.inspect-table/1`. Sizes are in bytes.
