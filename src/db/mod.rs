@@ -15,10 +15,8 @@
 //! | `merge` | new databases from existing ones, and from what the caller gives |
 //! | `repair` | what a damaged database still proves, in a new one |
 //! | `api` | the public types, and the engine behind them, compiled once |
-//! | `calibrate` | measuring what queries cost |
 
 mod api;
-mod calibrate;
 mod commit;
 mod handle;
 mod merge;

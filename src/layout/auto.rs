@@ -1,10 +1,8 @@
 //! The choice of a layout for a database's size and distance.
 
-use super::columns;
 use super::design::split_evenly;
-use super::presets::ring_cells;
+use super::presets::{ring_cells, ring_of};
 use super::terms::{FILTERS, Terms, Work};
-use super::tune::ring_of;
 use super::{Layout, MatchRule};
 
 /// Fewest entries that are assumed: a smaller database is fast with any layout, and may grow.
@@ -24,7 +22,6 @@ impl Layout {
     /// almost two thirds of the time, and a filter, which takes a sixth of a table, must save a
     /// sixth. At distance 3 that gives `half-2` with a filter. Fewer than 65,536 entries count as
     /// 65,536, and distances above the largest that a database can have as that one. `bits` up to 64 counts as 64, and above as 128.
-    /// [`plan`](Self::plan) considers more layouts, and limits of memory and disk.
     ///
     /// The result has the name of the preset that it equals, or else is named after the widths of
     /// its cells, as in `ring:21/21/22`. [`preset`](Self::preset) accepts both.
@@ -81,14 +78,7 @@ impl Layout {
 
     /// Returns the storage of all tables, in tables without a filter.
     pub(super) fn storage(&self, entries: u64, terms: &Terms) -> f64 {
-        let size = |depth: u8| terms.table(self.bits.into(), entries, depth.into());
-        let table_0 = size(0);
-        let tables = (0..self.tables()).map(|table| match terms.columns {
-            true => columns::bytes(entries.max(1), table_0.in_block),
-            false => size(self.filter_depth(table)).bytes(),
-        });
-        let all = tables.sum::<f64>() + if terms.columns { table_0.bytes() } else { 0.0 };
-        all / table_0.bytes()
+        self.sizes(entries, terms).disk / terms.table(self.bits.into(), entries, 0).bytes()
     }
 }
 

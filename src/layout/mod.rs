@@ -3,8 +3,7 @@
 //! | type | what it is |
 //! | --- | --- |
 //! | [`Layout`] | one bit order per table; also at the root of the crate |
-//! | [`Needs`], [`Goal`] | what [`Layout::plan`] is given: size, distance, limits |
-//! | [`Proposals`], [`Proposal`] | what it returns: layouts, with predicted time and storage |
+//! | [`Prediction`] | what a database takes, and how long its queries take |
 //! | [`Costs`] | what the steps of a query cost on a machine |
 //!
 //! A table holds every fingerprint with its bits in one order, sorted, so all entries with given
@@ -22,7 +21,7 @@
 // (the check), `costs` and `terms` (what
 // lookups cost), `columns` (what they cost in columns), `probe` (one lookup), `trie` (the cheapest lookups of one table), `components`
 // (candidates), `search` and `plan` (the choice), `design` and `presets` (how layouts are made),
-// `tune`, `propose` and `auto` (which layout to use), `rule` and `jaccard` (what a match is),
+// `auto` (which layout to use), `predict` (what it takes), `rule` and `jaccard` (what a match is),
 // `recall` (what a rule finds),
 // `similar` (a layout and a rule for a similarity), `encoding` (bytes).
 
@@ -37,10 +36,10 @@ mod encoding;
 mod jaccard;
 mod order;
 mod plan;
+mod predict;
 mod prefix;
 mod presets;
 mod probe;
-mod propose;
 mod recall;
 mod rule;
 mod search;
@@ -48,7 +47,6 @@ mod similar;
 mod staircase;
 mod terms;
 mod trie;
-mod tune;
 
 use std::fmt;
 
@@ -59,9 +57,9 @@ pub use costs::Costs;
 pub use jaccard::Jaccard;
 pub(crate) use order::Permutation;
 pub(crate) use plan::{Plan, TablePlan};
+pub use predict::Prediction;
 pub(crate) use prefix::Prefix;
 pub(crate) use probe::Probe;
-pub use propose::{Goal, Needs, Proposal, Proposals};
 pub use rule::MatchRule;
 pub(crate) use rule::{MatchTest, RuleTables};
 pub(crate) use staircase::Staircase;

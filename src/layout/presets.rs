@@ -4,7 +4,7 @@ use super::Layout;
 use super::design::{self, Cut, rotations, split_evenly};
 use crate::error::{Error, Result};
 
-pub(super) const NAMES: [&str; 8] =
+const NAMES: [&str; 8] =
     ["single", "half-2", "ring-3", "ring-4", "paper-4", "paper-10", "paper-16", "paper-20"];
 
 impl Layout {
@@ -79,6 +79,17 @@ pub(super) fn ring_cells(bits: u8, thresholds: &[u8]) -> Vec<u8> {
     let total: u32 = shares.iter().sum();
     let end = |cell: usize| u32::from(bits) * shares[..cell].iter().sum::<u32>() / total;
     (0..shares.len()).map(|cell| narrow(end(cell + 1) - end(cell))).collect()
+}
+
+/// Returns the ring of cells of these widths, with the name of the preset that it equals, or else one
+/// made of the widths.
+pub(super) fn ring_of(bits: u8, cells: Vec<u8>) -> Layout {
+    let widths: Vec<String> = cells.iter().map(u8::to_string).collect();
+    let ring: Cut = (cells, rotations(widths.len()));
+    let preset = NAMES.iter().find(|name| cut(name, bits).as_ref() == Some(&ring));
+    let name = preset.map_or_else(|| format!("ring:{}", widths.join("/")), |n| (*n).to_owned());
+    let (cells, orders) = ring;
+    Layout { name, bits, cells, orders }
 }
 
 /// Four blocks, one of which comes first. The three others together are cut into four pieces, one

@@ -117,10 +117,6 @@ impl MatchRule {
         self.similar.is_none().then_some(self.distance.into())
     }
 
-    pub(super) fn distance_u8(&self) -> u8 {
-        self.distance
-    }
-
     /// Returns the similarity that the database was created for; `None` for a rule by distance.
     ///
     /// ```

@@ -4,12 +4,12 @@ use super::Layout;
 use super::columns::{self, KEY_BITS};
 use super::design::split_evenly;
 use super::jaccard::Jaccard;
+use super::presets::ring_of;
 use super::recall::{self, within};
 use super::rule::MatchRule;
 use super::staircase::{Staircase, Step};
 use super::terms::{FILTERS, Leaves, Terms, Work};
 use super::trie::Trie;
-use super::tune::ring_of;
 use crate::error::{Error, Result};
 
 /// Most unrelated fingerprints that may match a query, on average.
@@ -181,7 +181,7 @@ impl Choice<'_> {
 }
 
 /// Returns the layouts to choose from.
-pub(super) fn rings(bits: u32) -> impl Iterator<Item = Layout> {
+fn rings(bits: u32) -> impl Iterator<Item = Layout> {
     let width = if bits > 64 { 128 } else { 64 };
     (1..=MAX_TABLES).map(move |tables| ring_of(width, split_evenly(width, tables)))
 }

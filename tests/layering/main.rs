@@ -56,7 +56,6 @@ const LAYERS: [(&str, &str, Layers); 4] = [
             &["merge"],
             &["repair"],
             &["api"],
-            &["calibrate"],
         ],
     ),
     (

@@ -9,6 +9,7 @@ use crate::db::state::index_loader::IndexLoader;
 use crate::db::state::locks::lock;
 use crate::documents::Documents;
 use crate::fingerprint::Fingerprint;
+use crate::layout::Prediction;
 use crate::manifest::Manifest;
 use crate::paged::FileSummary;
 use crate::segment::{Segment, SegmentMeta};
@@ -411,6 +412,28 @@ pub struct Description {
 }
 
 impl Description {
+    /// Predicts what a database with this layout and rule takes with so many entries, and how long
+    /// its queries take.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::{Db, Layout};
+    ///
+    /// let of = |layout| -> fpdb::Result<_> {
+    ///     let options = Db::options().max_distance(6).layout(Layout::preset(layout, 64)?);
+    ///     Ok(options.in_memory()?.description().predict(10_000_000))
+    /// };
+    /// let (small, fast) = (of("half-2")?, of("ring-4")?);
+    /// assert!(small.disk_bytes < fast.disk_bytes && small.query_us > fast.query_us);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn predict(&self, entries: u64) -> Prediction {
+        let tables = (self.block_size, self.filter_bits, self.columns);
+        self.layout.predict(&self.rule, entries, tables)
+    }
+
     pub(crate) fn of(manifest: Manifest) -> Self {
         let settings = manifest.settings;
         Self {

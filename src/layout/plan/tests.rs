@@ -239,7 +239,7 @@ fn no_ring_becomes_a_scan_because_its_proof_takes_too_long() {
     let terms = Terms { costs, ..Terms::default() };
     for (tables, distance) in [(5, 24), (6, 24), (7, 20), (8, 16), (10, 12), (4, 24), (8, 24)] {
         let cells = crate::layout::design::split_evenly(128, tables);
-        let layout = crate::layout::tune::ring_of(128, cells);
+        let layout = crate::layout::presets::ring_of(128, cells);
         let plan = layout.plan_for::<u128>(1 << 26, distance, &terms);
         assert!(!plan.is_scan(), "{tables} {distance}");
         finds_all(&layout, &plan, distance, &mut rng);

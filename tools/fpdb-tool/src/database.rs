@@ -47,7 +47,7 @@ pub(crate) struct NewDatabase {
     #[arg(long, value_name = "SHARE", requires = "jaccard", help_heading = "A new database")]
     recall: Option<f64>,
 
-    /// Layout of the tables: a preset such as ring-4 or half-2, a ring as `recommend` lists them, such
+    /// Layout of the tables: a preset such as ring-4 or half-2, a ring of cells of these widths, such
     /// as ring:25/19/20, or `auto`, which chooses by distance and expected entries [default: auto]
     #[arg(long, value_name = "NAME", value_parser = suggested::layouts(), hide_possible_values = true, help_heading = "A new database")]
     layout: Option<String>,
