@@ -4,13 +4,15 @@
 //!     cargo bench --bench crawl -- [--resident 22] [--inserts 2000000] [--threads 1]
 //!         [--durability buffered|sync] [--memtable 131072] [--filter 10] [--layout half-2]
 //!
-//! Three in ten documents are near-duplicates of an old or a new one.
+//! Three in ten documents are near-duplicates of an old or a new one. With synced commits, it also
+//! prints how many appends as long as a commit of one entry the device syncs per second.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes are small")]
 
 mod common;
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -69,6 +71,9 @@ fn main() {
         done: AtomicBool::new(false),
         inserts: setting.inserts,
     };
+    if setting.durability == Durability::Sync {
+        println!("the device alone: {:.0} synced appends per second", synced_appends());
+    }
     let start = Instant::now();
     let (mut latencies, samples) = std::thread::scope(|scope| {
         let watcher = scope.spawn(|| crawl.watch());
@@ -92,6 +97,21 @@ fn main() {
     report(&setting, &crawl, seconds, &latencies, samples);
     report_work(&setting, &stats);
     compact(&db);
+}
+
+/// Returns how many appends per second the device syncs in one thread, each as long as a commit of
+/// one entry.
+fn synced_appends() -> f64 {
+    let time = Duration::from_secs_f64(if common::is_test() { 0.05 } else { 3.0 });
+    let folder = common::folder();
+    let mut file = std::fs::File::create(folder.path().join("log")).unwrap();
+    let (start, mut count) = (Instant::now(), 0);
+    while start.elapsed() < time {
+        file.write_all(&[1; 45]).unwrap();
+        file.sync_all().unwrap();
+        count += 1;
+    }
+    f64::from(count) / start.elapsed().as_secs_f64()
 }
 
 struct Crawl<'a> {

@@ -1,8 +1,6 @@
-//! Measures entries per second through `insert_if_novel`, by durability and threads, and through a
-//! bulk load; and the longest pauses of inserts.
+//! Measures entries per second through a bulk load, and the longest pauses of inserts; `crawl`
+//! measures other inserts.
 //!
-//!     cargo bench --bench write -- --novel [--seconds 3] [--sync 1,2,8,32] [--buffered 1,2]
-//!         [--layout half-2]
 //!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3]
 //!         [--memory 256] [--threads 1] [--data uniform,clustered,real]
 //!         [--order random,sorted,reversed]
@@ -19,21 +17,16 @@
 
 mod common;
 
-use std::io::Write;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::{Data, Random, option, options};
-use fpdb::{Db, DocId, Durability, Entry, Outcome, Phase};
+use fpdb::{Db, DocId, Durability, Entry, Phase};
 
 fn main() {
     let requested = |name: &str| std::env::args().any(|arg| arg == name);
-    let all = !["--novel", "--bulk", "--pause"].into_iter().any(requested);
-    if all || requested("--novel") {
-        novel();
-    }
+    let all = !["--bulk", "--pause"].into_iter().any(requested);
     if all || requested("--bulk") {
         bulk();
     }
@@ -66,73 +59,6 @@ fn pause() {
         let longest = [0, 1, 2, 4, 9].map(|i| format!("{:.0}", times[i])).join(" | ");
         println!("| {round} | {longest} | {mean:.2} |");
     }
-}
-
-fn novel() {
-    let seconds = option("--seconds", if common::is_test() { 0.05 } else { 3.0 });
-    let time = Duration::from_secs_f64(seconds);
-    let layout = option("--layout", "half-2".to_string());
-    println!("the device alone: {:.0} short appends per second, each synced", appends_synced(time));
-    println!("insert_if_novel, one call per entry, uniform data, one in ten a near-duplicate");
-    println!("| layout | durability | threads | per second | times one thread | novel |");
-    println!("| --- | --- | --- | --- | --- | --- |");
-    for (durability, threads) in [
-        (Durability::Sync, option("--sync", "1,2,8,32".to_string())),
-        (Durability::Buffered, option("--buffered", "1,2".to_string())),
-    ] {
-        let mut alone = None;
-        for threads in threads.split(',').flat_map(str::parse) {
-            let (rate, share) = insert_novel(&layout, durability, threads, time);
-            let times = rate / *alone.get_or_insert(rate);
-            println!(
-                "| {layout} | {durability:?} | {threads} | {rate:.0} | {times:.1} | {share:.3} |"
-            );
-        }
-    }
-}
-
-/// Returns the synced appends per second in one thread, each as long as a commit of one entry.
-fn appends_synced(time: Duration) -> f64 {
-    let folder = common::folder();
-    let mut file = std::fs::File::create(folder.path().join("log")).unwrap();
-    let (start, mut count) = (Instant::now(), 0);
-    while start.elapsed() < time {
-        file.write_all(&[1; 45]).unwrap();
-        file.sync_all().unwrap();
-        count += 1;
-    }
-    f64::from(count) / start.elapsed().as_secs_f64()
-}
-
-/// Returns the calls per second, and the share of novel entries.
-fn insert_novel(layout: &str, durability: Durability, threads: u64, time: Duration) -> (f64, f64) {
-    let folder = common::folder();
-    let db =
-        options(layout, 128, 0).durability(durability).create(folder.path().join("db")).unwrap();
-    let (calls, novel) = (AtomicU64::new(0), AtomicU64::new(0));
-    let start = Instant::now();
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (db, calls, novel) = (&db, &calls, &novel);
-            scope.spawn(move || {
-                let mut random = Random(thread);
-                let mut last = random.next();
-                while start.elapsed() < time {
-                    let near = random.below(10) == 0;
-                    last = if near { random.flip(last, 2) } else { random.next() };
-                    let id = calls.fetch_add(1, Ordering::Relaxed);
-                    match db.insert_if_novel(last, DocId(id)).unwrap() {
-                        Outcome::Duplicate(found) => assert!(found.distance <= 3),
-                        _ => drop(novel.fetch_add(1, Ordering::Relaxed)),
-                    }
-                }
-            });
-        }
-    });
-    let seconds = start.elapsed().as_secs_f64();
-    let (calls, novel) = (calls.into_inner() as f64, novel.into_inner() as f64);
-    assert!(db.stats().entries > 0);
-    (calls / seconds, novel / calls)
 }
 
 /// Loads the data in each order of arrival, since sorting may be faster for sorted input.
