@@ -12,14 +12,14 @@
 //! | `write` | writes with and without conditions, expiry, bulk loads |
 //! | `recovery` | from files to the state of a handle |
 //! | `handle` | databases that are open |
-//! | `merge` | new databases from existing ones, and from what the caller gives |
+//! | `build` | new databases from existing ones, and from what the caller gives |
 //! | `repair` | what a damaged database still proves, in a new one |
 //! | `api` | the public types, and the engine behind them, compiled once |
 
 mod api;
+mod build;
 mod commit;
 mod handle;
-mod merge;
 mod options;
 mod read;
 mod recovery;
@@ -31,7 +31,7 @@ mod write;
 pub use api::{
     Batcher, Clusters, Db, Decision, Documents, Iter, Join, Pairs, ReadOnlyDb, Snapshot, Write,
 };
-pub use merge::MergeReport;
+pub use build::MergeReport;
 pub use options::names::{ExtractionName, RecipeName};
 pub use options::{Durability, Options};
 pub use read::clusters::{Cluster, ClusterMethod, ClusterReport};

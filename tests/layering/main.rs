@@ -53,7 +53,7 @@ const LAYERS: [(&str, &str, Layers); 4] = [
             &["write"],
             &["recovery"],
             &["handle"],
-            &["merge"],
+            &["build"],
             &["repair"],
             &["api"],
         ],

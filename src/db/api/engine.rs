@@ -11,11 +11,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::db::build::{self, MergeReport};
 use crate::db::commit::sync;
 use crate::db::handle::WriteHandle;
 use crate::db::handle::open::{self, Mode};
 use crate::db::handle::read_only::ReadOnlyHandle;
-use crate::db::merge::{self, MergeReport, merge};
 use crate::db::options::Options;
 use crate::db::read::clusters::{self, Cluster, ClusterOptions, ClusterReport};
 use crate::db::read::join::{self, JoinOptions, JoinReport, Other};
@@ -30,11 +30,11 @@ use crate::db::state::key::{Key, Stamped};
 use crate::db::upkeep::backup;
 use crate::db::upkeep::compact::{self, CompactReport};
 use crate::db::write;
+use crate::db::write::condition::{BeforeCommit, Condition};
 use crate::db::write::expire::{self, ExpireReport};
 use crate::db::write::load::{self, LoadReport};
 use crate::db::write::load_space;
 use crate::db::write::outcome::Outcome;
-use crate::db::write::rule::{BeforeCommit, Rule};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match, PerWidth};
 use crate::progress::Watch;
@@ -208,14 +208,19 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
     fn write(
         &self,
         documents: &[(F, Stamped<'_>)],
-        rule: Rule,
+        condition: Condition,
         before_commit: Option<BeforeCommit<'_, F>>,
     ) -> Result<Vec<Outcome<F>>> {
-        write::write(self.handle().in_own_process()?, documents, rule, before_commit)
+        write::write(self.handle().in_own_process()?, documents, condition, before_commit)
     }
 
-    fn write_one(&self, fingerprint: F, key: Stamped<'_>, rule: Rule) -> Result<Outcome<F>> {
-        write::write_one(self.handle().in_own_process()?, (fingerprint, key), rule)
+    fn write_one(
+        &self,
+        fingerprint: F,
+        key: Stamped<'_>,
+        condition: Condition,
+    ) -> Result<Outcome<F>> {
+        write::write_one(self.handle().in_own_process()?, (fingerprint, key), condition)
     }
 
     fn remove(&self, key: Key<'_>) -> Result<bool> {
@@ -327,7 +332,7 @@ pub(super) trait OpenEngine<F: Fingerprint> {
     }
 
     fn merge(&self, options: Options<F>, sources: &[&Path], out: &Path) -> Result<MergeReport> {
-        merge(options, sources, out)
+        build::merge(options, sources, out)
     }
 
     fn verify(&self, options: Options<F>, path: &Path, level: VerifyLevel) -> Result<VerifyReport> {
@@ -341,7 +346,7 @@ pub(super) trait OpenEngine<F: Fingerprint> {
         count: u64,
         entries: &mut dyn Iterator<Item = Result<Entry<F>>>,
     ) -> Result<LoadReport> {
-        merge::create_with_entries(options, path, count, entries)
+        build::create_with_entries(options, path, count, entries)
     }
 
     fn create_with_documents(
@@ -352,7 +357,7 @@ pub(super) trait OpenEngine<F: Fingerprint> {
         count: u64,
         documents: &mut dyn Iterator<Item = Result<NamedDocument<F>>>,
     ) -> Result<u64> {
-        merge::create_with_documents(options, path, next_id, count, documents)
+        build::create_with_documents(options, path, next_id, count, documents)
     }
 
     fn repair(&self, options: Options<F>, broken: &Path, out: &Path) -> Result<RepairReport> {

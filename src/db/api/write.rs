@@ -4,8 +4,8 @@ use std::{fmt, io};
 
 use crate::db::api::engine::WriteEngine;
 use crate::db::state::key::Stamped;
+use crate::db::write::condition::{BeforeCommit, Condition};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
-use crate::db::write::rule::{BeforeCommit, Rule};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::Within;
@@ -43,7 +43,7 @@ use crate::query::Within;
 pub struct Write<'a, F: Fingerprint = u64> {
     engine: &'a dyn WriteEngine<F>,
     documents: Vec<(F, Stamped<'a>)>,
-    rule: Rule,
+    condition: Condition,
     before_commit: Option<BeforeCommit<'a, F>>,
 }
 
@@ -51,14 +51,14 @@ impl<F: Fingerprint> fmt::Debug for Write<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Write")
             .field("documents", &self.documents.len())
-            .field("rule", &self.rule)
+            .field("condition", &self.condition)
             .finish_non_exhaustive()
     }
 }
 
 impl<'a, F: Fingerprint> Write<'a, F> {
     pub(super) fn new(engine: &'a dyn WriteEngine<F>, documents: Vec<(F, Stamped<'a>)>) -> Self {
-        Self { engine, documents, rule: Rule::default(), before_commit: None }
+        Self { engine, documents, condition: Condition::default(), before_commit: None }
     }
 
     /// Writes a document only if no document is within `distance` bits of it, inclusive. Otherwise
@@ -74,7 +74,7 @@ impl<'a, F: Fingerprint> Write<'a, F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn unless_near(self, within: impl Into<Within>) -> Self {
-        Self { rule: Rule { unless_near: Some(within.into()), ..self.rule }, ..self }
+        Self { condition: Condition { unless_near: Some(within.into()), ..self.condition }, ..self }
     }
 
     /// Updates documents whose key exists: the old version of a document does not make the new one
@@ -95,7 +95,7 @@ impl<'a, F: Fingerprint> Write<'a, F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn or_update(self, on_duplicate: OnDuplicate) -> Self {
-        Self { rule: Rule { or_update: Some(on_duplicate), ..self.rule }, ..self }
+        Self { condition: Condition { or_update: Some(on_duplicate), ..self.condition }, ..self }
     }
 
     /// Shows the outcomes to `look` before anything is written. Whatever it does with the novel
@@ -135,7 +135,7 @@ impl<'a, F: Fingerprint> Write<'a, F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn run(self) -> Result<Vec<Outcome<F>>> {
-        let Self { engine, documents, rule, before_commit } = self;
-        engine.write(&documents, rule, before_commit)
+        let Self { engine, documents, condition, before_commit } = self;
+        engine.write(&documents, condition, before_commit)
     }
 }

@@ -3,10 +3,10 @@
 use crate::db::api::db::Db;
 use crate::db::api::write::Write;
 use crate::db::state::key::{Key, Stamped};
+use crate::db::write::condition::Condition;
 use crate::db::write::expire::ExpireReport;
 use crate::db::write::load::LoadReport;
 use crate::db::write::outcome::{OnDuplicate, Outcome};
-use crate::db::write::rule::Rule;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::query::Within;
@@ -33,7 +33,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn insert<'k>(&self, fingerprint: F, key: impl Into<Stamped<'k>>) -> Result<DocId> {
-        let outcome = self.engine().write_one(fingerprint, key.into(), Rule::default())?;
+        let outcome = self.engine().write_one(fingerprint, key.into(), Condition::default())?;
         Ok(outcome.id())
     }
 
@@ -76,8 +76,8 @@ impl<F: Fingerprint> Db<F> {
         fingerprint: F,
         key: impl Into<Stamped<'k>>,
     ) -> Result<Outcome<F>> {
-        let rule = Rule { unless_near: Some(Within::Rule), or_update: None };
-        self.engine().write_one(fingerprint, key.into(), rule)
+        let condition = Condition { unless_near: Some(Within::Rule), or_update: None };
+        self.engine().write_one(fingerprint, key.into(), condition)
     }
 
     /// Removes the document with a key: an original or a remembered duplicate. Returns false if
@@ -152,8 +152,9 @@ impl<F: Fingerprint> Db<F> {
         fingerprint: F,
         key: impl Into<Stamped<'k>>,
     ) -> Result<Outcome<F>> {
-        let rule = Rule { unless_near: Some(Within::Rule), or_update: Some(OnDuplicate::Keep) };
-        self.engine().write_one(fingerprint, key.into(), rule)
+        let condition =
+            Condition { unless_near: Some(Within::Rule), or_update: Some(OnDuplicate::Keep) };
+        self.engine().write_one(fingerprint, key.into(), condition)
     }
 
     /// Gives a document a new stamp. Returns false if there is no document with this key.

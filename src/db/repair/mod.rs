@@ -16,8 +16,8 @@ use std::path::Path;
 
 pub use report::{Loss, LossKind, RepairReport};
 
+use crate::db::build::build;
 use crate::db::handle::WriteHandle;
-use crate::db::merge::build;
 use crate::db::options::Options;
 use crate::db::write::load::{DocumentsToLoad, load, load_documents};
 use crate::documents::SymbolTable;

@@ -9,8 +9,8 @@ use std::sync::MutexGuard;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::key::DocumentKey;
 use crate::db::write::backpressure::{writer_with_room, writer_with_space};
+use crate::db::write::condition::{BeforeCommit, Condition, ask};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
-use crate::db::write::rule::{BeforeCommit, Rule, ask};
 use crate::db::write::since::{Near, Since};
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Document, Fingerprint, Match};
@@ -31,13 +31,13 @@ pub(super) struct Given<'k, F> {
 pub(super) fn write<F: Fingerprint>(
     core: &Core<F>,
     documents: &[Given<'_, F>],
-    rule: Rule,
+    condition: Condition,
     before_commit: Option<BeforeCommit<'_, F>>,
 ) -> Result<Vec<Outcome<F>>> {
     loop {
         let (version, seq) = core.visible_version();
         let view = View { version: &version, seq, planner: &core.planner };
-        let lookups = look_up_all(core, view, documents, rule)?;
+        let lookups = look_up_all(core, view, documents, condition)?;
         let writer = writer_with_room(core)?;
         let now = core.current.get();
         if now.outgrows(&version, seq) {
@@ -45,7 +45,7 @@ pub(super) fn write<F: Fingerprint>(
         }
         let mut batch = Batch::new(core, &now, seq, writer.next_doc, documents.len());
         let outcomes = documents.iter().zip(&lookups);
-        let outcomes = outcomes.map(|(document, lookup)| batch.decide(document, lookup, rule));
+        let outcomes = outcomes.map(|(document, lookup)| batch.decide(document, lookup, condition));
         let outcomes = outcomes.collect::<Result<Vec<_>>>()?;
         let Some(writer) = writer_with_space(core, writer, batch.since.ops())? else { continue };
         ask(core, before_commit, &outcomes)?;
@@ -111,9 +111,9 @@ fn look_up_all<F: Fingerprint>(
     core: &Core<F>,
     view: View<'_, F>,
     documents: &[Given<'_, F>],
-    rule: Rule,
+    condition: Condition,
 ) -> Result<Vec<Lookup<F>>> {
-    if let Rule { unless_near: Some(within), or_update: None } = rule
+    if let Condition { unless_near: Some(within), or_update: None } = condition
         && documents.len() > 1
     {
         let queries: Vec<F> = documents.iter().map(|document| document.fingerprint).collect();
@@ -124,17 +124,17 @@ fn look_up_all<F: Fingerprint>(
         };
         return documents.iter().zip(nearest).map(lookup).collect();
     }
-    documents.iter().map(|document| look_up(view, document, rule)).collect()
+    documents.iter().map(|document| look_up(view, document, condition)).collect()
 }
 
 fn look_up<F: Fingerprint>(
     view: View<'_, F>,
     &Given { fingerprint, key, .. }: &Given<'_, F>,
-    rule: Rule,
+    condition: Condition,
 ) -> Result<Lookup<F>> {
     let old = view.version.document(&key.to_bytes(), view.seq)?;
-    let Some(within) = rule.unless_near else { return Ok(Lookup { old, nearest: None }) };
-    let own = match (rule.or_update, old) {
+    let Some(within) = condition.unless_near else { return Ok(Lookup { old, nearest: None }) };
+    let own = match (condition.or_update, old) {
         // Nothing depends on other documents.
         (Some(_), Some(old)) if is_unchanged_original(&old, fingerprint) => {
             return Ok(Lookup { old: Some(old), nearest: None });
@@ -182,22 +182,22 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
         &mut self,
         given: &Given<'_, F>,
         lookup: &Lookup<F>,
-        rule: Rule,
+        condition: Condition,
     ) -> Result<Outcome<F>> {
         let &Given { fingerprint, key, stamp } = given;
         let old = self.since.document(key, lookup.old);
         let stamp = stamp.or(old.and_then(|old| old.stamp));
         let is_same = old.is_some_and(|old| is_unchanged_original(&old, fingerprint));
-        let nearest = match rule {
-            Rule { unless_near: None, .. } => None,
-            Rule { or_update: Some(_), .. } if is_same => None,
-            Rule { unless_near: Some(within), or_update } => {
+        let nearest = match condition {
+            Condition { unless_near: None, .. } => None,
+            Condition { or_update: Some(_), .. } if is_same => None,
+            Condition { unless_near: Some(within), or_update } => {
                 let own = old.filter(|_| or_update.is_some()).and_then(Document::entry);
                 self.since.nearest(Near { fingerprint, within, own }, lookup.nearest)?
             }
         };
         if let Some(found) = nearest {
-            return match rule.or_update {
+            return match condition.or_update {
                 None => Ok(Outcome::Duplicate(found)),
                 Some(choice) => self.duplicate(&Given { stamp, ..*given }, old, found, choice),
             };

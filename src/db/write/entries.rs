@@ -6,8 +6,8 @@ use crate::db::commit::commit;
 use crate::db::commit::sync::acknowledge;
 use crate::db::state::core::Core;
 use crate::db::write::backpressure::{writer_with_room, writer_with_space};
+use crate::db::write::condition::{BeforeCommit, Condition, ask};
 use crate::db::write::outcome::Outcome;
-use crate::db::write::rule::{BeforeCommit, Rule, ask};
 use crate::db::write::since::{Near, Since};
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match};
@@ -19,10 +19,10 @@ use crate::version::Version;
 pub(super) fn write<F: Fingerprint>(
     core: &Core<F>,
     entries: &[Entry<F>],
-    rule: Rule,
+    condition: Condition,
     before_commit: Option<BeforeCommit<'_, F>>,
 ) -> Result<Vec<Outcome<F>>> {
-    match rule.unless_near {
+    match condition.unless_near {
         None => insert(core, entries, before_commit),
         Some(within) => insert_unless_near(core, entries, within, before_commit),
     }

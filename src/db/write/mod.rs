@@ -9,18 +9,18 @@
 //! all others.
 
 mod backpressure;
+pub(crate) mod condition;
 mod documents;
 mod entries;
 pub(crate) mod expire;
 pub(crate) mod load;
 pub(crate) mod load_space;
 pub(crate) mod outcome;
-pub(crate) mod rule;
 mod since;
 
+use condition::{BeforeCommit, Condition};
 use documents::{Edit, Given};
 use outcome::Outcome;
-use rule::{BeforeCommit, Rule};
 
 use crate::db::read::reader::Reader;
 use crate::db::state::core::Core;
@@ -33,7 +33,7 @@ use crate::fingerprint::{DocId, Entry, Fingerprint};
 pub(crate) fn write<F: Fingerprint>(
     core: &Core<F>,
     documents: &[(F, Stamped<'_>)],
-    rule: Rule,
+    condition: Condition,
     before_commit: Option<BeforeCommit<'_, F>>,
 ) -> Result<Vec<Outcome<F>>> {
     let at_root = |error: Error| error.at_path(core.storage.root());
@@ -42,25 +42,25 @@ pub(crate) fn write<F: Fingerprint>(
         for &document in documents {
             all.push(given(core, document).map_err(at_root)?);
         }
-        return documents::write(core, &all, rule, before_commit);
+        return documents::write(core, &all, condition, before_commit);
     }
-    if rule.or_update.is_some() {
+    if condition.or_update.is_some() {
         expect_documents(core.settings.ids, "cannot update documents").map_err(at_root)?;
     }
     let mut entries = Vec::with_capacity(documents.len());
     for &document in documents {
         entries.push(entry(core, document).map_err(at_root)?);
     }
-    entries::write(core, &entries, rule, before_commit)
+    entries::write(core, &entries, condition, before_commit)
 }
 
 /// Writes one document.
 pub(crate) fn write_one<F: Fingerprint>(
     core: &Core<F>,
     document: (F, Stamped<'_>),
-    rule: Rule,
+    condition: Condition,
 ) -> Result<Outcome<F>> {
-    let outcomes = write(core, &[document], rule, None)?;
+    let outcomes = write(core, &[document], condition, None)?;
     outcomes.into_iter().next().ok_or_else(|| Error::invalid("the document was not written"))
 }
 

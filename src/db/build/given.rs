@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::unfinished::build;
 use crate::db::handle::WriteHandle;
-use crate::db::merge::build;
 use crate::db::options::Options;
 use crate::db::read::lookup::NamedDocument;
 use crate::db::write::load::{DocumentsToLoad, LoadReport, load, load_documents};

@@ -1,18 +1,11 @@
-//! New databases, each of which is complete or not there: from existing ones (merge and rebuild),
-//! and from what the caller gives.
-
-mod build;
-mod given;
-mod union;
-
-pub(crate) use build::build;
-pub(crate) use given::{create_with_documents, create_with_entries};
+//! New databases from existing ones: merge and rebuild.
 
 use std::path::Path;
 
+use super::unfinished::build;
+use super::union::Union;
 use crate::db::handle::WriteHandle;
 use crate::db::handle::open;
-use crate::db::merge::union::Union;
 use crate::db::options::Options;
 use crate::db::read::reader::Reader;
 use crate::db::write::load::{DocumentsToLoad, load, load_documents};

@@ -10,7 +10,7 @@ use crate::query::Within;
 
 /// When a document is written, and what becomes of its old version.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Rule {
+pub(crate) struct Condition {
     /// How near another document prevents this. `None`: nothing prevents it.
     pub(crate) unless_near: Option<Within>,
     /// What becomes of the key of a duplicate. With it, the old version of a document does not make
