@@ -136,8 +136,8 @@ fn every_failed_call_of_a_merge_is_survived() {
 }
 
 #[test]
-fn every_failed_call_of_a_merge_without_duplicates_is_survived() {
-    every_failed_call_of_the_merge_is_survived(&workload(USER, "iuNM"));
+fn every_failed_call_of_a_merge_of_entries_is_survived() {
+    every_failed_call_of_the_merge_is_survived(&workload(USER, "iuNm"));
 }
 
 /// An insert that neither flushes nor rotates calls the log only.

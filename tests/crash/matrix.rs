@@ -193,7 +193,7 @@ fn second_crashes<F: Fingerprint>(
     let known = base.current().entries.iter().copied().collect::<Vec<_>>();
     let life = if setup.ids == Ids::User { LIFE } else { LIFE_OF_DOCUMENTS };
     // The last step of the workload may be a merge, which was interrupted.
-    let merges = workload.letters.chars().filter(|letter| "wmM".contains(*letter));
+    let merges = workload.letters.chars().filter(|letter| "wm".contains(*letter));
     let life = merges.chain(life.chars()).collect::<String>();
     let script = Scribe::new(setup, seed, FIRST_KEY_OF_LIFE).knows(known).script(&life);
     let runner = Runner::new(setup, state.clone(), base).run(&script);
