@@ -139,10 +139,10 @@ fn matches_have_the_similarity_that_the_recipe_tells() {
         assert_eq!(table.contains("similarity"), !similarity.is_null(), "{table}");
     }
     // A fingerprint that differs from that of b in 13 bits: J is estimated as 1 - 26/128.
-    let fingerprint = folder.ok("query pairs-2---bits-128 --from ndjson queries --json").records();
+    let fingerprint = folder.ok("query pairs-1---bits-128 --from ndjson queries --json").records();
     let fingerprint = fingerprint[0]["query"].as_str().unwrap();
     let bits = u128::from_str_radix(fingerprint.trim_start_matches("0x"), 16).unwrap();
-    let query = format!("query pairs-2---bits-128 {:032x} -k 13 --json", bits ^ 0x1fff << 40);
+    let query = format!("query pairs-1---bits-128 {:032x} -k 13 --json", bits ^ 0x1fff << 40);
     let found = folder.ok(&query).records()[0]["matches"][0].clone();
     assert_eq!((&found["distance"], &found["similarity"]), (&json!(13), &json!(0.797)));
     assert_eq!(found["standard_error"], json!(0.053));
