@@ -144,7 +144,7 @@ impl<F: Fingerprint> Options<F> {
     /// let db = Db::options().in_memory()?;
     /// db.insert(7, 1)?;
     /// db.backup(folder.path().join("copy"))?;
-    /// assert_eq!(Db::open_read_only(folder.path().join("copy"))?.query(7, 0)?.len(), 1);
+    /// assert_eq!(Db::open_read_only(folder.path().join("copy"))?.snapshot().len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn in_memory(self) -> Result<Db<F>> {
