@@ -165,8 +165,6 @@ class Stats(typing.TypedDict):
     """The extraction, if there is one."""
     ids: str
     """Where ids come from: "user", "unique" or "names"."""
-    code: str
-    """Code of the blocks of new segments."""
     bytes_total: int
     """Size of all files."""
     bytes_tables: int
