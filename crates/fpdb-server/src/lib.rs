@@ -21,7 +21,7 @@
 // users                           who may do what
 // command error options           what commands there are; errors and options of the server
 // metrics                         figures by command
-// net                             connections: sockets, and the bytes that come and go
+// net                             connections: sockets, input and output
 // events                          the log
 // failure                         errors as replies
 // database                        the database of either width

@@ -412,8 +412,8 @@ pub struct Description {
 }
 
 impl Description {
-    /// Predicts what a database with this layout and rule takes with so many entries, and how long
-    /// its queries take.
+    /// Predicts the size of a database with this layout and rule, for a number of entries, and the
+    /// time of its queries.
     ///
     /// # Examples
     ///

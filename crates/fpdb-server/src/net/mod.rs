@@ -1,4 +1,4 @@
-//! Connections to clients: addresses and sockets, the bytes that come and go, and who is connected.
+//! Connections to clients: addresses, sockets, input, output, and the list of clients.
 
 pub(crate) mod address;
 pub(crate) mod clients;

@@ -254,7 +254,7 @@ pub(crate) fn is_html(path: &Path) -> bool {
     Kind::of_name(path) == Some(Kind::Html)
 }
 
-/// Returns the extension of a file's name in lower case, before that of a compression.
+/// Returns the extension of a file's name in lower case, without a final `.gz` or `.zst`.
 fn extension(path: &Path) -> Option<String> {
     let compressed = |e: &&OsStr| *e == "gz" || *e == "zst";
     let name = match path.extension().filter(compressed) {
