@@ -1,4 +1,4 @@
-//! A block as it is in a file, and what it takes to read one.
+//! An encoded block, its sizes, and the search of one block.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -3,7 +3,7 @@
 //! | type | what it is |
 //! | --- | --- |
 //! | [`Layout`] | one bit order per table; also at the root of the crate |
-//! | [`Prediction`] | what a database takes, and how long its queries take |
+//! | [`Prediction`] | the predicted size of a database, and the time of its queries |
 //! | [`Costs`] | what the steps of a query cost on a machine |
 //!
 //! A table holds every fingerprint with its bits in one order, sorted, so all entries with given

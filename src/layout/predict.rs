@@ -1,4 +1,4 @@
-//! What a database with a layout takes, and how long its queries take, predicted.
+//! Predicts the size of a database and the time of its queries.
 
 use super::terms::Terms;
 use super::{Layout, MatchRule, columns};
@@ -36,7 +36,7 @@ pub(super) struct Sizes {
 }
 
 impl Layout {
-    /// Predicts what a database with this layout takes, and how long its queries take.
+    /// Predicts the size of a database with this layout, and the time of its queries.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -109,7 +109,8 @@ impl<'a, F: Width> Session<'a, F> {
         1
     }
 
-    /// Has a command committed, together with following ones of its kind. Returns their number.
+    /// Hands over a command and the following ones of its kind, to be committed together. Returns
+    /// their number.
     fn submit(&mut self, command: Command, requests: &[Vec<&[u8]>]) -> usize {
         let batch = writes::batch(self.service, command, requests);
         let calls = batch.len();

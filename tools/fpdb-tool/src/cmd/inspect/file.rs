@@ -37,7 +37,7 @@ pub(super) struct FileReport {
     pub(super) bytes: u64,
 }
 
-/// `fpdb.inspect-file/1`, for a file that is no table.
+/// `fpdb.inspect-file/1`, for a file other than a table.
 #[derive(Serialize)]
 struct Report<'a> {
     schema: &'static str,
@@ -100,7 +100,7 @@ impl FileArgs {
         if context.json { Ok(context.report(&report)?) } else { report.print(context) }
     }
 
-    /// Returns the segment that is meant.
+    /// Returns the requested segment.
     fn segment<'a>(&self, segments: &'a [SegmentStats]) -> Result<&'a SegmentStats> {
         match (segments, self.segment) {
             ([only], None) => Ok(only),
@@ -112,7 +112,7 @@ impl FileArgs {
         }
     }
 
-    /// Shows a file that is no table.
+    /// Shows a file other than a table.
     fn other(
         &self,
         name: &str,
