@@ -16,7 +16,8 @@ use crate::fingerprint::Fingerprint;
 use crate::log::{ReadMode, read_log};
 use crate::manifest::Manifest;
 
-/// Reads a block: a byte that chooses width and size, the lengths of a Huffman code, and the block. If strict checking accepts it, encoding its fingerprints gives the same bytes.
+/// Reads a block: a byte that chooses width and size, the lengths of a Huffman code, and the block.
+/// If strict checking accepts it, encoding its fingerprints gives the same bytes.
 pub fn block(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else { return };
     if choice & 2 == 0 { block_of::<u64>(choice, rest) } else { block_of::<u128>(choice, rest) }

@@ -3,8 +3,9 @@
 use super::terms::Terms;
 use super::{Layout, MatchRule, columns};
 
-/// What a database of evenly spread fingerprints in one segment takes, and how long its queries take,
-/// as [`Description::predict`](crate::Description::predict) predicts it.
+/// The size of a database, and the time of its queries, as predicted by
+/// [`Description::predict`](crate::Description::predict) for evenly spread fingerprints in one
+/// segment.
 ///
 /// # Examples
 ///

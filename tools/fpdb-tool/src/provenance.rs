@@ -47,7 +47,7 @@ impl Provenance {
     }
 }
 
-/// What help calls a database: `join` has two.
+/// The names of arguments for databases in help texts: `join` takes two databases.
 const NAMES: [&str; 2] = ["DB", "A"];
 
 /// Returns the first database that the command line names, if any.

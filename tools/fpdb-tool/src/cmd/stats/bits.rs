@@ -1,4 +1,4 @@
-//! `--bits`: how often each bit is set, whether another bit tells the same, and the fingerprint that
+//! `--bits`: how often each bit is set, whether it copies another bit, and the fingerprint that
 //! most entries share.
 //!
 //! Bits are judged by distinct fingerprints: a page that occurs a million times says nothing about
