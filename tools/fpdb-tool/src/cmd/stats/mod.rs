@@ -26,8 +26,9 @@ Examples:
 /// entropy bound is the least that any encoding of the same number of uniformly random fingerprints
 /// can take.
 ///
-/// With --bits, also looks for bits of the fingerprints that carry no information, and for the fingerprint
-/// that most entries share. Bits are judged by up to 131,072 distinct fingerprints, chosen at random.
+/// With --bits, also looks for bits of the fingerprints that carry no information, and for the
+/// fingerprint that most entries share. Bits are judged by up to 131,072 distinct fingerprints,
+/// chosen at random.
 /// A bit is constant if it is the same in 99 % of them, a copy if it is equal or opposite to a lower
 /// bit in 99 % of them, and biased if it is set in less than a quarter or more than three quarters.
 /// The exit code is 1 if one bit in eight is constant or a copy, as after a hash of half the width.
