@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | [`Layout`] | one bit order per table; also at the root of the crate |
 //! | [`Prediction`] | the predicted size of a database, and the time of its queries |
-//! | [`Costs`] | what the steps of a query cost on a machine |
 //!
 //! A table holds every fingerprint with its bits in one order, sorted, so all entries with given
 //! *leading* bits are next to each other. The word is cut into *cells* of neighbouring bits, and a
@@ -53,7 +52,7 @@ use std::fmt;
 pub(crate) use columns::{
     KEY_BITS, MAX_BLOCK_BYTES, MAX_BUCKET_BITS, RowTest, block_bytes, bucket_bits,
 };
-pub use costs::Costs;
+pub(crate) use costs::Costs;
 pub use jaccard::Jaccard;
 pub(crate) use order::Permutation;
 pub(crate) use plan::{Plan, TablePlan};

@@ -96,7 +96,7 @@ impl<'a, F: Fingerprint> Search<'a, F> {
             terms,
             distance: u8::try_from(distance).unwrap_or(u8::MAX),
             best: None,
-            best_work: terms.scan(F::BITS, entries),
+            best_work: terms.scan(entries),
             leaves: leaves(layout, entries, terms),
             sharings: SHARINGS,
             known: HashMap::new(),
@@ -127,7 +127,7 @@ impl<'a, F: Fingerprint> Search<'a, F> {
     fn consider(&mut self, assignment: Assignment) {
         let stairs = |(table, steps)| (table, self.staircase(steps, self.distance));
         let staircases: Vec<(usize, Staircase)> = assignment.into_iter().map(stairs).collect();
-        let mut work = Work { ns: self.terms.costs.least_ns(), ..Work::default() };
+        let mut work = Work { ns: self.terms.costs.query_ns, ..Work::default() };
         for (table, stairs) in &staircases {
             work = work + self.cost(*table, stairs);
             if work.ns >= self.best_work.ns || work.probes > MAX_PROBES {
@@ -158,7 +158,7 @@ impl<'a, F: Fingerprint> Search<'a, F> {
             ways.push((0..=most).map(|value| self.ways(part, value)).collect());
         }
         let ring = Ring::new(widths, ways, self.distance + 1);
-        self.share_out(&ring, self.distance + 1, self.terms.costs.least_ns(), &mut Vec::new());
+        self.share_out(&ring, self.distance + 1, self.terms.costs.query_ns, &mut Vec::new());
     }
 
     fn ways(&mut self, part: &Part, value: u8) -> Vec<Way> {

@@ -106,7 +106,7 @@ impl Layout {
         // The greater the distance, the more is found.
         let too_small = distances.partition_point(|&distance| !choice.reaches(&tables, distance));
         let distance = *distances.get(too_small)?;
-        let least = Work { ns: terms.costs.least_ns(), ..Work::default() };
+        let least = Work { ns: terms.costs.query_ns, ..Work::default() };
         let work = homes.iter().fold(least, |sum, _| sum + work);
         let rule = MatchRule::similar(self, distance, jaccard, tables);
         let (layout, filter_bits) = (self.clone(), terms.filter_bits);

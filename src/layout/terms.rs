@@ -93,11 +93,6 @@ impl TableSize {
     pub(super) fn bytes(&self) -> f64 {
         (self.blocks + self.index + self.filter) * (1.0 + 4.0 / PAGE)
     }
-
-    /// Returns the number of pages of the blocks.
-    pub(super) fn pages(&self) -> f64 {
-        self.blocks / PAGE
-    }
 }
 
 impl Terms {
@@ -126,12 +121,10 @@ impl Terms {
 
     /// Returns the work of a query that reads an entire table.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(super) fn scan(&self, bits: u32, entries: u64) -> Work {
+    pub(super) fn scan(&self, entries: u64) -> Work {
         let (n, costs) = (entries as f64, &self.costs);
-        let pages = self.table(bits, entries, 0).pages();
-        let read_ns = costs.cold_share * costs.page_ns * pages;
-        let ns = costs.least_ns() + costs.scan_entry_ns * n + read_ns;
-        Work { ns, entries: n, pages, ..Work::default() }
+        let ns = costs.query_ns + costs.scan_entry_ns * n;
+        Work { ns, entries: n, ..Work::default() }
     }
 }
 
@@ -147,8 +140,6 @@ pub(crate) struct Work {
     pub lookups: f64,
     /// Entries decoded.
     pub entries: f64,
-    /// Pages of blocks read.
-    pub pages: f64,
 }
 
 impl std::ops::Add for Work {
@@ -161,7 +152,6 @@ impl std::ops::Add for Work {
             filter_checks: self.filter_checks + other.filter_checks,
             lookups: self.lookups + other.lookups,
             entries: self.entries + other.entries,
-            pages: self.pages + other.pages,
         }
     }
 }
@@ -199,7 +189,6 @@ impl Leaves {
         let filter_ns = costs.filter_ns + costs.filter_far_ns * costs.doublings(all * size.filter);
         let occupied = 1.0 - (-n * 2f64.powi(-filter_depth.cast_signed())).exp();
         let passing = occupied + (1.0 - occupied) * false_positives(terms.filter_bits);
-        let page_ns = costs.cold_share * costs.page_ns;
         let (entry_ns, unwanted) = if terms.decoded {
             (costs.decoded_entry_ns, COMPARED.min(size.in_block))
         } else {
@@ -211,12 +200,8 @@ impl Leaves {
             let checked = size.filter > 0.0 && depth >= filter_depth;
             let (filter_checks, lookups) = if checked { (1.0, passing) } else { (0.0, 1.0) };
             let entries = lookups * unwanted + below;
-            let pages = lookups + below / size.in_block * terms.block_size as f64 / PAGE;
-            let ns = filter_checks * filter_ns
-                + lookups * lookup_ns
-                + entries * entry_ns
-                + pages * page_ns;
-            Work { ns, probes: 1.0, filter_checks, lookups, entries, pages }
+            let ns = filter_checks * filter_ns + lookups * lookup_ns + entries * entry_ns;
+            Work { ns, probes: 1.0, filter_checks, lookups, entries }
         };
         let to_one_entry = u64::BITS - entries.leading_zeros() + DEPTH_BELOW_ONE_ENTRY;
         let filtered = if size.filter > 0.0 { filter_depth } else { 0 };
@@ -235,15 +220,12 @@ fn leaves_in_columns(terms: &Terms, bits: u32, entries: u64, tables: usize) -> L
     let row_ns = costs.column_row_ns
         + costs.column_row_far_ns * far
         + columns::CANDIDATES * terms.candidate_ns();
-    let page_ns = costs.cold_share * costs.page_ns;
     let deepest = columns::bucket_bits(entries);
     let leaf = |depth: u32| {
         let depth = depth.min(deepest.into());
-        let buckets = 2f64.powi((u32::from(deepest) - depth).cast_signed());
         let rows = n * 2f64.powi(-depth.cast_signed());
-        let pages = 2.0 + (4.0 * (rows + buckets)) / PAGE + columns::CANDIDATES * rows;
-        let ns = lookup_ns + rows * row_ns + pages * page_ns;
-        Work { ns, probes: 1.0, filter_checks: 0.0, lookups: 1.0, entries: rows, pages }
+        let ns = lookup_ns + rows * row_ns;
+        Work { ns, probes: 1.0, filter_checks: 0.0, lookups: 1.0, entries: rows }
     };
     Leaves { by_depth: (0..=bits).map(leaf).collect(), deepest }
 }
@@ -273,7 +255,6 @@ mod tests {
         };
         assert!(leaf(1024, 20).entries > 6.0 * leaf(128, 20).entries);
         assert!(leaf(128, 26).ns > leaf(128, 16).ns);
-        assert!(leaf(128, 16).pages >= 1.0);
     }
 
     /// Bytes per fingerprint, as measured with `fpdb-tool ratio`.

@@ -91,7 +91,7 @@ impl<F: Fingerprint> Planner<F> {
         let test = self.test(within);
         let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), &test);
         place.get_or_init(|| {
-            let costs = self.terms.costs.clone().cold(0.0);
+            let costs = self.terms.costs.clone();
             let terms = Terms { costs, decoded: true, ..Terms::default() };
             self.make(middle(fingerprints, MEMTABLE_BITS), &test, &terms)
         })

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use crate::layout::Costs;
 use crate::storage::Sim;
 use crate::{Db, DocId, Entry, Fingerprint, Found, Jaccard, Layout, Options, Outcome, Within};
 
@@ -81,14 +80,13 @@ fn add(rng: &mut fastrand::Rng, error: &mut u128, bits: u128, count: u32, total:
     free.into_iter().take(count as usize).for_each(|bit| *error |= 1 << bit);
 }
 
-fn options<F: Fingerprint>(jaccard: Jaccard, expected: u64) -> Options<F> {
+fn may_scan<F: Fingerprint>(jaccard: Jaccard, expected: u64) -> Options<F> {
     let options = Options::new().storage(Sim::new()).background(false);
-    options.similar(jaccard).expected_entries(expected).costs(never_scan())
+    options.similar(jaccard).expected_entries(expected)
 }
 
-/// Costs with which even few entries are looked up.
-fn never_scan() -> Costs {
-    Costs::default().with("scan_entry_ns", 1e9).unwrap()
+fn options<F: Fingerprint>(jaccard: Jaccard, expected: u64) -> Options<F> {
+    may_scan(jaccard, expected).never_scan()
 }
 
 /// A database with crowds of fingerprints around a few centres, in segments and in a memtable.
@@ -118,9 +116,9 @@ fn crowded<F: Fingerprint>(options: Options<F>, rng: &mut fastrand::Rng) -> (Db<
     (db, all)
 }
 
-fn check<F: Fingerprint>(jaccard: Jaccard, expected: u64, costs: Costs) {
-    let mut rng = fastrand::Rng::with_seed(expected);
-    let (db, all) = crowded(options::<F>(jaccard, expected).costs(costs), &mut rng);
+fn check<F: Fingerprint>(options: Options<F>) {
+    let mut rng = fastrand::Rng::with_seed(10_000_000);
+    let (db, all) = crowded(options, &mut rng);
     let truth = Truth::of(&db);
     let snapshot = db.snapshot();
     let near = |query: F| -> Vec<F> {
@@ -175,11 +173,11 @@ fn check<F: Fingerprint>(jaccard: Jaccard, expected: u64, costs: Costs) {
 
 #[test]
 fn every_operation_finds_exactly_what_the_rule_accepts() {
-    check::<u128>(Jaccard::at_least(0.8), 10_000_000, never_scan());
-    check::<u128>(Jaccard::at_least(0.8), 10_000_000, Costs::default());
-    check::<u128>(Jaccard::at_least(0.9).recall(0.9), 1_000, never_scan());
-    check::<u128>(Jaccard::at_least(0.85), 1_000_000_000, never_scan());
-    check::<u64>(Jaccard::at_least(0.95).recall(0.9), 1_000, never_scan());
+    check::<u128>(options(Jaccard::at_least(0.8), 10_000_000));
+    check::<u128>(may_scan(Jaccard::at_least(0.8), 10_000_000));
+    check::<u128>(options(Jaccard::at_least(0.9).recall(0.9), 1_000));
+    check::<u128>(options(Jaccard::at_least(0.85), 1_000_000_000));
+    check::<u64>(options(Jaccard::at_least(0.95).recall(0.9), 1_000));
 }
 
 #[test]
@@ -345,7 +343,7 @@ fn wide<F: Fingerprint>(max_distance: u32, layout: Option<&str>) {
     if let Some(name) = layout {
         options = options.layout(Layout::preset(name, F::BITS).unwrap());
     }
-    let options = options.storage(Sim::new()).background(false).costs(never_scan());
+    let options = options.storage(Sim::new()).background(false).never_scan();
     let db = options.create("db").unwrap();
     let centre = F::from_u128(rng.u128(..));
     let errors = planted::<F>(max_distance + 1, &mut rng);

@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use fpdb::layout::Costs;
 use fpdb::storage::Sim;
 use fpdb::{Durability, Fingerprint, Ids, Layout, OnDuplicate, Options};
 
@@ -94,7 +93,7 @@ impl<F: Fingerprint> Setup<F> {
             .ids(self.ids)
             .max_distance(distance_of::<F>())
             // So few entries would be scanned.
-            .costs(Costs::default().with("scan_entry_ns", 1e9).unwrap())
+            .never_scan()
             .durability(self.durability)
             .memtable_entries(self.memtable)
             .block_size(self.block_size)

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fpdb::layout::Costs;
 use fpdb::storage::{Sim, Storage};
 use fpdb::{Entry, Fingerprint, Ids, Key, Layout, Options, Result, Snapshot};
 
@@ -23,8 +22,7 @@ pub(crate) struct Intact<F: Fingerprint> {
 pub(crate) fn options<F: Fingerprint>(sim: &Arc<Sim>) -> Options<F> {
     let options = Options::new().storage(sim.clone()).memtable_entries(1 << 20).background(false);
     // Otherwise so few entries would be scanned at 128 bits, and their columns never be read.
-    let never_scan = Costs::default().with("scan_entry_ns", 1e9).unwrap();
-    if F::BITS == 128 { options.costs(never_scan) } else { options }
+    if F::BITS == 128 { options.never_scan() } else { options }
 }
 
 fn files(sim: &Sim) -> BTreeMap<String, Vec<u8>> {

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fpdb::layout::Costs;
 use fpdb::storage::{Disk, Sim, Storage};
 use fpdb::{Db, DocId, Durability, Entry, Fingerprint, Layout, Options, Outcome, Snapshot};
 
@@ -54,8 +53,7 @@ impl Setup {
     fn options<F: Fingerprint>(&self, storage: &Arc<dyn Storage>) -> Options<F> {
         let options = Options::new();
         // At 128 bits, tables of columns are searched, however few the entries are.
-        let never_scan = Costs::default().with("scan_entry_ns", 1e9).unwrap();
-        let options = if F::BITS == 128 { options.costs(never_scan) } else { options };
+        let options = if F::BITS == 128 { options.never_scan() } else { options };
         options
             .memtable_entries(self.memtable)
             .bulk_memory(self.bulk_memory)

@@ -297,19 +297,20 @@ impl<F: Fingerprint> Options<F> {
         Self { filter_bits: Some(bits), ..self }
     }
 
-    /// Sets what queries cost on this machine. Queries are planned by these costs, which decide how
-    /// fast answers are found, but never which answers. Default: the costs measured on one server;
-    /// not stored.
+    /// Plans queries as if reading a whole table took very long, for tests: few entries would
+    /// otherwise be scanned. Only with the feature `sim`.
     ///
     /// ```
-    /// use fpdb::Db;
-    /// use fpdb::layout::Costs;
-    /// let costs = Costs::default().cold(0.5); // half of the blocks must be read from the disk
-    /// let db = Db::options().costs(costs).in_memory()?;
+    /// let db = fpdb::Db::options().never_scan().in_memory()?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// assert!(db.snapshot().explain(7, &3.into())?.segments.iter().all(|s| !s.scanned));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn costs(self, costs: Costs) -> Self {
-        Self { costs, ..self }
+    #[cfg(feature = "sim")]
+    pub fn never_scan(mut self) -> Self {
+        self.costs.scan_entry_ns = 1e9;
+        self
     }
 
     /// Sets how many recent entries are kept in memory before they are written as a segment. More

@@ -109,7 +109,7 @@ impl<F: Fingerprint> TablePlan<F> {
 
 impl<F: Fingerprint> Plan<F> {
     fn scan(entries: u64, terms: &Terms) -> Self {
-        Self { tables: Vec::new(), work: terms.scan(F::BITS, entries) }
+        Self { tables: Vec::new(), work: terms.scan(entries) }
     }
 
     /// Makes the plan that searches these tables.
@@ -184,7 +184,7 @@ impl<F: Fingerprint> Plan<F> {
 
 /// Returns what a query is expected to do that searches these tables.
 fn work_of(staircases: &[(usize, Staircase)], leaves: &[Rc<Leaves>], terms: &Terms) -> Work {
-    let least = Work { ns: terms.costs.least_ns(), ..Work::default() };
+    let least = Work { ns: terms.costs.query_ns, ..Work::default() };
     let table = |(number, stairs): &(usize, Staircase)| Trie::new(stairs, &leaves[*number]).work;
     staircases.iter().map(table).fold(least, |sum, work| sum + work)
 }
@@ -251,7 +251,7 @@ impl Layout {
         let staircases = rule.0.iter().map(|table| (table.number, table.stairs.clone()));
         let staircases: Vec<(usize, Staircase)> = staircases.collect();
         let work = work_of(&staircases, &leaves, terms);
-        if work.ns >= terms.scan(F::BITS, entries).ns {
+        if work.ns >= terms.scan(entries).ns {
             return Plan::scan(entries, terms);
         }
         Plan::new(staircases, work, &leaves, &orders, self)
@@ -265,7 +265,7 @@ impl Layout {
         let staircases: Vec<(usize, Staircase)> = rule.staircases().collect();
         let work = |terms| {
             let work = work_of(&staircases, &leaves(self, entries, terms), terms);
-            let scan = terms.scan(self.bits(), entries);
+            let scan = terms.scan(entries);
             if work.ns < scan.ns { work } else { scan }
         };
         terms.iter().map(work).collect()

@@ -166,10 +166,14 @@ fn half_2_takes_about_46_probes_for_three_errors() {
 /// per lookup that are decoded without need.
 #[test]
 fn predictions_agree_with_an_independent_calculation() {
-    let costs =
-        [("query_ns", 500.0), ("lookup_ns", 10.0), ("lookup_far_ns", 0.0), ("entry_ns", 5.8)];
-    let costs = costs.into_iter().try_fold(Costs::default(), |c, (name, ns)| c.with(name, ns));
-    let terms = Terms { costs: costs.unwrap(), ..Terms::default() };
+    let costs = Costs {
+        query_ns: 500.0,
+        lookup_ns: 10.0,
+        lookup_far_ns: 0.0,
+        entry_ns: 5.8,
+        ..Costs::default()
+    };
+    let terms = Terms { costs, ..Terms::default() };
     let expected = [
         ("single", 3, 105.0, 159.0, 351.0),
         ("half-2", 3, 3.8, 4.2, 6.0),
@@ -235,7 +239,7 @@ fn plans_are_deterministic() {
 #[test]
 fn no_ring_becomes_a_scan_because_its_proof_takes_too_long() {
     let mut rng = Rng::new(14);
-    let costs = crate::layout::Costs::default().with("scan_entry_ns", 1e6).unwrap();
+    let costs = Costs { scan_entry_ns: 1e6, ..Costs::default() };
     let terms = Terms { costs, ..Terms::default() };
     for (tables, distance) in [(5, 24), (6, 24), (7, 20), (8, 16), (10, 12), (4, 24), (8, 24)] {
         let cells = crate::layout::design::split_evenly(128, tables);

@@ -63,7 +63,7 @@ pub(super) fn pays<F: Fingerprint>(view: &View<'_, F>, queries: usize, within: W
     let segments = &view.version.segments;
     // The time of each plan is for a query of one segment alone.
     let further = segments.len().saturating_sub(1) as f64;
-    let (mut together, mut single) = (0.0, further * (costs.segment_ns - costs.least_ns()));
+    let (mut together, mut single) = (0.0, further * (costs.segment_ns - costs.query_ns));
     for segment in segments {
         let plan = view.planner.plan(segment.meta().fingerprints, within);
         together += choose(costs, plan, segment, queries).1;
@@ -272,7 +272,7 @@ impl<F: Fingerprint> Worker<'_, F> {
     fn is_sparse(&self, pairs: u64, blocks: u64) -> bool {
         let TableSweep { view, table, plan, .. } = self.sweep;
         let (costs, work) = (view.planner.costs(), plan.work());
-        let alone = (work.ns - costs.least_ns()) / work.probes + costs.sweep_alone_ns;
+        let alone = (work.ns - costs.query_ns) / work.probes + costs.sweep_alone_ns;
         let each = table.count() as f64 / table.blocks().max(1) as f64;
         let region = blocks as f64 * each * costs.sweep_entry_ns;
         pairs as f64 * (alone - costs.sweep_lookup_ns) < region
