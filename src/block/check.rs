@@ -5,6 +5,7 @@
 use super::packed::{COUNT_LEN, Packed};
 use super::reader::Block;
 use super::remaining::remaining_len;
+use super::window;
 use crate::codec::bits::BitReader;
 use crate::codec::huffman::Code;
 use crate::error::{Error, Result};
@@ -22,7 +23,8 @@ pub(crate) fn check<F: Fingerprint>(
     let block = Block::<F>::open(&Packed { bytes, size, code })?;
     let mut codewords = (COUNT_LEN + F::BYTES) * 8;
     let mut remaining = 0;
-    let mut window = block.differences();
+    let mut buffer = window::EMPTY;
+    let mut window = block.differences(&mut buffer);
     window.advance()?;
     while !window.is_empty() {
         let mut h = window.first();

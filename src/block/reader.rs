@@ -4,7 +4,7 @@
 
 use super::packed::{COUNT_LEN, Job, Packed};
 use super::remaining::Remaining;
-use super::window::Window;
+use super::window::{self, Buffer, Window};
 use crate::codec::huffman::Decoder;
 use crate::cpu;
 use crate::error::{Error, Result};
@@ -49,9 +49,9 @@ impl<'a, F: Fingerprint> Block<'a, F> {
 
     /// Returns an empty window before the leading differences.
     #[inline(always)]
-    pub(super) fn differences(&self) -> Window<'a> {
+    pub(super) fn differences<'b>(&self, buffer: &'b mut Buffer) -> Window<'a, 'b> {
         let start = (COUNT_LEN + F::BYTES) * 8;
-        Window::before(self.bytes, start, self.code, self.after, F::BITS - 1)
+        Window::before(self.bytes, start, self.code, self.after, F::BITS - 1, buffer)
     }
 
     /// Visits the fingerprints in order, until `visit` returns false.
@@ -62,7 +62,8 @@ impl<'a, F: Fingerprint> Block<'a, F> {
             return Ok(());
         }
         let mut remaining = Remaining::new(self.bytes, self.size);
-        let mut window = self.differences();
+        let mut buffer = window::EMPTY;
+        let mut window = self.differences(&mut buffer);
         loop {
             window.advance()?;
             if window.is_empty() {
@@ -71,7 +72,8 @@ impl<'a, F: Fingerprint> Block<'a, F> {
             let mut h = window.first();
             for next in window.nexts() {
                 let below = remaining.read(h, next)?;
-                current = current & F::MAX.wrapping_shl(h) | F::ONE.wrapping_shl(h) | below;
+                // The bits above `h` stay, and the one at `h` becomes 1.
+                current = (current.wrapping_shr(h) | F::ONE).wrapping_shl(h) | below;
                 h = next;
                 if !visit(current) {
                     return Ok(());

@@ -17,11 +17,12 @@ pub(super) fn remaining_len(h: u32, next: u32) -> u32 {
 }
 
 /// Reads remaining bits from the end of a block backwards.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Remaining<'a, F> {
     bytes: &'a [u8],
-    /// Position of the lowest bit that is not yet read. The highest bit of the first byte is 0.
-    lowest: usize,
+    /// A bit of the first byte of the word whose last byte contains the lowest unread bit: the bit
+    /// at the same place as the lowest unread one. The highest bit of the block is bit 0.
+    position: usize,
     width: PhantomData<F>,
 }
 
@@ -29,7 +30,8 @@ impl<'a, F: Fingerprint> Remaining<'a, F> {
     /// Creates a reader of the block of `size` bytes at the start of `bytes`.
     #[inline(always)]
     pub(super) fn new(bytes: &'a [u8], size: usize) -> Self {
-        Self { bytes, lowest: (size * 8).wrapping_sub(1), width: PhantomData }
+        let lowest = (size * 8).wrapping_sub(1);
+        Self { bytes, position: lowest.wrapping_sub((F::BYTES - 1) * 8), width: PhantomData }
     }
 
     /// Reads the remaining bits of the next fingerprint, whose leading difference is `h`, and
@@ -37,32 +39,39 @@ impl<'a, F: Fingerprint> Remaining<'a, F> {
     #[inline(always)]
     pub(super) fn read(&mut self, h: u32, next: u32) -> Result<F> {
         let word = match h <= F::BITS - UNPEEKED {
-            true => self.peek(0)?,
+            true => self.peek()?,
             false => self.peek_long()?,
         };
-        self.lowest = self.lowest.wrapping_sub(remaining_len(h, next) as usize);
+        self.skip(remaining_len(h, next));
         // Makes room for the bit that is left out: doubles what is above it.
         let above_next = word & F::MAX.wrapping_shl(next);
         Ok(word.wrapping_add(above_next) & !F::MAX.wrapping_shl(h))
     }
 
-    /// Returns the bits after `skipped` unread ones. The [`UNPEEKED`] highest may be missing.
+    #[inline(always)]
+    fn skip(&mut self, bits: u32) {
+        self.position = self.position.wrapping_sub(bits as usize);
+    }
+
+    /// Returns the next bits. The [`UNPEEKED`] highest may be missing.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "only the low three bits are used")]
-    fn peek(&self, skipped: usize) -> Result<F> {
-        let lowest = self.lowest.wrapping_sub(skipped);
-        let start = (lowest / 8).wrapping_sub(F::BYTES - 1);
-        match self.bytes.get(start..).and_then(F::read_be) {
-            Some(word) => Ok(word.wrapping_shr(!lowest as u32 % 8)),
+    fn peek(&self) -> Result<F> {
+        // A single comparison, as in `peek` of `codec::bits`.
+        let start = self.position / 8;
+        match self.bytes.get(start..start.wrapping_add(F::BYTES)).and_then(F::read_be) {
+            Some(word) => Ok(word.wrapping_shr(!self.position as u32 % 8)),
             None => Err(Error::corruption("the block's fingerprints do not fit into it")),
         }
     }
 
-    /// Returns the next bits, none of them missing.
+    /// Returns the next bits, none of them missing. It takes a copy, so that the one that is read
+    /// from stays in registers.
     #[cold]
-    fn peek_long(&self) -> Result<F> {
+    fn peek_long(mut self) -> Result<F> {
         let half = F::BITS / 2;
-        let low = self.peek(0)? & !F::MAX.wrapping_shl(half);
-        Ok(self.peek(half as usize)?.wrapping_shl(half) | low)
+        let low = self.peek()? & !F::MAX.wrapping_shl(half);
+        self.skip(half);
+        Ok(self.peek()?.wrapping_shl(half) | low)
     }
 }

@@ -14,12 +14,18 @@ const PLACES: usize = 32;
 
 const _: () = assert!((RUNS as usize - 1) * MAX_RUN + 1 < PLACES);
 
+/// Memory for the leading differences of a window. It is apart from the rest of the window, which so
+/// stays in registers.
+pub(super) type Buffer = [u8; PLACES + MAX_RUN];
+
+pub(super) const EMPTY: Buffer = [0; PLACES + MAX_RUN];
+
 /// Some leading differences of a block in a row, and the next one after them.
 ///
 /// A window always has the same number of runs, so that filling it takes no branch that depends on
 /// the codewords.
-#[derive(Debug, Clone)]
-pub(super) struct Window<'a> {
+#[derive(Debug)]
+pub(super) struct Window<'a, 'b> {
     bytes: &'a [u8],
     code: &'a Decoder,
     /// The bit offset of the first codeword after this window.
@@ -32,10 +38,10 @@ pub(super) struct Window<'a> {
     carried: usize,
     /// What follows the last leading difference of the block.
     none: u8,
-    buffer: [u8; PLACES + MAX_RUN],
+    buffer: &'b mut Buffer,
 }
 
-impl<'a> Window<'a> {
+impl<'a, 'b> Window<'a, 'b> {
     /// Returns an empty window before the `count` leading differences whose codewords begin at bit
     /// `position`. `none` is returned as the next one after the last. It is never below another.
     #[inline(always)]
@@ -46,8 +52,8 @@ impl<'a> Window<'a> {
         code: &'a Decoder,
         count: usize,
         none: u32,
+        buffer: &'b mut Buffer,
     ) -> Self {
-        let buffer = [0; PLACES + MAX_RUN];
         Self { bytes, code, position, left: count, len: 0, carried: 0, none: none as u8, buffer }
     }
 
