@@ -300,9 +300,8 @@ impl<F: Fingerprint> Memtable<F> {
             + inner.documents.memory()
     }
 
-    /// Visits every fingerprint that matches the query, each once, whether or not one of
-    /// its entries is live at the reader's commit. The plan should be for
-    /// about as many entries as there are.
+    /// Visits every fingerprint that matches the query, each once, whether or not one of its entries
+    /// is live at the reader's commit. The plan should be for about as many entries as there are.
     pub(crate) fn search(
         &self,
         query: F,
@@ -313,18 +312,10 @@ impl<F: Fingerprint> Memtable<F> {
         let inner = self.read();
         if plan.is_scan() {
             // Not over the buckets: there are many of them even if there are few entries.
-            let mut last = None;
-            for (&Entry { fingerprint, .. }, history) in &inner.entries {
-                let d = fingerprint.distance(query);
-                if d <= test.distance
-                    && last != Some(fingerprint)
-                    && history.was_inserted()
-                    && test.accepts(fingerprint ^ query)
-                {
-                    last = Some(fingerprint);
-                    visit(fingerprint, d);
-                }
-            }
+            let mut near = near_entries(&inner.inserted, query, test);
+            near.sort_unstable();
+            near.dedup_by_key(|(_, entry)| entry.fingerprint);
+            near.into_iter().for_each(|(d, entry)| visit(entry.fingerprint, d));
             return;
         }
         cpu::with_native_instructions(
