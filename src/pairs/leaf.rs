@@ -120,9 +120,9 @@ impl<F: Fingerprint> Leaf<F> {
 
     /// Replaces `zeros` by the fingerprints of the leaf in whose cell numbers `bit` is 0.
     pub(super) fn zero_side(&self, all: &[F], bit: u32, zeros: &mut Vec<F>) {
-        zeros.clear();
         let run = 1usize << bit;
         if run >= LONG_RUN {
+            zeros.clear();
             for first in (0..1usize << self.bits).step_by(2 * run) {
                 let rows = self.directory[first] as usize..self.directory[first + run] as usize;
                 zeros.extend_from_slice(&all[rows]);
