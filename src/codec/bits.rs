@@ -101,16 +101,9 @@ impl LowBitWriter {
     /// Appends the low `len` bits of `value`, at most 64, which must have no other bits set.
     #[inline]
     pub(crate) fn put(&mut self, value: u64, len: u32) {
-        if len <= PEEKED {
-            return self.put_few(value, len);
+        if len > PEEKED {
+            return self.put_long(value, len);
         }
-        self.put_few(value & u64::MAX >> HALF, HALF);
-        self.put_few(value >> HALF, len - HALF);
-    }
-
-    /// Does the same for at most [`PEEKED`] bits.
-    #[inline]
-    fn put_few(&mut self, value: u64, len: u32) {
         debug_assert!(value >> len == 0);
         self.pending |= value.wrapping_shl(self.pending_len);
         let end = self.pending_len + len;
@@ -123,6 +116,13 @@ impl LowBitWriter {
         } else {
             self.pending_len = end;
         }
+    }
+
+    /// Apart from [`put`](Self::put), which could not be inlined with it.
+    #[cold]
+    fn put_long(&mut self, value: u64, len: u32) {
+        self.put(value & u64::MAX >> HALF, HALF);
+        self.put(value >> HALF, len - HALF);
     }
 
     /// Returns all bytes, the last one padded with zeros.
