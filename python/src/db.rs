@@ -38,33 +38,31 @@ enum Mode {
 impl Db {
     /// Creates a database. Fails if there is anything at the path.
     ///
-    /// Stored: bits is the width of fingerprints, 64 or 128. max_distance, from 0 to 12 (24 at 128 bits), is
-    /// the distance within which two documents are near-duplicates. With similarity, from 0.5 to 1, they are
-    /// near-duplicates if their Jaccard similarity is at least this; recall is the share of the pairs of exactly
-    /// this similarity that is found, and bits is 128 unless given. ids is "user" if the caller gives each fingerprint an
-    /// id; "unique" if an id identifies one document, which is updated when it is inserted again; "names" if
-    /// documents have names, such as URLs, and the database assigns ids. recipe says how fingerprints are
-    /// made of texts: a name of recipes(), or custom_recipe, any name of your own. extraction says how texts
-    /// are made of pages.
+    /// Stored: bits is the width of fingerprints, 64 (the default) or 128. max_distance, 3 by default, from 0
+    /// to 12 (24 at 128 bits), is the distance within which two documents are near-duplicates. With similarity,
+    /// from 0.5 to 1, they are near-duplicates if their Jaccard similarity is at least this; recall, 0.95 by
+    /// default, is the share of the pairs of exactly this similarity that is found, and bits is 128 unless
+    /// given. ids is "user", the default, if the caller gives each fingerprint an id; "unique" if an id
+    /// identifies one document, which is updated when it is inserted again; "names" if documents have names,
+    /// such as URLs, and the database assigns ids. recipe says how fingerprints are made of texts: a name of
+    /// recipes(), or custom_recipe, any name of your own. extraction says how texts are made of pages.
     ///
-    /// Not stored: with durability "sync", a write returns once it is on the disk; with "buffered", once the
-    /// operating system has it, and the log is synced every sync_interval seconds. expected_entries helps to
-    /// choose the tables. threads is the number of threads for long work; by default the number of processors.
-    /// With background=False, flushes and merges are done by the thread that writes, and not by threads in
-    /// the background. memtable_entries is the number of recent entries in memory, of 150 to 300 bytes each,
-    /// before they are written as a segment. In bytes: page_memory for pages of files that queries have read,
-    /// by default seven tenths of the machine's memory or of the container's limit; index_memory, as a part of
-    /// this, for what every query needs, where 0 means to load nothing before it is asked for; bulk_memory for
-    /// a bulk load, by default 256 MiB.
+    /// Not stored: with durability "sync", the default, a write returns once it is on the disk; with "buffered",
+    /// once the operating system has it, and the log is synced every sync_interval seconds, 1 by default.
+    /// expected_entries, a million by default, helps to choose the tables. threads is the number of threads for
+    /// long work; by default the number of processors. With background=False, flushes and merges are done by
+    /// the thread that writes, and not by threads in the background. memtable_entries, 131,072 by default, is
+    /// the number of recent entries in memory, of 150 to 300 bytes each, before they are written as a segment.
+    /// In bytes: page_memory for pages of files that queries have read, by default seven tenths of the
+    /// machine's memory or of the container's limit; index_memory, as a part of this, for what every query
+    /// needs, where 0 means to load nothing before it is asked for; bulk_memory for a bulk load, by default
+    /// 256 MiB.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", max_distance=6, ids="names") as db:
     /// ...     db.insert(0xff, "https://a.example/")
     /// 0
     #[staticmethod]
-    #[pyo3(
-        signature = (path, **options),
-        text_signature = "(path, *, bits=64, max_distance=3, similarity=None, recall=0.95, ids='user', recipe=None, custom_recipe=None, extraction=None, expected_entries=1000000, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
-    )]
+    #[pyo3(signature = (path, **options))]
     fn create(
         py: Python<'_>,
         path: PathBuf,
@@ -74,17 +72,14 @@ impl Db {
         start(py, Mode::Create, &path, bits, options)
     }
 
-    /// Opens a database. Stored options that are given must agree with it.
+    /// Opens a database. The options are those of create(). Stored ones that are given must agree with it.
     ///
     /// >>> fpdb.Db.create(folder / "crawl.fpdb", bits=128).close()
     /// >>> with fpdb.Db.open(folder / "crawl.fpdb") as db:
     /// ...     db.bits
     /// 128
     #[staticmethod]
-    #[pyo3(
-        signature = (path, **options),
-        text_signature = "(path, *, bits=None, max_distance=None, similarity=None, recall=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
-    )]
+    #[pyo3(signature = (path, **options))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
@@ -94,12 +89,9 @@ impl Db {
         start(py, Mode::Open, &path, bits, options)
     }
 
-    /// Opens a database, or creates it if there is none.
+    /// Opens a database, or creates it if there is none. The options are those of create().
     #[staticmethod]
-    #[pyo3(
-        signature = (path, **options),
-        text_signature = "(path, *, bits=None, max_distance=None, similarity=None, recall=None, ids=None, recipe=None, custom_recipe=None, extraction=None, expected_entries=None, durability='sync', sync_interval=1.0, threads=None, background=True, memtable_entries=131072, index_memory=None, page_memory=None, bulk_memory=None)"
-    )]
+    #[pyo3(signature = (path, **options))]
     fn open_or_create(
         py: Python<'_>,
         path: PathBuf,

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from types import TracebackType
-from typing import Literal, Protocol, SupportsIndex, TypeAlias, final, overload
+from typing import Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final, overload
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self, disjoint_base
+from typing_extensions import Self, Unpack, disjoint_base
 
 from ._results import (
     Answers,
@@ -70,6 +69,27 @@ _Texts: TypeAlias = Iterable[str | None] | _ArrowArray | _ArrowStream
 
 class _BinaryFile(Protocol):
     def read(self, size: int, /) -> bytes: ...
+
+class _Options(TypedDict, total=False):
+    """The options of Db. Db.create() documents them."""
+
+    bits: int | None
+    max_distance: int | None
+    similarity: float | None
+    recall: float | None
+    ids: Literal["user", "unique", "names"] | None
+    recipe: str | None
+    custom_recipe: str | None
+    extraction: str | None
+    expected_entries: int | None
+    durability: Literal["sync", "buffered"]
+    sync_interval: float
+    threads: int | None
+    background: bool
+    memtable_entries: int
+    index_memory: int | None
+    page_memory: int | None
+    bulk_memory: int | None
 
 @disjoint_base
 class Reader:
@@ -154,12 +174,7 @@ class Reader:
     def verify(self, level: Literal["quick", "full", "deep"] | None = None) -> VerifyReport: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        _class: type[BaseException] | None,
-        _exception: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, _class: object, _exception: object, _traceback: object) -> None: ...
     def __contains__(self, key: SupportsIndex, /) -> bool: ...
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
@@ -169,71 +184,11 @@ class Db(Reader):
     """A database that is open for reading and writing."""
 
     @staticmethod
-    def create(
-        path: _Path,
-        *,
-        bits: int = 64,
-        max_distance: int = 3,
-        similarity: float | None = None,
-        recall: float = 0.95,
-        ids: Literal["user", "unique", "names"] = "user",
-        recipe: str | None = None,
-        custom_recipe: str | None = None,
-        extraction: str | None = None,
-        expected_entries: int = 1000000,
-        durability: Literal["sync", "buffered"] = "sync",
-        sync_interval: float = 1.0,
-        threads: int | None = None,
-        background: bool = True,
-        memtable_entries: int = 131072,
-        index_memory: int | None = None,
-        page_memory: int | None = None,
-        bulk_memory: int | None = None,
-    ) -> Db: ...
+    def create(path: _Path, **options: Unpack[_Options]) -> Db: ...
     @staticmethod
-    def open(
-        path: _Path,
-        *,
-        bits: int | None = None,
-        max_distance: int | None = None,
-        similarity: float | None = None,
-        recall: float | None = None,
-        ids: Literal["user", "unique", "names"] | None = None,
-        recipe: str | None = None,
-        custom_recipe: str | None = None,
-        extraction: str | None = None,
-        expected_entries: int | None = None,
-        durability: Literal["sync", "buffered"] = "sync",
-        sync_interval: float = 1.0,
-        threads: int | None = None,
-        background: bool = True,
-        memtable_entries: int = 131072,
-        index_memory: int | None = None,
-        page_memory: int | None = None,
-        bulk_memory: int | None = None,
-    ) -> Db: ...
+    def open(path: _Path, **options: Unpack[_Options]) -> Db: ...
     @staticmethod
-    def open_or_create(
-        path: _Path,
-        *,
-        bits: int | None = None,
-        max_distance: int | None = None,
-        similarity: float | None = None,
-        recall: float | None = None,
-        ids: Literal["user", "unique", "names"] | None = None,
-        recipe: str | None = None,
-        custom_recipe: str | None = None,
-        extraction: str | None = None,
-        expected_entries: int | None = None,
-        durability: Literal["sync", "buffered"] = "sync",
-        sync_interval: float = 1.0,
-        threads: int | None = None,
-        background: bool = True,
-        memtable_entries: int = 131072,
-        index_memory: int | None = None,
-        page_memory: int | None = None,
-        bulk_memory: int | None = None,
-    ) -> Db: ...
+    def open_or_create(path: _Path, **options: Unpack[_Options]) -> Db: ...
     def insert(self, fingerprint: SupportsIndex, key: _Key, *, stamp: int | None = None) -> int: ...
     def write(
         self,
@@ -468,12 +423,7 @@ class WarcFile:
     def errors(self) -> list[str]: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        _class: type[BaseException] | None,
-        _exception: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, _class: object, _exception: object, _traceback: object) -> None: ...
 
 @final
 class WarcPages(WarcFile):
