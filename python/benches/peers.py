@@ -1,22 +1,22 @@
-"""Compares fpdb with other indexes for Python: build, query, memory, restart.
+"""Compares fpdb with the index of the PyPI package simhash: build, query, memory, restart.
 
 Each index is in a process of its own, holds the same random 64-bit fingerprints, and answers the same
 queries, half of which are 0 to 3 bits from an entry. What an index must find is known, and checked.
+tools/peers compares fpdb with other indexes in the same way.
 
-    target/python/bin/pip install datasketch simhash faiss-cpu
+    target/python/bin/pip install simhash
     target/python/bin/python python/benches/peers.py [ENTRIES [INDEX...]]
 """
 
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +64,6 @@ class Index:
     def query(self, fingerprint: int) -> list[int]:
         raise NotImplementedError
 
-    def query_all(self, queries: np.ndarray) -> list[list[int]]:
-        return [self.query(fingerprint) for fingerprint in queries.tolist()]
-
 
 class Fpdb(Index):
     def build(self, stored: np.ndarray) -> None:
@@ -102,10 +99,14 @@ class FpdbInserts(Fpdb):
             self.db.insert(fingerprint, id)
 
 
-class Pickled(Index):
-    """An index in memory, stored with pickle."""
+class Simhash(Index):
+    """PyPI simhash: its index keeps hexadecimal strings in sets. Stored with pickle."""
 
-    index: Any
+    def build(self, stored: np.ndarray) -> None:
+        import simhash
+
+        objects = ((str(id), simhash.Simhash(value)) for id, value in enumerate(stored.tolist()))
+        self.index: Any = simhash.SimhashIndex(list(objects), k=K)
 
     def save(self) -> None:
         with (self.folder / "index").open("wb") as file:
@@ -115,102 +116,16 @@ class Pickled(Index):
         with (self.folder / "index").open("rb") as file:
             self.index = pickle.load(file)
 
-
-class Simhash(Pickled):
-    """PyPI simhash: its index keeps hexadecimal strings in sets."""
-
-    def build(self, stored: np.ndarray) -> None:
-        import simhash
-
-        objects = ((str(id), simhash.Simhash(value)) for id, value in enumerate(stored.tolist()))
-        self.index = simhash.SimhashIndex(list(objects), k=K)
-
     def query(self, fingerprint: int) -> list[int]:
         import simhash
 
         return [int(id) for id in self.index.get_near_dups(simhash.Simhash(fingerprint))]
 
 
-class Datasketch(Pickled):
-    """datasketch's MinHashLSH holds sketches of 128 numbers instead of fingerprints. So that all
-    indexes have the same task, the tokens of a sketch are the 64 bits of a fingerprint, and a
-    threshold of 0.8 finds those 3 bits apart, whose similarity is 61 / 67. Its answers are
-    approximate. The sketches are made with numpy, many at a time, which takes a tenth of the time."""
-
-    def __init__(self, folder: Path) -> None:
-        import datasketch
-
-        super().__init__(folder)
-        self.tokens = np.zeros((64, 2, 128), np.uint64)
-        for bit in range(64):
-            for value in range(2):
-                sketch = datasketch.MinHash(num_perm=128)
-                sketch.update(bytes([bit, value]))
-                self.tokens[bit, value] = sketch.hashvalues
-        # Making these for every sketch would take most of the time.
-        self.options = {"scheme": sketch.scheme, "permutations": sketch.permutations}
-
-    def sketches(self, fingerprints: np.ndarray) -> Iterator[Any]:
-        import datasketch
-
-        for some in np.array_split(fingerprints, len(fingerprints) // 10_000 + 1):
-            least = np.full((len(some), 128), 2**64 - 1, np.uint64)
-            for bit in range(64):
-                values = (some >> np.uint64(bit) & np.uint64(1)).astype(np.intp)
-                np.minimum(least, self.tokens[bit][values], out=least)
-            for row in least:
-                yield datasketch.MinHash(num_perm=128, hashvalues=row, **self.options)
-
-    def build(self, stored: np.ndarray) -> None:
-        import datasketch
-
-        self.index = datasketch.MinHashLSH(threshold=0.8, num_perm=128)
-        with self.index.insertion_session() as session:
-            for id, sketch in enumerate(self.sketches(stored)):
-                session.insert(id, sketch)
-
-    def query(self, fingerprint: int) -> list[int]:
-        (sketch,) = self.sketches(np.array([fingerprint], np.uint64))
-        return list(self.index.query(sketch))
-
-    def query_all(self, queries: np.ndarray) -> list[list[int]]:
-        return [list(self.index.query(sketch)) for sketch in self.sketches(queries)]
-
-
-class Faiss(Index):
-    """FAISS IndexBinaryMultiHash: 4 hash tables of 16 bits each. If 3 bits differ, one of the tables
-    has equal bits, so its answers are exact."""
-
-    def build(self, stored: np.ndarray) -> None:
-        import faiss
-
-        faiss.omp_set_num_threads(1)
-        self.index = faiss.IndexBinaryMultiHash(64, 4, 16)
-        self.index.nflip = 0
-        self.index.add(stored.view(np.uint8).reshape(-1, 8))
-
-    def save(self) -> None:
-        import faiss
-
-        faiss.write_index_binary(self.index, str(self.folder / "index"))
-
-    def load(self) -> None:
-        import faiss
-
-        self.index = faiss.read_index_binary(str(self.folder / "index"))
-
-    def query(self, fingerprint: int) -> list[int]:
-        row = np.array([fingerprint], np.uint64).view(np.uint8).reshape(1, 8)
-        # A radius is exclusive.
-        return self.index.range_search(row, K + 1)[2].tolist()
-
-
 INDEXES: dict[str, type[Index]] = {
     "fpdb, bulk load": Fpdb,
     "fpdb, single inserts": FpdbInserts,
-    "FAISS binary MultiHash": Faiss,
     "PyPI simhash": Simhash,
-    "datasketch MinHashLSH": Datasketch,
 }
 
 
@@ -237,9 +152,11 @@ def measure(name: str, entries: int, folder: Path, step: str) -> dict[str, float
     before = resident()
     load = seconds(index.load)
     first = seconds(lambda: index.query(int(queries[0])))
-    index.query_all(queries)
+    numbers = queries.tolist()
     answers: list[list[int]] = []
-    query = seconds(lambda: answers.extend(index.query_all(queries)))
+    for _ in range(2):
+        answers.clear()
+        query = seconds(lambda: answers.extend(map(index.query, numbers)))
     memory = resident() - before
     found = sum(at in answer for at, answer in zip(origin.tolist(), answers[::2]))
     return {
@@ -265,10 +182,7 @@ def main() -> None:
             try:
                 for step in ["build", "query"]:
                     command = [sys.executable, __file__, "--step", step, name, str(entries), folder]
-                    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-                    ended = subprocess.run(
-                        command, check=True, capture_output=True, text=True, env=environment
-                    )
+                    ended = subprocess.run(command, check=True, capture_output=True, text=True)
                     figures |= json.loads(ended.stdout.splitlines()[-1])
             except subprocess.CalledProcessError as error:
                 print(f"| {name} | failed: {error.stderr.splitlines()[-1]} |")
