@@ -23,10 +23,6 @@ ARGUMENTS = {
 
 # The package that each needs, and the last lines that it prints.
 EXPECTED = {
-    "datatrove_ranks": (
-        "datatrove",
-        ["00000.jsonl ['0-0', '0-1']", "00001.jsonl ['1-0']"],
-    ),
     "duckdb_table": ("duckdb", ["[('https://a.example/', 'https://b.example/', 0)]"]),
     "evaluate": (
         "numpy",
@@ -37,20 +33,6 @@ EXPECTED = {
             " 1     1.0000  0.2000  0.3333",
             " 2     1.0000  0.4400  0.6111",
             " 3     1.0000  0.8000  0.8889",
-        ],
-    ),
-    "huggingface_dataset": (
-        "datasets",
-        [
-            "['Insert the disc, close the tray, and wait for the green light.', "
-            "'Remove the battery cover and take out the old battery.', 'Too short.']"
-        ],
-    ),
-    "pandas_frame": (
-        "pandas",
-        [
-            "['https://a.example/', 'https://c.example/']",
-            "[{'url': 'https://b.example/', 'like': 'https://a.example/', 'distance': 0}]",
         ],
     ),
     "polars_frame": (
