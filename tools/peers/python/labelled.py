@@ -138,6 +138,10 @@ def report(name, pages, method, tool, folder):
         print(f"| {name} | all | {len(pages)} | {method} | | | | | | {of_pieces:.3f} | {seconds:.1f} |")
 
 
+def is_article(page):
+    return bool(page.get("main")) and page["kind"] in ("article", "news")
+
+
 def layout(page):
     """The page as a function of an article: its smallest element with most of the true text, filled with the article.
 
@@ -179,7 +183,7 @@ def layout(page):
 
 def report_layouts(name, pages, method, tool, folder):
     rng = random.Random(1)
-    articles = [page for page in pages if page.get("main") and page["kind"] in ("article", "news")]
+    articles = list(filter(is_article, pages))
     fills = [fill for fill in map(layout, rng.sample(articles, min(200, len(articles)))) if fill]
     chosen = [page["main"] for page in articles if len(words(page["main"])) >= 100]
     made = {}
@@ -230,7 +234,7 @@ def main():
         print("| set | method | layouts | found within 3 bits | found at J >= .8 | mean distance | confused |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
         for name, pages in sets.items():
-            if sum(bool(page.get("main")) for page in pages) > 100:
+            if sum(is_article(page) for page in pages) > 100:
                 for method in methods:
                     report_layouts(name, pages, method, arguments.tool, Path(folder))
 
