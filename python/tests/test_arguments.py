@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -317,22 +316,6 @@ def test_missing_fingerprints_and_ids_are_named(db: fpdb.Db) -> None:
             db.write([1, 2, 3], make([1, None, 3]))
         db.write(make([1, 2, 3]), make([1, 2, 3]))
     assert len(db) == 3
-
-
-def test_errors_about_files_have_the_attributes_of_those_of_python(tmp_path: Path) -> None:
-    missing = tmp_path / "missing"
-    with pytest.raises(FileNotFoundError) as raised:
-        fpdb.Db.open(missing)
-    assert raised.value.errno == errno.ENOENT and raised.value.filename == str(missing)
-    assert str(raised.value) == raised.value.args[0] and "missing" in str(raised.value)
-    fpdb.Db.create(missing).close()
-    with pytest.raises(FileExistsError) as exists:
-        fpdb.Db.create(missing)
-    assert exists.value.errno == errno.EEXIST and exists.value.filename == str(missing)
-    with pytest.raises(FileNotFoundError) as archive:
-        fpdb.WarcPages(tmp_path / "a.warc")
-    assert archive.value.errno == errno.ENOENT
-    assert archive.value.filename == str(tmp_path / "a.warc")
 
 
 def test_iterators_say_what_they_return(db: fpdb.Db) -> None:

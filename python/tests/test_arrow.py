@@ -70,11 +70,6 @@ def test_arrow_numbers_are_read_without_a_copy(db: fpdb.Db, dtype: str) -> None:
     assert db.query_batch(pa.chunked_array([column, column]), 0).ids.tolist() == [1, 2, 3] * 2
 
 
-def test_missing_numbers_are_refused(db: fpdb.Db) -> None:
-    with pytest.raises(fpdb.InvalidArgumentError, match="fingerprints: 1 of 2 are missing"):
-        db.query_batch(pa.array([1, None], pa.uint64()))
-
-
 def test_results_become_arrow_arrays_without_a_copy(db: fpdb.Db) -> None:
     db.write(np.arange(1000, dtype=np.uint64), np.arange(1000))
     answers = db.query_batch(np.arange(1000, dtype=np.uint64), 0)

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import fpdb_engine as fpdb
 import numpy as np
@@ -32,21 +33,22 @@ def test_databases_outlive_their_handles(tmp_path: Path) -> None:
         assert db.bits == 128
 
 
-def test_missing_files_are_file_not_found_errors(tmp_path: Path) -> None:
-    for call in [fpdb.Db.open, fpdb.ReadOnlyDb.open]:
-        with pytest.raises(FileNotFoundError, match="no/such") as raised:
-            call(tmp_path / "no/such")
-        error = raised.value
-        assert isinstance(error, fpdb.NotFoundError) and isinstance(error, fpdb.Error)
-        assert str(tmp_path / "no/such") in str(error.path)
-        assert not error.is_retryable
-
-
-def test_existing_databases_are_file_exists_errors(tmp_path: Path) -> None:
-    fpdb.Db.create(tmp_path / "db").close()
-    with pytest.raises(FileExistsError) as raised:
-        fpdb.Db.create(tmp_path / "db")
-    assert isinstance(raised.value, fpdb.AlreadyExistsError)
+def test_errors_about_files_have_the_classes_and_attributes_of_those_of_python(tmp_path: Path) -> None:
+    missing, existing = tmp_path / "missing", tmp_path / "existing"
+    fpdb.Db.create(existing).close()
+    calls: list[tuple[Callable[[], object], type[OSError], type[fpdb.Error], int, Path]] = [
+        (lambda: fpdb.Db.open(missing), FileNotFoundError, fpdb.NotFoundError, errno.ENOENT, missing),
+        (lambda: fpdb.ReadOnlyDb.open(missing), FileNotFoundError, fpdb.NotFoundError, errno.ENOENT, missing),
+        (lambda: fpdb.WarcPages(missing), FileNotFoundError, fpdb.NotFoundError, errno.ENOENT, missing),
+        (lambda: fpdb.Db.create(existing), FileExistsError, fpdb.AlreadyExistsError, errno.EEXIST, existing),
+    ]
+    for call, builtin, ours, number, path in calls:
+        with pytest.raises(builtin, match=path.name) as raised:
+            call()
+        error: Any = raised.value
+        assert isinstance(error, ours) and not error.is_retryable
+        assert (error.errno, error.filename, error.path) == (number, str(path), str(path))
+        assert str(error) == error.args[0]
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:

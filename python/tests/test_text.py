@@ -48,13 +48,6 @@ def test_batches_equal_single_fingerprints(bits: int) -> None:
         assert has_one[:-2].any() and not has_one[-2:].any()
 
 
-def test_texts_that_are_missing_have_no_fingerprint() -> None:
-    found, has_one = fpdb.fingerprint_batch(
-        ["The quick brown fox jumps over the lazy dog.", None], "words/1"
-    )
-    assert (found.tolist(), has_one.tolist()) == ([0x8212868318D29267, 0], [True, False])
-
-
 def test_iterators_of_texts_are_accepted() -> None:
     texts = ["The quick brown fox jumps over the lazy dog."] * 3
     for form in [iter(texts), tuple(texts), (text for text in texts), np.array(texts, object)]:

@@ -81,6 +81,8 @@ def test_archives_are_read_from_file_objects(path: Path) -> None:
 
     with pytest.raises(fpdb.IoError):
         fpdb.WarcPages(Broken())
+    with pytest.raises(TypeError):
+        fpdb.WarcPages(7)
 
 
 def test_damage_is_noted_and_passed_over(tmp_path: Path) -> None:
@@ -91,14 +93,6 @@ def test_damage_is_noted_and_passed_over(tmp_path: Path) -> None:
     with fpdb.WarcPages(path) as pages:
         assert [page.url for page in pages] == ["http://b.example/"]
         assert len(pages.errors) == 1 and "http://a.example/" in pages.errors[0]
-
-
-def test_missing_archives_are_file_not_found_errors(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="none.warc") as raised:
-        fpdb.WarcPages(tmp_path / "none.warc")
-    assert isinstance(raised.value, fpdb.NotFoundError)
-    with pytest.raises(TypeError):
-        fpdb.WarcPages(7)
 
 
 def test_html_is_extracted() -> None:
