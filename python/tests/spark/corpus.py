@@ -61,6 +61,13 @@ def digest(columns: Iterable[npt.NDArray[Any]]) -> int:
     return int(np.sum(mixed, dtype=np.uint64))
 
 
+def digest_of(answers: Any) -> int:
+    """Returns the digest of the answers of batch()."""
+    table = answers.toArrow()
+    distances = table.column("distance").combine_chunks().to_numpy()
+    return digest([unsigned(table, "query"), unsigned(table, "id"), distances])
+
+
 def summary(a: Words, b: Words, distances: npt.NDArray[Any]) -> tuple[list[int], int]:
     """Returns the number of pairs at each distance, and a digest of all of them."""
     counts = np.bincount(distances, minlength=1).tolist()

@@ -42,17 +42,13 @@ def answer(clusters: Any) -> dict[int, int]:
     return dict(zip(found[0].tolist(), found[1].tolist()))
 
 
-def test_the_driver_finds_the_components(spark: Any, rng: np.random.Generator) -> None:
-    edges = graph(rng)
-    assert answer(jobs.clusters(as_frame(spark, edges))) == corpus.lowest_connected(edges)
-
-
-@pytest.mark.parametrize("driver_edges", [0, 1 << 30])
-def test_rounds_find_the_same_components(
-    spark: Any, rng: np.random.Generator, tmp_path: Path, driver_edges: int
+@pytest.mark.parametrize("edges_of_the_driver", [{}, {"driver_edges": 1 << 30}, {"driver_edges": 0}])
+def test_the_driver_and_rounds_find_the_components(
+    spark: Any, rng: np.random.Generator, tmp_path: Path, edges_of_the_driver: dict[str, int]
 ) -> None:
     edges = graph(rng)
-    found = jobs.clusters(as_frame(spark, edges), scratch=tmp_path, driver_edges=driver_edges)
+    scratch = {"scratch": tmp_path} if edges_of_the_driver else {}
+    found = jobs.clusters(as_frame(spark, edges), **scratch, **edges_of_the_driver)
     assert answer(found) == corpus.lowest_connected(edges)
 
 

@@ -72,11 +72,6 @@ def test_rows_without_a_fingerprint_have_no_pairs(spark: Any) -> None:
     assert [tuple(row) for row in found] == [(1, 4, 1)]
 
 
-def test_no_rows_have_no_pairs(spark: Any) -> None:
-    df = spark.createDataFrame([(1, None)], "id long, fingerprint long")
-    assert jobs.pairs(df, 3, tasks=2).collect() == []
-
-
 def test_impossible_settings_are_refused(spark: Any) -> None:
     df = spark.createDataFrame([(1, 1)], "id long, fingerprint long")
     for arguments in [{"distance": 16}, {"distance": -1}, {"tasks": 0}, {"tasks": 1 << 17}]:

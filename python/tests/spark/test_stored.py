@@ -19,16 +19,23 @@ jobs = pytest.importorskip(
 K = 3
 
 
-def test_fingerprints_are_those_of_the_engine(spark: Any) -> None:
+@pytest.mark.parametrize(("recipe", "bits"), [("default", 64), ("default", 128), ("fives/1", 128)])
+def test_fingerprints_are_those_of_the_engine(spark: Any, recipe: str, bits: int) -> None:
     text = "Insert the disc, close the tray, and wait for the green light. Then press the button."
-    rows = [(1, text), (2, ""), (3, None), (4, text.upper())] * 20
+    rows = list(enumerate([text, "", None, text.upper()] * 20))
     df = spark.createDataFrame(rows, "id int, text string").repartition(3)
-    found = jobs.fingerprint(df, "text")
+    found = jobs.fingerprint(df, "text", recipe, bits=bits)
     assert found.columns == ["id", "text", "fingerprint"]
     for row in found.collect():
-        expected = fpdb.fingerprint(row.text) if row.text is not None else None
+        expected = fpdb.fingerprint(row.text, recipe, bits=bits) if row.text is not None else None
         actual = row.fingerprint
-        assert (None if actual is None else actual % (1 << 64)) == expected
+        if actual is not None:
+            actual = actual % (1 << 64) if bits == 64 else int.from_bytes(bytes(actual), "big")
+        assert actual == expected
+
+
+def test_columns_without_texts_have_no_fingerprints(spark: Any) -> None:
+    df = spark.createDataFrame([(1, "text")], "id int, text string")
     with pytest.raises(fpdb.InvalidArgumentError):
         jobs.fingerprint(df, "text", "nonsense")
     with pytest.raises(fpdb.InvalidArgumentError, match="no column 'txt'; the columns are id, text"):
@@ -76,17 +83,11 @@ def test_batch_finds_what_one_database_finds(
     query = np.repeat(ids[::9], np.diff(answers.offsets))
     expected = corpus.digest([query, answers.ids, answers.distances])
     for path in [tmp_path / "parts", tmp_path / "db"]:
-        assert digest_of(jobs.batch(queries, path, K)) == expected
+        assert corpus.digest_of(jobs.batch(queries, path, K)) == expected
     monkeypatch.setattr("fpdb_engine.spark._batch.CLOSURE_QUERIES", 10)
     with pytest.raises(fpdb.InvalidArgumentError, match="scratch"):
         jobs.batch(queries, tmp_path / "parts")
-    assert digest_of(jobs.batch(queries, tmp_path / "parts", scratch=tmp_path / "s")) == expected
-
-
-def digest_of(found: Any) -> int:
-    table = found.toArrow()
-    distances = table.column("distance").combine_chunks().to_numpy()
-    return corpus.digest([corpus.unsigned(table, "query"), corpus.unsigned(table, "id"), distances])
+    assert corpus.digest_of(jobs.batch(queries, tmp_path / "parts", scratch=tmp_path / "s")) == expected
 
 
 def test_a_stored_corpus_is_read_as_a_data_frame(
@@ -134,10 +135,14 @@ def test_a_build_that_fails_commits_nothing_and_can_be_repeated(
     assert [part.entries for part in jobs.build(rows.where("id is not null"), folder, 2)] == [1]
 
 
-def test_no_rows_are_no_parts_and_no_answers(spark: Any, tmp_path: Path) -> None:
-    none = spark.createDataFrame([(1, None)], "id long, fingerprint long")
-    assert jobs.build(none, tmp_path / "parts", 2) == jobs.parts(tmp_path / "parts") == []
-    assert jobs.batch(none, tmp_path / "parts", K).collect() == []
+@pytest.mark.parametrize(("column", "options"), [("long", {}), ("binary", {"similarity": 0.8})])
+def test_no_rows_are_no_pairs_no_parts_and_no_answers(
+    spark: Any, tmp_path: Path, column: str, options: dict[str, float]
+) -> None:
+    none = spark.createDataFrame([(1, None)], f"id long, fingerprint {column}")
+    assert jobs.pairs(none, **options, tasks=2).collect() == []
+    assert jobs.build(none, tmp_path / "parts", 2, **options) == jobs.parts(tmp_path / "parts") == []
+    assert jobs.batch(none, tmp_path / "parts").collect() == []
     jobs.register(spark)
     assert spark.read.format("fpdb").load(str(tmp_path / "parts")).count() == 0
 

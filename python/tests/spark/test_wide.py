@@ -126,19 +126,13 @@ def test_a_stored_corpus_answers_by_the_rule_of_all_rows(
     distances = compared(fingerprints[::9], fingerprints, tmp_path / "rule", BY_SIMILARITY)
     query, entry = np.nonzero(distances < 255)
     expected = corpus.digest([ids[::9][query], ids[entry], distances[query, entry]])
-    assert digest_of(jobs.batch(asked, tmp_path / "parts")) == expected
+    assert corpus.digest_of(jobs.batch(asked, tmp_path / "parts")) == expected
     monkeypatch.setattr("fpdb_engine.spark._batch.CLOSURE_QUERIES", 10)
-    assert digest_of(jobs.batch(asked, tmp_path / "parts", scratch=tmp_path / "s")) == expected
+    assert corpus.digest_of(jobs.batch(asked, tmp_path / "parts", scratch=tmp_path / "s")) == expected
 
     jobs.register(spark)
     read = spark.read.format("fpdb").load(str(tmp_path / "parts"))
     assert sorted(read.toArrow().to_pylist(), key=str) == sorted(rows.toArrow().to_pylist(), key=str)
-
-
-def digest_of(found: Any) -> int:
-    table = found.toArrow()
-    distances = table.column("distance").combine_chunks().to_numpy()
-    return corpus.digest([corpus.unsigned(table, "query"), corpus.unsigned(table, "id"), distances])
 
 
 def test_parts_that_are_built_without_a_number_have_the_rule_for_all_rows(
@@ -152,22 +146,6 @@ def test_parts_that_are_built_without_a_number_have_the_rule_for_all_rows(
             with fpdb.ReadOnlyDb.open(part.path) as db:
                 assert db.max_distance == expected.max_distance
                 assert db.stats()["layout"] == expected.stats()["layout"]
-
-
-@pytest.mark.parametrize("recipe", ["default", "fives/1"])
-def test_fingerprints_are_the_bytes_of_those_of_the_engine(spark: Any, recipe: str) -> None:
-    text = "Insert the disc, close the tray, and wait for the green light. Then press the button."
-    texts = [text, "", None, text.upper(), "The quick brown fox jumps over the lazy dog and runs into the forest."]
-    rows = list(enumerate(texts * 20))
-    df = spark.createDataFrame(rows, "id int, text string").repartition(3)
-    found = jobs.fingerprint(df, "text", recipe, bits=128)
-    assert dict(found.dtypes)["fingerprint"] == "binary"
-    for row in found.collect():
-        number = fpdb.fingerprint(row.text, recipe, bits=128) if row.text is not None else None
-        expected = None if number is None else number.to_bytes(16, "big")
-        assert (None if row.fingerprint is None else bytes(row.fingerprint)) == expected
-    # Two groups of equal fingerprints.
-    assert jobs.pairs(found, similarity=0.8).count() == 39 + 19
 
 
 def test_clusters_of_pairs_by_similarity_are_their_components(spark: Any) -> None:
@@ -248,10 +226,3 @@ def test_binary_fingerprints_of_other_lengths_are_refused(spark: Any, tmp_path: 
         jobs.batch(df, tmp_path / "db")
     with pytest.raises(Exception, match="does not have 16 bytes"):
         jobs.pairs(df, similarity=0.8).count()
-
-
-def test_no_rows_have_no_pairs_and_no_parts(spark: Any, tmp_path: Path) -> None:
-    none = spark.createDataFrame([(1, None)], "id long, fingerprint binary")
-    assert jobs.pairs(none, similarity=0.8).collect() == []
-    assert jobs.build(none, tmp_path / "parts", 2, similarity=0.8) == []
-    assert jobs.batch(none, tmp_path / "parts").collect() == []
