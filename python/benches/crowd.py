@@ -10,8 +10,6 @@ sets of five words, is computed. A false match is one with the crowd.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,6 +18,7 @@ from typing import Any
 
 import fpdb_engine as fpdb
 import numpy as np
+from dedup import similarities, texts_of
 
 RECIPE = "fives/1"
 CHUNK = 1 << 20
@@ -32,14 +31,6 @@ def crowd(number: int) -> Iterator[tuple[Any, Any]]:
     for start in range(0, number, CHUNK):
         ids = np.arange(start, min(start + CHUNK, number), dtype=np.uint64)
         yield rng.integers(0, 2**64, (len(ids), 2), np.uint64), ids
-
-
-def similarities(texts: list[str]) -> Any:
-    """Returns the exact similarity of each two documents."""
-    a, b = np.triu_indices(len(texts), 1)
-    similar = np.zeros((len(texts), len(texts)), np.float32)
-    similar[a, b] = np.nan_to_num(fpdb.jaccard_pairs(texts, a, b, ngram=5))
-    return similar
 
 
 def lookups(db: fpdb.Db, fingerprints: Any) -> tuple[list[set[int]], Any]:
@@ -58,10 +49,7 @@ def main() -> None:
     parser.add_argument("texts", nargs="+")
     parser.add_argument("--crowd", type=float, default=1e8)
     options = parser.parse_args()
-    texts = []
-    for path in options.texts:
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            texts += [json.loads(line)["text"] for line in lines]
+    texts = list(texts_of(options.texts))
     # Without five words there is nothing to compare.
     texts = [text for text in texts if fpdb.jaccard(text, text, ngram=5) == 1]
     fingerprints, valid = fpdb.fingerprint_batch(texts, RECIPE, bits=128)

@@ -25,6 +25,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +37,27 @@ SENTENCES = 10
 COPIES = (0, 1, 2)
 
 
-def sentences(corpus: str) -> list[str]:
-    """Returns the sentences of a file of NDJSON with a field `text`."""
-    found: set[str] = set()
-    with gzip.open(corpus, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            for sentence in re.split(r"(?<=[.!?])\s+", json.loads(line)["text"]):
-                if 8 <= len(sentence.split()) <= 40:
-                    found.add(" ".join(sentence.split()))
-    return sorted(found)
+def texts_of(paths: list[str]) -> Iterator[str]:
+    """Yields the texts of files of NDJSON with a field `text`."""
+    for path in paths:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            yield from (json.loads(line)["text"] for line in lines)
+
+
+def sentences(path: str) -> list[str]:
+    """Returns the sentences of the texts of a file."""
+    every = (sentence.split() for text in texts_of([path]) for sentence in re.split(r"(?<=[.!?])\s+", text))
+    return sorted({" ".join(words) for words in every if 8 <= len(words) <= 40})
+
+
+def similarities(texts: list[str]) -> Any:
+    """Returns the exact similarity of each two texts, above the diagonal."""
+    import fpdb_engine
+
+    a, b = np.triu_indices(len(texts), 1)
+    similar = np.zeros((len(texts), len(texts)), np.float32)
+    similar[a, b] = np.nan_to_num(fpdb_engine.jaccard_pairs(texts, a, b, ngram=5))
+    return similar
 
 
 def features(text: str) -> set[tuple[str, ...]]:
@@ -86,22 +100,6 @@ def with_fpdb(texts: list[str], folder: Path, **options: Any) -> list[int]:
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     found = fpdb_engine.dedup(texts, threads=1, **options)
     return np.flatnonzero(~found.keep).tolist()
-
-
-def with_fpdb_verified(texts: list[str], folder: Path) -> list[int]:
-    return with_fpdb(texts, folder, verify=True, ngram=5)
-
-
-def with_fives(texts: list[str], folder: Path) -> list[int]:
-    return with_fpdb(texts, folder, recipe="fives/1")
-
-
-def with_fives_complete(texts: list[str], folder: Path) -> list[int]:
-    return with_fpdb(texts, folder, recipe="fives/1", recall=0.98)
-
-
-def with_fives_verified(texts: list[str], folder: Path) -> list[int]:
-    return with_fpdb(texts, folder, recipe="fives/1", verify=True)
 
 
 def with_datatrove(texts: list[str], folder: Path) -> list[int]:
@@ -160,10 +158,10 @@ def with_datasketch(texts: list[str], folder: Path) -> list[int]:
 
 PROGRAMS = {
     "fpdb": with_fpdb,
-    "fpdb-verified": with_fpdb_verified,
-    "fpdb-fives": with_fives,
-    "fpdb-fives-complete": with_fives_complete,
-    "fpdb-fives-verified": with_fives_verified,
+    "fpdb-verified": partial(with_fpdb, verify=True, ngram=5),
+    "fpdb-fives": partial(with_fpdb, recipe="fives/1"),
+    "fpdb-fives-complete": partial(with_fpdb, recipe="fives/1", recall=0.98),
+    "fpdb-fives-verified": partial(with_fpdb, recipe="fives/1", verify=True),
     "datatrove": with_datatrove,
     "datasketch": with_datasketch,
 }

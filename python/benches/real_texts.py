@@ -9,14 +9,12 @@ less than 0.5, or less than 0.8, similar to any other. Similarities are those of
 
 from __future__ import annotations
 
-import gzip
-import json
 import sys
 from typing import Any
 
 import fpdb_engine as fpdb
 import numpy as np
-from dedup import with_datasketch
+from dedup import similarities, texts_of, with_datasketch
 
 
 def kept_by_datasketch(texts: list[str], folder: Any = None) -> Any:
@@ -29,13 +27,8 @@ def kept_by_datasketch(texts: list[str], folder: Any = None) -> Any:
 
 
 def main() -> None:
-    texts = []
-    for path in sys.argv[1:]:
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            texts += [json.loads(line)["text"] for line in lines]
-    a, b = np.triu_indices(len(texts), 1)
-    similar = np.zeros((len(texts), len(texts)), np.float32)
-    similar[a, b] = np.nan_to_num(fpdb.jaccard_pairs(texts, a, b, ngram=5))
+    texts = list(texts_of(sys.argv[1:]))
+    similar = similarities(texts)
     similar = np.maximum(similar, similar.T)
     print(f"{len(texts):,} texts, {np.count_nonzero(similar >= 0.8) // 2:,} pairs of J >= .8")
     options: list[dict[str, Any]] = [
