@@ -3,9 +3,8 @@
 //! It has a row per fingerprint, in the order of a table of the layout. A row has three parts: the
 //! *bucket*, the leading bits; the *key*, the next 32 bits; and the number of the *block* of table
 //! 0 that has the fingerprint. The buckets are in a directory, the keys and the blocks are columns.
-//! So a lookup compares thousands of rows without decoding anything, and reads the blocks of those
-//! few whose keys are near. Rows of one block that agree in bucket and key are one row.
-//! storage-format.md, "Columns".
+//! Rows of one block that agree in bucket and key are one row. storage-format.md, "Columns", has the
+//! bytes, and docs/design.md, "Columns", says how a query searches them.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

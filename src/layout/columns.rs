@@ -1,9 +1,5 @@
-//! Tables of columns: how they divide a fingerprint, and which of their rows are candidates.
-//!
-//! A row of a table of columns is divided into the *bucket*, the leading bits, over which there is
-//! a directory; the *key*, the next [`KEY_BITS`] bits; and a reference to the block that has the
-//! fingerprint. A lookup visits the buckets of a prefix, and compares keys without decoding
-//! anything: nearly all rows differ in too many bits of the key. The block of the others is read.
+//! Tables of columns (`crate::columns`): how many bits their buckets and keys have, and which of
+//! their rows are candidates.
 
 use super::staircase::{Staircase, Step};
 

@@ -16,13 +16,12 @@
 //! that they find every match; where a scan is cheaper, the query scans. The repository's
 //! `docs/design.md`, "Why few tables are enough", explains the theory.
 
-// Submodules: `order` (permutations), `staircase`, `complete` and `certificate`
-// (the check), `costs` and `terms` (what
-// lookups cost), `columns` (what they cost in columns), `probe` (one lookup), `trie` (the cheapest lookups of one table), `components`
-// (candidates), `search` and `plan` (the choice), `design` and `presets` (how layouts are made),
-// `auto` (which layout to use), `predict` (what it takes), `rule` and `jaccard` (what a match is),
-// `recall` (what a rule finds),
-// `similar` (a layout and a rule for a similarity), `encoding` (bytes).
+// Submodules: `order` (permutations), `staircase`, `complete` and `certificate` (the check), `costs`
+// and `terms` (what lookups cost), `columns` (what they cost in columns), `prefix` and `probe` (one
+// lookup), `trie` (the cheapest lookups of one table), `components` (candidates), `search` and `plan`
+// (the choice), `design` and `presets` (how layouts are made), `auto` (which layout to use), `predict`
+// (what it takes), `rule` and `jaccard` (what a match is), `recall` (what a rule finds), `similar` (a
+// layout and a rule for a similarity), `encoding` (bytes).
 
 mod auto;
 mod certificate;
@@ -89,8 +88,9 @@ const MAX_NAME: usize = 64;
 ///
 /// Every table is a copy of the data (4 to 6 bytes per fingerprint at 64 bits), and more tables
 /// make queries faster. At 128 bits, for a similarity or a distance of 8 or more, only table 0 is a
-/// copy. The tables that are searched refer to it, and take 7.5 bytes per fingerprint. The layout does not fix a distance: every layout answers queries at any
-/// distance exactly, some faster than others.
+/// copy. The tables that are searched refer to it, and take 7.5 bytes per fingerprint. The layout
+/// does not fix a distance: every layout answers queries at any distance exactly, some faster than
+/// others.
 ///
 /// | preset | tables | for |
 /// | --- | --- | --- |

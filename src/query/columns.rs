@@ -1,12 +1,6 @@
-//! One query in a segment with tables of columns (docs/design.md, "Columns").
-//!
+//! One query in a segment with tables of columns, in the four steps of docs/design.md, "Columns".
 //! As in a query of blocks, all lookups take one step before the next, a few lookups apart, so that
-//! their waits for memory overlap:
-//!
-//! 1. Read the directory: it says which rows are in the buckets of a lookup.
-//! 2. Compare the keys of these rows. A row whose key is near is a *candidate*.
-//! 3. Read the numbers of the candidates' blocks, once each.
-//! 4. Decode these blocks, and keep the fingerprints that match.
+//! their waits for memory overlap.
 
 use std::ops::Range;
 

@@ -29,28 +29,22 @@ impl<F> Options<F> {
     /// Sets how many bytes of memory the pages of files and the [copies](Self::index_memory) of
     /// directories and filters may take together.
     ///
-    /// A page is read into memory when it is first used, is checked there, and stays. What happens
-    /// to a file after that does not matter to the pages that were read. A query asks the system
-    /// for all pages that it lacks before it waits for the first.
-    ///
-    /// What copies leave of fifteen sixteenths of the limit is set aside for entire files, as far as
-    /// they fit in it. The background reads these files from beginning to end after opening, a flush,
-    /// a compaction or a bulk load, unless memory is short.
-    /// [`warm`](crate::Db::warm) does the same. The system is asked to keep no second copy of these
-    /// files in its cache.
+    /// A page is read into memory when it is first used, is checked there, and stays. What copies
+    /// leave of fifteen sixteenths of the limit is set aside for entire files, as far as they fit.
+    /// The background reads these from beginning to end, and so does [`warm`](crate::Db::warm). The
+    /// system is asked to keep no second copy of them in its cache.
     ///
     /// The pages of other files share the rest. A query that begins when they take more than that
-    /// drops them all, and then reads again what it needs. So the pages may exceed the limit by what
-    /// the running queries read, which is little, except for a large batch, and by an eighth of the
-    /// rest for each thread that is in the middle of a query. A snapshot keeps the pages that were
-    /// read through it until it is dropped: at most as many as the rest, and an eighth of that if
-    /// older snapshots have as many. Iterators, flush, compaction, backup and `verify` read in parts,
-    /// and keep at most a few MiB each in addition to this.
+    /// drops them all, and then reads again what it needs, up to a few dozen pages at once. So the
+    /// pages may exceed the limit by what the running queries read, and by an eighth of the rest for
+    /// each thread that is in the middle of a query. A snapshot keeps the pages that were read
+    /// through it until it is dropped: at most as many as the rest, and an eighth of that if older
+    /// snapshots have as many. Iterators, flush, compaction, backup and `verify` read in parts, and
+    /// keep at most a few MiB each in addition to this.
     ///
-    /// While the machine or a control group of the process is short of memory, with less than a
-    /// twentieth and 2 MiB left, the [background](Self::background) lowers the limit and drops pages,
-    /// until twice as much is left. It raises the limit again after four times as much has been left
-    /// for ten seconds.
+    /// While the machine or a control group of the process is short of memory, the
+    /// [background](Self::background) lowers the limit and drops pages. The repository's
+    /// `docs/design.md`, "How files are read", says when.
     ///
     /// Default: seven tenths of the machine's memory or of the lowest limit of the process's control
     /// groups, but at first no more than what is available when the database is opened, less
