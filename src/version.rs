@@ -74,9 +74,8 @@ impl<F: Fingerprint> Version<F> {
         copies
     }
 
-    /// Releases files for which memory is set aside if there is not enough for them beside the copies
-    /// of indexes, which more queries use. The first operation after that drops what has been read of
-    /// them.
+    /// Takes memory back that is set aside for files, until the copies of indexes fit, which more
+    /// queries use. The next operation frees the pages of these files.
     pub(crate) fn make_room_for_copies(&self) {
         let mut files: Vec<_> = self.files().filter(|file| file.set_aside() > 0).collect();
         files.sort_by_key(|file| file.set_aside());

@@ -60,6 +60,7 @@ impl Columns {
             self.novel.push(true);
             self.ids.push(NO_ID);
             self.distances.push(0);
+            // `OutcomeKind.TOO_SHORT` in `_results.py`.
             self.kinds.push(4);
         }
     }
@@ -154,7 +155,7 @@ pub(crate) fn bulk_load_chunks<'py, F: Bits>(
     let read = || {
         let passed = pass_on(&chunks, &sender);
         if passed.is_err() {
-            // So that nothing is loaded. The exception is the one that is raised.
+            // This error only ends the load. The caller gets the exception.
             let ended = fpdb::Error::from_input(io::Error::other("the chunks ended early"));
             let _ = py.detach(|| sender.send(Err(ended)));
         }

@@ -1,4 +1,5 @@
-//! Columns: numbers of equal width side by side, least significant bit first.
+//! Columns of a leaf: numbers of equal width side by side, least significant bit first. They have
+//! nothing to do with tables of columns.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -57,8 +57,8 @@ pub(crate) struct RowTest {
 }
 
 impl RowTest {
-    /// Returns the strictest test by a single step that every error meets which the staircase
-    /// accepts, for buckets of this many bits.
+    /// Returns the strictest test that a single step of the staircase gives, for buckets of this many
+    /// bits. Every error that the staircase accepts meets it.
     pub(crate) fn new(stairs: &Staircase, bucket_bits: u8) -> Self {
         let end = bucket_bits + KEY_BITS;
         let test = |step: &Step| {

@@ -16,9 +16,9 @@ use crate::fingerprint::Fingerprint;
 /// created, and stored in it.
 ///
 /// - By *distance*: they match if they differ in at most [`distance`](Self::distance) bits.
-/// - By *similarity*: in addition, at least one of the database's tables must
-///   accept the difference. A table accepts it if few of the table's leading bits differ, for
-///   example at most 1 of the first 19 and at most 10 of the first 53. This misses a small, known [share](Self::found_at) of the
+/// - By *similarity*: in addition, at least one of the database's tables must accept the difference.
+///   A table accepts it if few of the table's leading bits differ, for example at most 1 of the first
+///   19 and at most 10 of the first 53. This misses a small, known [share](Self::found_at) of the
 ///   pairs within the distance, whose differing bits are spread unluckily. It needs a tenth of the
 ///   lookups that would find all of them.
 ///

@@ -138,8 +138,8 @@ impl Choice<'_> {
         found >= self.jaccard.expected_recall() && tables.iter().all(below)
     }
 
-    /// Returns the work in one table and the steps of all tables with this head, and in columns
-    /// with the tail that leaves fewest candidates, if that finds enough.
+    /// Returns the work in one table and the steps of all tables, if tables with this head find
+    /// enough. In columns, the steps end with the tail that leaves fewest candidates.
     fn with_head(&self, work: Work, head: &[Step], distance: u8) -> Option<(Work, Vec<Vec<Step>>)> {
         let tables = self.tables(head);
         if !self.reaches(&tables, distance) {

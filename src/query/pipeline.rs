@@ -83,7 +83,8 @@ pub(super) fn search_memtables<F: Fingerprint>(
     }
 }
 
-/// Searches a segment by itself: all of it, or its columns.
+/// Searches a segment whose lookups do not wait for those of others: one whose plan is a scan, or
+/// that has columns.
 #[inline(never)]
 pub(super) fn search_alone<F: Fingerprint>(
     segment: &Segment<F>,

@@ -1,4 +1,5 @@
-//! Many prefix lookups in one table, step by step.
+//! Many prefix lookups in one table, in five steps, of which 1 and 2 are those of the filter. They
+//! are steps 2 to 4 of a query (`query/pipeline.rs`).
 //!
 //! Each step prefetches what the next step reads. A caller takes all its lookups through one step
 //! before the next, so that their waits for memory overlap.

@@ -70,7 +70,7 @@ impl<F> fmt::Debug for Core<F> {
 /// The append log and the locks around it.
 #[derive(Debug)]
 pub(crate) struct Log {
-    /// The right to write to the log's file and to sync it; see `sync.rs`.
+    /// The right to write to the log's file and to sync it; see `commit/sync.rs`.
     pub(crate) permit: Mutex<()>,
     pub(crate) writer: Mutex<Writer>,
     /// Where the leader of a sync group waits for its followers, with `writer`.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// What is promised of the free space. `upkeep/space.rs` decides about it.
+/// What is promised of the free space. `commit/space.rs` decides about it.
 #[derive(Debug, Default)]
 pub(crate) struct DiskSpace {
     /// Bytes that commits may still use before the free space is read again.

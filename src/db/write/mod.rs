@@ -1,9 +1,9 @@
 //! Writes: insert, insert unless something is near, update, remove.
 //!
-//! A write looks up what it has to know, decides, commits (`commit.rs`) and waits until the commit
-//! may be acknowledged (`sync.rs`). The expensive part is the search for near-duplicates among the
-//! visible entries. It runs without a lock. Under the writer's lock only newer commits are
-//! searched (`since.rs`).
+//! A write looks up what it has to know, decides, commits (`db/commit/mod.rs`) and waits until the
+//! commit may be acknowledged (`db/commit/sync.rs`). The expensive part is the search for
+//! near-duplicates among the visible entries. It runs without a lock. Under the writer's lock only
+//! newer commits are searched (`since.rs`).
 //!
 //! `entries.rs` does this for databases whose ids do not identify documents, and `documents.rs` for
 //! all others.

@@ -40,7 +40,7 @@ impl Log {
         })
     }
 
-    /// Follows `commit.rs` and `acknowledge` of `sync.rs`. Returns the commit, or `None` if it
+    /// Follows `commit/mod.rs` and `acknowledge` of `sync.rs`. Returns the commit, or `None` if it
     /// failed.
     fn commit(&self) -> Option<u64> {
         let mut writer = self.writer.lock().unwrap();
@@ -157,7 +157,7 @@ impl Database {
         *current = Arc::new(change(&current));
     }
 
-    /// Follows `commit.rs` with buffered durability.
+    /// Follows `commit/mod.rs` with buffered durability.
     fn commit(&self) {
         let mut writer = self.writer.lock().unwrap();
         *writer += 1;

@@ -137,7 +137,7 @@ impl Report {
     }
 }
 
-/// Returns the report on a database whose manifest and copy of it are lost.
+/// Returns the report on a database that has lost its manifest and the copy of its manifest.
 fn unreadable(error: Error) -> Report {
     Report { schema: "fpdb.verify/1", clean: false, files: 0, bytes: 0, errors: vec![error] }
 }
