@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use common::{Random, option};
-use fpdb::{Db, DocId, Durability, Entry, Ids, Layout, Options};
+use fpdb::{Db, DocId, Durability, Entry, Ids, Layout, Options, Source};
 
 const PAGE: usize = 4096;
 
@@ -87,7 +87,7 @@ fn measure(
         std::fs::write(broken.join(name), bytes).unwrap();
     }
     let start = Instant::now();
-    let report = options.clone().repair(&broken, &fixed).unwrap();
+    let report = options.clone().build(&fixed, Source::damaged(&broken)).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     assert!(report.damage.is_empty() == (damaged == 0));
     let db = options.clone().open_read_only(&fixed).unwrap();

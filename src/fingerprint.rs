@@ -345,7 +345,7 @@ pub struct Document<F = u64> {
 
 impl<F> Document<F> {
     /// Makes an original without a stamp, for
-    /// [`create_with_documents`](crate::Options::create_with_documents).
+    /// [`Source::documents`](crate::Source::documents).
     ///
     /// ```
     /// use fpdb::{DocId, Document};

@@ -102,11 +102,11 @@ mod tombstones;
 mod version;
 
 pub use db::{
-    Batcher, Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db, Decision,
-    Description, Documents, Durability, ExpireReport, ExtractionName, Found, Iter, Join,
-    JoinReport, Key, LoadReport, Loss, LossKind, MergeReport, OnDuplicate, Options, Outcome, Pair,
-    Pairs, PairsPosition, PairsReport, ReadOnlyDb, RecipeName, RecoveryReport, RepairReport,
-    SegmentStats, Snapshot, Stamped, Stats, TableStats, VerifyLevel, VerifyReport, Write,
+    Batcher, BuildReport, Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db,
+    Decision, Description, Documents, Durability, ExpireReport, ExtractionName, Found, Iter, Join,
+    JoinReport, Key, LoadReport, Loss, LossKind, OnDuplicate, Options, Outcome, Pair, Pairs,
+    PairsPosition, PairsReport, ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot,
+    Source, Stamped, Stats, TableStats, VerifyLevel, VerifyReport, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};

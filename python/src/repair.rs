@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fpdb::{Options, RepairReport};
+use fpdb::{BuildReport, Options, Source};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
@@ -24,10 +24,12 @@ use crate::results::named_tuple;
 pub(crate) fn repair(py: Python<'_>, path: PathBuf, out: PathBuf) -> PyResult<Bound<'_, PyAny>> {
     let bits = fpdb::Description::read_damaged(&path).or_raise()?.bits;
     let report = interruptible(py, |cancel| match bits {
-        64 => Options::<u64>::new().on_progress(cancel.progress()).repair(&path, &out),
-        _ => Options::bits128().on_progress(cancel.progress()).repair(&path, &out),
+        64 => {
+            Options::<u64>::new().on_progress(cancel.progress()).build(&out, Source::damaged(&path))
+        }
+        _ => Options::bits128().on_progress(cancel.progress()).build(&out, Source::damaged(&path)),
     })?;
-    let RepairReport { damage, losses, written, .. } = report.or_raise()?;
+    let BuildReport { damage, losses, written, .. } = report.or_raise()?;
     let damage: Vec<String> = damage.iter().map(ToString::to_string).collect();
     let losses = losses.iter().map(|loss| format!("{loss} ({})", loss.path.display()));
     named_tuple(py, "RepairReport", (damage, losses.collect::<Vec<_>>(), written))

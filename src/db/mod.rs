@@ -31,7 +31,7 @@ mod write;
 pub use api::{
     Batcher, Clusters, Db, Decision, Documents, Iter, Join, Pairs, ReadOnlyDb, Snapshot, Write,
 };
-pub use build::MergeReport;
+pub use build::{BuildReport, Loss, LossKind, Source};
 pub use options::names::{ExtractionName, RecipeName};
 pub use options::{Durability, Options};
 pub use read::clusters::{Cluster, ClusterMethod, ClusterReport};
@@ -40,7 +40,6 @@ pub use read::pairs::{Found, Pair, PairsPosition, PairsReport};
 pub use read::stats::{Description, SegmentStats, Stats, TableStats};
 pub use read::verify::{VerifyLevel, VerifyReport};
 pub use recovery::recover::RecoveryReport;
-pub use repair::{Loss, LossKind, RepairReport};
 pub use state::key::{Key, Stamped};
 pub use upkeep::compact::CompactReport;
 pub use write::expire::ExpireReport;

@@ -1,7 +1,7 @@
-//! Databases that are created with what they hold.
+//! Databases that are built of given entries or documents.
 
 use fpdb::{
-    Db, DocId, Document, Entry, Error, ErrorKind, Ids, Jaccard, Layout, MatchRule, Options,
+    Db, DocId, Document, Entry, Error, ErrorKind, Ids, Jaccard, Layout, MatchRule, Options, Source,
 };
 
 type Named = fpdb::Result<(Option<String>, Document)>;
@@ -19,7 +19,7 @@ fn a_database_of_given_entries_is_complete_or_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let create = |count, entries: Vec<fpdb::Result<Entry>>| {
-        Db::options().create_with_entries(&path, count, entries)
+        Db::options().build(&path, Source::entries(count, entries))
     };
     let broken = || Err(Error::from_input(std::io::Error::other("line 3")));
     for (count, entries, message) in [
@@ -32,10 +32,10 @@ fn a_database_of_given_entries_is_complete_or_not_there() {
         assert!(error.to_string().contains(message), "{error}");
         assert!(!path.exists(), "{message}");
     }
-    let names = Db::options().ids(Ids::Names).create_with_entries(&path, 0, []);
+    let names = Db::options().ids(Ids::Names).build(&path, Source::entries(0, []));
     assert_eq!(names.unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert!(!path.exists());
-    assert_eq!(create(2, vec![entry(9), entry(2)]).unwrap().inserted, 2);
+    assert_eq!(create(2, vec![entry(9), entry(2)]).unwrap().written, 2);
     assert_eq!(create(0, vec![]).unwrap_err().kind(), ErrorKind::AlreadyExists);
     assert_eq!(Db::open(&path).unwrap().snapshot().len(), 2);
 }
@@ -48,14 +48,14 @@ fn given_documents_keep_everything_that_is_known_about_them() {
     let mut copy = named("b", 7).unwrap();
     (copy.1.stamp, copy.1.duplicate_of) = (Some(2026), Some(DocId(3)));
     let given = [named("a", 3), Ok(copy), named("c", 0)];
-    let count = options().create_with_documents(&first, Some(DocId(9)), 3, given).unwrap();
-    assert_eq!(count, 3);
+    let report = options().build(&first, Source::documents(Some(DocId(9)), 3, given)).unwrap();
+    assert_eq!(report.written, 3);
     let snapshot = Db::open_read_only(&first).unwrap().snapshot();
     assert_eq!((snapshot.len(), snapshot.next_id()), (2, Some(DocId(9))));
     let found = snapshot.get("b").unwrap().unwrap();
     assert_eq!((found.id, found.stamp, found.duplicate_of), (DocId(7), Some(2026), Some(DocId(3))));
     let all = snapshot.documents().unwrap();
-    options().create_with_documents(&second, snapshot.next_id(), 3, all).unwrap();
+    let _ = options().build(&second, Source::documents(snapshot.next_id(), 3, all)).unwrap();
     let copied = Db::open_read_only(&second).unwrap().snapshot();
     let all = |snapshot: &fpdb::Snapshot| -> Vec<_> {
         snapshot.documents().unwrap().map(Result::unwrap).collect()
@@ -80,15 +80,15 @@ fn documents_that_cannot_be_are_refused_and_nothing_is_left() {
         (Some(1 << 63), vec![named("a", 1), named("b", 2)], "expected at most"),
         (None, vec![named("a", 1), named("b", 2)], "needs the id that the next name gets"),
     ] {
-        let created = names.clone().create_with_documents(&path, next.map(DocId), 2, given);
+        let created = names.clone().build(&path, Source::documents(next.map(DocId), 2, given));
         let error = created.unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
         assert!(!path.exists(), "{message}");
     }
     let unique = Db::options().ids(Ids::Unique);
-    let error = unique.create_with_documents(&path, None, 1, [named("a", 1)]).unwrap_err();
+    let error = unique.build(&path, Source::documents(None, 1, [named("a", 1)])).unwrap_err();
     assert!(error.to_string().contains("a name"), "{error}");
-    let error = Db::options().create_with_documents(&path, None, 0, []).unwrap_err();
+    let error = Db::options().build(&path, Source::documents(None, 0, [])).unwrap_err();
     assert!(error.to_string().contains("has no documents"), "{error}");
 }
 
@@ -99,7 +99,7 @@ fn ids_of_removed_documents_do_not_come_back_in_a_copy() {
         let path = folder.path().join(name);
         let count = documents.len() as u64;
         let options = Db::options().ids(Ids::Names);
-        options.create_with_documents(&path, Some(DocId(2)), count, documents).unwrap();
+        let _ = options.build(&path, Source::documents(Some(DocId(2)), count, documents)).unwrap();
         assert_eq!(Db::open(&path).unwrap().insert(9, "c").unwrap(), DocId(2), "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! Merge and rebuild.
+//! Databases that are built of others: merged and rebuilt.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpdb::storage::Sim;
 use fpdb::{
-    Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options, RecipeName, Stamped,
+    Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options, RecipeName, Source,
+    Stamped,
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
@@ -79,7 +80,7 @@ fn rebuild_with_other_options_gives_the_same_answers() {
             .max_distance(5)
             .block_size(1024)
             .filter_bits(0);
-        let report = rebuilt.rebuild("a", "b").unwrap();
+        let report = rebuilt.build("b", Source::databases(["a"])).unwrap();
         let copy = options(&sim).open("b").unwrap();
         assert_eq!(
             (copy.description().layout.name(), copy.description().max_distance),
@@ -112,7 +113,7 @@ fn rebuild_without_options_keeps_the_settings() {
         .recipe(RecipeName::custom("our-words/1"));
     let new = new.layout(Layout::preset("paper-10", 64).unwrap());
     new.create("a").unwrap().close().unwrap();
-    let _ = options(&sim).rebuild("a", "b").unwrap();
+    let _ = options(&sim).build("b", Source::databases(["a"])).unwrap();
     let [a, b] = ["a", "b"].map(|path| options(&sim).open(path).unwrap());
     let settings = |db: &Db| {
         let stats = db.stats();
@@ -120,7 +121,7 @@ fn rebuild_without_options_keeps_the_settings() {
     };
     assert_eq!(settings(&a), settings(&b));
     // A new distance has the layout that a new database would have.
-    let _ = options(&sim).max_distance(1).rebuild("a", "c").unwrap();
+    let _ = options(&sim).max_distance(1).build("c", Source::databases(["a"])).unwrap();
     let fresh = options(&sim).max_distance(1).create("d").unwrap();
     let c = options(&sim).open("c").unwrap();
     assert_eq!(
@@ -134,7 +135,7 @@ fn merge_of_user_ids_is_the_union_of_all_entries() {
     let sim = Sim::new();
     let sources =
         [("a", 1), ("b", 2), ("c", 3)].map(|(path, seed)| filled(&sim, path, Ids::User, seed));
-    let report = options(&sim).merge(&["a", "b", "c"], "out").unwrap();
+    let report = options(&sim).build("out", Source::databases(["a", "b", "c"])).unwrap();
     let mut expected = Oracle::default();
     sources.iter().for_each(|db| expected.0.extend(entries(db).0));
     let merged = options(&sim).open("out").unwrap();
@@ -149,7 +150,7 @@ fn merge_takes_the_newest_of_documents_with_the_same_key() {
         let sim = Sim::new();
         let sources =
             [("a", 1), ("b", 2), ("c", 3)].map(|(path, seed)| filled(&sim, path, ids, seed));
-        let _ = options(&sim).merge(&["a", "b", "c"], "out").unwrap();
+        let _ = options(&sim).build("out", Source::databases(["a", "b", "c"])).unwrap();
         let merged = options(&sim).open("out").unwrap();
         let (mut expected, mut raised) = (BTreeMap::<String, Document>::new(), 0);
         for db in &sources {
@@ -201,7 +202,7 @@ fn remembered_duplicate_refers_to_the_new_id_of_its_original() {
         let copy = format!("copy of {name}");
         remember(&b, fingerprint ^ 1, Stamped::from(&*copy));
     }
-    let _ = options(&sim).merge(&["a", "b"], "out").unwrap();
+    let _ = options(&sim).build("out", Source::databases(["a", "b"])).unwrap();
     let merged = options(&sim).open("out").unwrap();
     for name in ["original", "another"] {
         let copy = merged.get(&*format!("copy of {name}")).unwrap().unwrap();
@@ -230,26 +231,23 @@ fn databases_that_do_not_fit_together_are_refused_and_nothing_is_left() {
         ("wide", ErrorKind::Unsupported, "128"),
         ("nowhere", ErrorKind::NotFound, "no database"),
     ] {
-        let error = options(&sim).merge(&["a", other], "out").unwrap_err();
+        let error = options(&sim).build("out", Source::databases(["a", other])).unwrap_err();
         assert_eq!(error.kind(), kind, "{other}");
         let message = error.to_string();
         assert!(message.contains(word) && message.contains(other), "{message}");
     }
-    let none: [&str; 0] = [];
-    let refused = |error: fpdb::Error| {
+    let refused = |options: Options, out: &str, sources: &[&str]| {
+        let error = options.build(out, Source::databases(sources)).unwrap_err();
         assert!(error.path().is_some(), "{error}");
         error.kind()
     };
-    assert_eq!(options(&sim).merge(&none, "out").map_err(refused), Err(ErrorKind::InvalidArgument));
-    let exists = options(&sim).rebuild("a", "other recipe").map_err(refused);
-    assert_eq!(exists, Err(ErrorKind::AlreadyExists));
-    let itself = options(&sim).rebuild("a", "a").map_err(refused);
-    assert_eq!(itself, Err(ErrorKind::AlreadyExists));
+    assert_eq!(refused(options(&sim), "out", &[]), ErrorKind::InvalidArgument);
+    assert_eq!(refused(options(&sim), "other recipe", &["a"]), ErrorKind::AlreadyExists);
+    assert_eq!(refused(options(&sim), "a", &["a"]), ErrorKind::AlreadyExists);
     for changed in
         [options(&sim).ids(Ids::Names), options(&sim).recipe(RecipeName::custom("our-jieba/1"))]
     {
-        let refused = changed.rebuild("a", "out").map_err(refused);
-        assert_eq!(refused, Err(ErrorKind::InvalidArgument));
+        assert_eq!(refused(changed, "out", &["a"]), ErrorKind::InvalidArgument);
     }
     assert!(sim.folder("out").contents("MANIFEST").is_none());
 }
@@ -267,10 +265,10 @@ fn cancelled_merge_leaves_no_folder() {
         3 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
-    let cancelled = options.merge(&[&a], &out);
-    assert_eq!(cancelled.map_err(|error| error.kind()), Err(ErrorKind::Cancelled));
+    let cancelled = options.build(&out, Source::databases([&a]));
+    assert_eq!(cancelled.unwrap_err().kind(), ErrorKind::Cancelled);
     assert!(!out.exists());
-    assert_eq!(Db::options().rebuild(&a, &out).unwrap().written, 5000);
+    assert_eq!(Db::options().build(&out, Source::databases([&a])).unwrap().written, 5000);
 }
 
 #[test]
@@ -283,7 +281,7 @@ fn a_rebuilt_database_without_documents_does_not_use_their_ids_again() {
         assert!(db.remove(name).unwrap());
     }
     db.close().unwrap();
-    let _ = Db::options().rebuild(&first, &rebuilt).unwrap();
+    let _ = Db::options().build(&rebuilt, Source::databases([&first])).unwrap();
     for path in [&first, &rebuilt] {
         assert_eq!(Db::open(path).unwrap().insert(9, "c").unwrap(), DocId(2), "{path:?}");
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fpdb::storage::{Fault, Sim, Storage};
-use fpdb::{Db, DocId, ErrorKind, Fingerprint, Ids, MergeReport};
+use fpdb::{BuildReport, Db, DocId, ErrorKind, Fingerprint, Ids, Source};
 
 use super::common::documents::Model;
 use super::documents::with_next_id;
@@ -57,12 +57,12 @@ impl Way {
         setup: &Setup<F>,
         sim: &Arc<Sim>,
         has_copy: bool,
-    ) -> fpdb::Result<MergeReport> {
+    ) -> fpdb::Result<BuildReport> {
         let options = self.setup(setup).options(sim);
         let sources = if has_copy { &[COPY, ROOT][..] } else { &[ROOT] };
         match self {
-            Way::Rebuild => options.rebuild(ROOT, OUT),
-            Way::Merge => options.merge(sources, OUT),
+            Way::Rebuild => options.build(OUT, Source::databases([ROOT])),
+            Way::Merge => options.build(OUT, Source::databases(sources)),
         }
     }
 

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::db::build::{self, MergeReport};
+use crate::db::build::{self, BuildReport, Kind, Source};
 use crate::db::commit::sync;
 use crate::db::handle::WriteHandle;
 use crate::db::handle::open::{self, Mode};
@@ -25,7 +25,7 @@ use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::recovery::recover::RecoveryReport;
-use crate::db::repair::{self, RepairReport, repair};
+use crate::db::repair::{self, repair};
 use crate::db::state::key::{Key, Stamped};
 use crate::db::upkeep::backup;
 use crate::db::upkeep::compact::{self, CompactReport};
@@ -331,37 +331,26 @@ pub(super) trait OpenEngine<F: Fingerprint> {
         Ok(Arc::new(open::open_read_only(options, path)?))
     }
 
-    fn merge(&self, options: Options<F>, sources: &[&Path], out: &Path) -> Result<MergeReport> {
-        build::merge(options, sources, out)
+    fn build(
+        &self,
+        options: Options<F>,
+        path: &Path,
+        source: Source<'_, F>,
+    ) -> Result<BuildReport> {
+        match source.0 {
+            Kind::Databases(sources) => build::of_databases(options, &sources, path),
+            Kind::Damaged(broken) => repair(options, &broken, path),
+            Kind::Entries(count, mut entries) => {
+                build::of_entries(options, path, count, &mut entries)
+            }
+            Kind::Documents(next_id, count, mut documents) => {
+                build::of_documents(options, path, next_id, count, &mut documents)
+            }
+        }
     }
 
     fn verify(&self, options: Options<F>, path: &Path, level: VerifyLevel) -> Result<VerifyReport> {
         repair::verify(options, path, level)
-    }
-
-    fn create_with_entries(
-        &self,
-        options: Options<F>,
-        path: &Path,
-        count: u64,
-        entries: &mut dyn Iterator<Item = Result<Entry<F>>>,
-    ) -> Result<LoadReport> {
-        build::create_with_entries(options, path, count, entries)
-    }
-
-    fn create_with_documents(
-        &self,
-        options: Options<F>,
-        path: &Path,
-        next_id: Option<DocId>,
-        count: u64,
-        documents: &mut dyn Iterator<Item = Result<NamedDocument<F>>>,
-    ) -> Result<u64> {
-        build::create_with_documents(options, path, next_id, count, documents)
-    }
-
-    fn repair(&self, options: Options<F>, broken: &Path, out: &Path) -> Result<RepairReport> {
-        repair(options, broken, out)
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod batcher;
 mod clusters;
-mod create;
 mod db;
 mod engine;
 mod iterators;

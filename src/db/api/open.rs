@@ -1,15 +1,14 @@
-//! Opening, creating and merging databases.
+//! Opening, creating and building databases.
 
 use std::path::Path;
 
 use crate::db::api::db::Db;
 use crate::db::api::engine::engine;
 use crate::db::api::read_only::ReadOnlyDb;
-use crate::db::build::MergeReport;
+use crate::db::build::{BuildReport, Source};
 use crate::db::handle::open::Mode;
 use crate::db::options::Options;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
-use crate::db::repair::RepairReport;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 
@@ -172,80 +171,38 @@ impl<F: Fingerprint> Options<F> {
 }
 
 impl<F: Fingerprint> Options<F> {
-    /// Combines databases into a new one. Other processes may write to them; the new database gets
-    /// what is committed when the merge begins.
+    /// Creates a database of what others hold, of what a damaged one still proves, or of entries or
+    /// documents: merges, rebuilds, repairs and imports.
     ///
-    /// All databases must have the same width, recipe, extraction and kind of ids. Options that are
-    /// not set are taken from the first one. What becomes of ids depends on their kind:
-    ///
-    /// - [User ids](crate::Ids::User) stay as they are. Equal entries become one.
-    /// - [Unique ids](crate::Ids::Unique) stay as they are. If several databases have a document
-    ///   with the same id, the one with the greatest stamp is taken, and of equal stamps the last
-    ///   one.
-    /// - [Names](crate::Ids::Names) stay as they are, and the same document is taken. The ids of
-    ///   the first database stay, too. The ids of each further database are raised by the number of
-    ///   ids that the databases before it have assigned. A name that several databases have keeps
-    ///   the id that it has in the first of them.
-    ///
-    /// Reads and writes in order, within [`bulk_memory`](Options::bulk_memory). After an error,
-    /// nothing of the new database is left, unless its last sync failed after it was complete. If
-    /// the process ends before the merge does, the new database cannot be opened; the same merge
-    /// can be repeated.
+    /// The database is complete or not there: other processes can open it when the build has ended,
+    /// and after an error, nothing of it is left, unless its last sync failed after it was complete.
+    /// If the process ends before the build does, the same can be repeated. Works within
+    /// [`bulk_memory`](Self::bulk_memory).
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if there is anything at `out`; `Unsupported` for databases of different
-    /// recipes, extractions or widths; `InvalidArgument` without sources, for different kinds of
-    /// ids, or for options that no database can have; the errors of opening the sources; `NoSpace`;
-    /// `Corruption`; `Io`.
+    /// `AlreadyExists` if there is anything at `path`; `InvalidArgument` for options that no database
+    /// can have; the errors of opening the source, and those that [`Source`] describes; `Corruption`;
+    /// `Cancelled`; `NoSpace`; `Io`.
     ///
     /// ```
-    /// use fpdb::{Db, Ids};
+    /// use fpdb::{Db, Source};
     /// # let folder = tempfile::tempdir()?;
-    /// let [a, b, out] = ["a", "b", "out"].map(|name| folder.path().join(name));
-    /// for (path, name) in [(&a, "https://a.example/"), (&b, "https://b.example/")] {
-    ///     let db = Db::options().ids(Ids::Names).create(path)?;
-    ///     db.insert(0x00ff, name)?;
+    /// let [monday, tuesday, both] = ["mon", "tue", "both"].map(|name| folder.path().join(name));
+    /// for (path, id) in [(&monday, 1), (&tuesday, 2)] {
+    ///     let db = Db::options().create(path)?;
+    ///     db.insert(7, id)?;
     ///     db.close()?;
     /// }
-    /// let report = Db::options().merge(&[&a, &b], &out)?;
-    /// assert_eq!(report.written, 2);
-    /// let merged = Db::open(&out)?;
-    /// assert_eq!(merged.snapshot().name(fpdb::DocId(1))?.as_deref(), Some("https://b.example/"));
+    /// let _ = Db::options().build(&both, Source::databases([&monday, &tuesday]))?;
+    /// assert_eq!(Db::open(&both)?.snapshot().len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn merge<P: AsRef<Path>>(
-        self,
-        sources: &[P],
-        out: impl AsRef<Path>,
-    ) -> Result<MergeReport> {
-        let sources: Vec<&Path> = sources.iter().map(AsRef::as_ref).collect();
-        engine::<F>().merge(self, &sources, out.as_ref())
-    }
-
-    /// Writes a database again with other options: another layout, maximum distance, block size,
-    /// code or filter. Options that are not set stay as they are, except that a new maximum
-    /// distance without a layout leads to the layout that a new database would have. Ids, names and
-    /// stamps stay. The source is not changed.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`merge`](Options::merge).
-    ///
-    /// ```
-    /// use fpdb::{Db, Layout};
-    /// # let folder = tempfile::tempdir()?;
-    /// let [small, fast] = ["small", "fast"].map(|name| folder.path().join(name));
-    /// let db = Db::options().layout(Layout::preset("single", 64)?).create(&small)?;
-    /// db.insert(7, 1)?;
-    /// db.close()?;
-    /// let _ = Db::options().layout(Layout::preset("half-2", 64)?).rebuild(&small, &fast)?;
-    /// let db = Db::open(&fast)?;
-    /// assert_eq!((db.description().layout.tables(), db.snapshot().contains(7)?), (2, true));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn rebuild(self, source: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<MergeReport> {
-        self.merge(&[source.as_ref()], out)
+    #[doc(alias = "merge")]
+    #[doc(alias = "rebuild")]
+    #[doc(alias = "repair")]
+    pub fn build(self, path: impl AsRef<Path>, source: Source<'_, F>) -> Result<BuildReport> {
+        engine::<F>().build(self, path.as_ref(), source)
     }
 
     /// Does what [`Snapshot::verify`](crate::Snapshot::verify) does for a database that is not open,
@@ -272,47 +229,5 @@ impl<F: Fingerprint> Options<F> {
     /// ```
     pub fn verify(self, path: impl AsRef<Path>, level: VerifyLevel) -> Result<VerifyReport> {
         engine::<F>().verify(self, path.as_ref(), level)
-    }
-
-    /// Writes everything that a damaged database still proves to a new database, which has the same
-    /// settings. The damaged one is not changed.
-    ///
-    /// Every table holds the same fingerprints, and the files of documents say again which entries
-    /// there are, so most damage loses nothing: what one file lost, others prove. The report lists
-    /// all damage and whatever no file proves any more. Documents whose names are lost keep their
-    /// fingerprints, so that near-duplicates of them are still found; such a document is called
-    /// `(lost name of id N)`.
-    ///
-    /// Reads everything twice or more. Takes memory for the fingerprints of damaged places, and, if
-    /// records of documents are lost, for all entries, about 48 bytes each; otherwise it works
-    /// within [`bulk_memory`](Options::bulk_memory).
-    ///
-    /// # Errors
-    ///
-    /// `AlreadyExists` if there is anything at `out`; `Corruption` or `NotFound` if both the manifest
-    /// and its copy are lost; `Unsupported` for a database of another version or width; `NoSpace`; `Io`.
-    ///
-    /// ```
-    /// use fpdb::Db;
-    /// # let folder = tempfile::tempdir()?;
-    /// let [broken, fixed] = ["broken", "fixed"].map(|name| folder.path().join(name));
-    /// let db = Db::options().create(&broken)?;
-    /// db.insert(7, 1)?;
-    /// db.close()?;
-    /// // One table is lost.
-    /// let is_table = |name: &str| name.ends_with(".t00");
-    /// for file in std::fs::read_dir(&broken)? {
-    ///     let path = file?.path();
-    ///     if path.to_str().is_some_and(is_table) {
-    ///         std::fs::remove_file(path)?;
-    ///     }
-    /// }
-    /// let report = Db::options().repair(&broken, &fixed)?;
-    /// assert_eq!((report.damage.len(), report.losses.len(), report.written), (1, 0, 1));
-    /// assert!(Db::open(&fixed)?.snapshot().contains(7)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn repair(self, broken: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<RepairReport> {
-        engine::<F>().repair(self, broken.as_ref(), out.as_ref())
     }
 }

@@ -1,7 +1,8 @@
-//! New databases from existing ones: merge and rebuild.
+//! New databases from existing ones.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::report::BuildReport;
 use super::unfinished::build;
 use super::union::Union;
 use crate::db::handle::WriteHandle;
@@ -18,39 +19,12 @@ use crate::settings::Ids;
 /// Leaves of a source from whose keys the symbols of the new file are chosen.
 const SAMPLED_LEAVES: u64 = 32;
 
-/// What a merge or rebuild did.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb::Db;
-/// # let folder = tempfile::tempdir()?;
-/// let [a, b, out] = ["a", "b", "out"].map(|name| folder.path().join(name));
-/// for (path, id) in [(&a, 1), (&b, 2)] {
-///     let db = Db::options().create(path)?;
-///     db.insert(7, id)?;
-///     db.close()?;
-/// }
-/// let report = Db::options().merge(&[&a, &b], &out)?;
-/// assert_eq!((report.read, report.written), (2, 2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[must_use]
-#[non_exhaustive]
-pub struct MergeReport {
-    /// Number of documents of all sources; of entries, if they have user ids.
-    pub read: u64,
-    /// Number of documents or entries in the new database.
-    pub written: u64,
-}
-
-pub(crate) fn merge<F: Fingerprint>(
+/// Creates a database of everything that the sources hold, or nothing.
+pub(crate) fn of_databases<F: Fingerprint>(
     options: Options<F>,
-    sources: &[&Path],
+    sources: &[PathBuf],
     out: &Path,
-) -> Result<MergeReport> {
+) -> Result<BuildReport> {
     let readers: Vec<Reader<F>> = sources
         .iter()
         .map(|path| Ok(open::open_read_only(options.for_reading(), path)?.reader()))
@@ -69,7 +43,7 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Takes what is not set from the first source, after comparing all of them.
-    fn like(mut self, paths: &[&Path], sources: &[Reader<F>], out: &Path) -> Result<Self> {
+    fn like(mut self, paths: &[PathBuf], sources: &[Reader<F>], out: &Path) -> Result<Self> {
         let (Some(first), Some(first_path)) = (sources.first(), paths.first()) else {
             let message = "there is nothing to merge: give at least one database";
             return Err(Error::invalid(message).at_path(out));
@@ -148,7 +122,7 @@ fn fill<F: Fingerprint>(
     db: &WriteHandle<F>,
     sources: &[Reader<F>],
     watch: &Watch,
-) -> Result<MergeReport> {
+) -> Result<BuildReport> {
     let has_documents = db.description().ids.identify_documents();
     let count = |source: &Reader<F>| match has_documents {
         true => source.version.documents(source.seq),
@@ -160,7 +134,8 @@ fn fill<F: Fingerprint>(
     } else {
         let _ = load(db.core(), &mut sources.iter().flat_map(Reader::iter), watch)?;
     }
-    Ok(MergeReport { read, written: count(&db.reader()) })
+    let written = count(&db.reader());
+    Ok(BuildReport { read, written, ..BuildReport::default() })
 }
 
 /// Loads the documents of all sources.

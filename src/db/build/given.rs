@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::report::BuildReport;
+use super::source::{Entries, NamedDocuments};
 use super::unfinished::build;
 use crate::db::handle::WriteHandle;
 use crate::db::options::Options;
@@ -9,7 +11,7 @@ use crate::db::read::lookup::NamedDocument;
 use crate::db::write::load::{DocumentsToLoad, LoadReport, load, load_documents};
 use crate::documents::{SymbolTable, most_record_bytes};
 use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
+use crate::fingerprint::{DocId, Document, Fingerprint};
 use crate::log::{MAX_NAME_LEN, document_key};
 use crate::progress::Watch;
 use crate::settings::Ids;
@@ -22,30 +24,32 @@ const SAMPLED_BYTES: usize = 4 << 20;
 type Keyed<F> = (Vec<u8>, Document<F>);
 
 /// Creates a database of these entries, or nothing.
-pub(crate) fn create_with_entries<F: Fingerprint>(
+pub(crate) fn of_entries<F: Fingerprint>(
     options: Options<F>,
     path: &Path,
     count: u64,
-    entries: &mut dyn Iterator<Item = Result<Entry<F>>>,
-) -> Result<LoadReport> {
+    entries: &mut Entries<'_, F>,
+) -> Result<BuildReport> {
     if options.ids.is_some_and(Ids::identify_documents) {
         let message = "a database of entries has user ids: give documents, or choose Ids::User";
         return Err(Error::invalid(message).at_path(path));
     }
     let watch = options.watch.clone();
     build(options, path, |db| {
-        load(db.core(), &mut Announced { given: entries, count, left: count }, &watch)
+        let entries = &mut Announced { given: entries, count, left: count };
+        let LoadReport { read, inserted: written } = load(db.core(), entries, &watch)?;
+        Ok(BuildReport { read, written, ..BuildReport::default() })
     })
 }
 
 /// Creates a database of these documents, or nothing. They are in the order of their keys.
-pub(crate) fn create_with_documents<F: Fingerprint>(
+pub(crate) fn of_documents<F: Fingerprint>(
     options: Options<F>,
     path: &Path,
     next_id: Option<DocId>,
     count: u64,
-    documents: &mut dyn Iterator<Item = Result<NamedDocument<F>>>,
-) -> Result<u64> {
+    documents: &mut NamedDocuments<'_, F>,
+) -> Result<BuildReport> {
     let ids = options.ids.unwrap_or(Ids::User);
     let next_doc = match (ids, next_id) {
         (Ids::Names, Some(next)) if next.0 <= MAX_NEXT_ID => next.0,
@@ -55,7 +59,8 @@ pub(crate) fn create_with_documents<F: Fingerprint>(
     let watch = options.watch.clone();
     build(options, path, |db| {
         let given = Announced { given: documents, count, left: count };
-        fill(db, Keys { given, ids, next_doc, last: None }, &watch)
+        let written = fill(db, Keys { given, ids, next_doc, last: None }, &watch)?;
+        Ok(BuildReport { read: written, written, ..BuildReport::default() })
     })
 }
 
@@ -103,7 +108,7 @@ fn sample<F: Fingerprint>(documents: &mut Keys<'_, F>) -> Result<Vec<Keyed<F>>> 
 
 /// An iterator that must give as many items as were announced.
 struct Announced<'a, T> {
-    given: &'a mut dyn Iterator<Item = Result<T>>,
+    given: &'a mut (dyn Iterator<Item = Result<T>> + 'a),
     count: u64,
     left: u64,
 }

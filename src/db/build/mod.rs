@@ -1,12 +1,16 @@
-//! New databases, each of which is complete or not there: from existing ones (merge and rebuild),
-//! and from what the caller gives.
+//! New databases, each of which is complete or not there: from existing ones, and from what the caller
+//! gives.
 
 mod databases;
 mod given;
+mod report;
+mod source;
 mod unfinished;
 mod union;
 
-pub use databases::MergeReport;
-pub(crate) use databases::merge;
-pub(crate) use given::{create_with_documents, create_with_entries};
+pub(crate) use databases::of_databases;
+pub(crate) use given::{of_documents, of_entries};
+pub use report::{BuildReport, Loss, LossKind};
+pub(crate) use source::Kind;
+pub use source::Source;
 pub(crate) use unfinished::build;

@@ -28,7 +28,7 @@ impl<F: Fingerprint> Source<'_, F> {
 }
 
 /// Iterates over the documents of several databases, each key once.
-/// [`Options::merge`](crate::Options::merge) says what becomes of ids and of equal keys.
+/// [`Source::databases`](crate::Source::databases) says what becomes of ids and of equal keys.
 pub(crate) struct Union<'a, F> {
     sources: Vec<Source<'a, F>>,
     has_names: bool,

@@ -401,7 +401,7 @@ impl<F: Fingerprint> Options<F> {
     }
 
     /// Sets the function to which long operations report their progress: all operations of the
-    /// handle that is opened, [`merge`](Self::merge), and [`rebuild`](Self::rebuild). See
+    /// handle that is opened, and [`build`](Self::build). See
     /// [`Db::on_progress`](crate::Db::on_progress). Default: none; not stored.
     ///
     /// ```

@@ -1,8 +1,8 @@
 //! The commits of damaged logs.
 
 use super::parts::is_damage;
-use super::report::{Loss, LossKind, RepairReport};
 use crate::codec::header::FileKind;
+use crate::db::build::{BuildReport, Loss, LossKind};
 use crate::db::recovery::recover::fits;
 use crate::error::{Error, Result};
 use crate::file_names::FileName;
@@ -16,7 +16,7 @@ use crate::storage::Storage;
 pub(super) fn replay<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,
-    report: &mut RepairReport,
+    report: &mut BuildReport,
 ) -> Result<Memtable<F>> {
     let memtable = Memtable::new(manifest.settings.permutations(), manifest.next_doc);
     for log in &manifest.logs {
@@ -40,7 +40,7 @@ fn read<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,
     log: &LogRef,
-    report: &mut RepairReport,
+    report: &mut BuildReport,
 ) -> Result<Salvaged<F>> {
     let name = FileName::Log(log.id.number).to_string();
     let path = storage.root().join(&name);

@@ -9,14 +9,11 @@ mod documents;
 mod entries;
 mod logs;
 mod parts;
-mod report;
 mod survey;
 
 use std::path::Path;
 
-pub use report::{Loss, LossKind, RepairReport};
-
-use crate::db::build::build;
+use crate::db::build::{BuildReport, Loss, LossKind, build};
 use crate::db::handle::WriteHandle;
 use crate::db::options::Options;
 use crate::db::write::load::{DocumentsToLoad, load, load_documents};
@@ -43,9 +40,9 @@ pub(crate) fn repair<F: Fingerprint>(
     options: Options<F>,
     broken: &Path,
     out: &Path,
-) -> Result<RepairReport> {
+) -> Result<BuildReport> {
     let storage = options.storage_at(broken);
-    let mut report = RepairReport::default();
+    let mut report = BuildReport::default();
     let manifest = read_manifest(&*storage, &mut report.damage)?;
     options.check_agreement(&manifest.settings).map_err(|e| e.at_path(broken))?;
     let watch = options.watch.clone();
@@ -62,10 +59,10 @@ pub(crate) fn repair<F: Fingerprint>(
     let salvage = Salvage { root: broken, manifest: &manifest, segments, recent };
     let options = options.with_settings(&manifest.settings);
     build(options, out, |db| {
-        match manifest.settings.ids {
+        report.read = match manifest.settings.ids {
             Ids::User => salvage.write_entries(db, &watch, &mut report)?,
             Ids::Unique | Ids::Names => salvage.write_documents(db, &watch, &mut report)?,
-        }
+        };
         let (entries, documents) = db.reader().counts();
         report.written = if manifest.settings.ids == Ids::User { entries } else { documents };
         Ok(report)
@@ -100,21 +97,21 @@ impl<F: Fingerprint> Salvage<'_, F> {
         &self,
         db: &WriteHandle<F>,
         watch: &Watch,
-        report: &mut RepairReport,
-    ) -> Result<()> {
+        report: &mut BuildReport,
+    ) -> Result<u64> {
         let read = self.segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
         let mut entries = live_entries(&self.segments, &self.recent, &read)?;
-        let _ = load(db.core(), &mut entries, watch)?;
+        let loaded = load(db.core(), &mut entries, watch)?;
         self.report_lost(&read, report);
-        Ok(())
+        Ok(loaded.read)
     }
 
     fn write_documents(
         &self,
         db: &WriteHandle<F>,
         watch: &Watch,
-        report: &mut RepairReport,
-    ) -> Result<()> {
+        report: &mut BuildReport,
+    ) -> Result<u64> {
         let lost_records = lost_records(&self.segments)?;
         let (segments, recent) = (&self.segments, &self.recent);
         let given = if lost_records.iter().all(|&lost| lost == 0) {
@@ -142,7 +139,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         db: &WriteHandle<F>,
         watch: &Watch,
         mut documents: RepairedDocuments<'_, F>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let sample: Vec<(Vec<u8>, Document<F>)> =
             documents.by_ref().take(SAMPLED_KEYS).collect::<Result<_>>()?;
         let keys: Vec<&[u8]> = sample.iter().map(|(key, _)| key.as_slice()).collect();
@@ -156,10 +153,10 @@ impl<F: Fingerprint> Salvage<'_, F> {
         let next_doc = self.recent.next_doc();
         let documents = &mut sample.into_iter().map(Ok).chain(documents);
         let given = DocumentsToLoad { documents, most, bytes, symbols, next_doc };
-        load_documents(db.core(), given, watch).map(|_| ())
+        load_documents(db.core(), given, watch)
     }
 
-    fn report_lost(&self, read: &[Read], report: &mut RepairReport) {
+    fn report_lost(&self, read: &[Read], report: &mut BuildReport) {
         for (parts, read) in self.segments.iter().zip(read) {
             let (id, (entries, removals)) = (parts.meta.id, read.lost(parts));
             let file = match parts.tables.first() {
@@ -171,7 +168,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         }
     }
 
-    fn report_changed(&self, changed: Changed, report: &mut RepairReport) {
+    fn report_changed(&self, changed: Changed, report: &mut BuildReport) {
         let Changed { names, versions } = changed;
         for (kind, count) in [(LossKind::Names, names), (LossKind::Versions, versions)] {
             if count > 0 {
@@ -180,7 +177,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         }
     }
 
-    fn report_loss(&self, report: &mut RepairReport, kind: LossKind, count: u64, file: FileName) {
+    fn report_loss(&self, report: &mut BuildReport, kind: LossKind, count: u64, file: FileName) {
         if count > 0 {
             let path = self.root.join(file.to_string());
             report.losses.push(Loss { kind, count, path });

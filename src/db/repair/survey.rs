@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::logs;
 use super::parts::{Parts, is_damage};
-use super::report::RepairReport;
+use crate::db::build::BuildReport;
 use crate::db::handle::read_only::ReadOnlyHandle;
 use crate::db::options::Options;
 use crate::db::read::stats::Description;
@@ -69,7 +69,7 @@ pub(crate) fn verify<F: Fingerprint>(
         verified => return verified,
     };
     let storage = options.storage_at(path);
-    let mut found = RepairReport::default();
+    let mut found = BuildReport::default();
     // There is no database, or both the manifest and its copy are lost.
     let Ok(manifest) = read_manifest(&*storage, &mut found.damage) else { return Err(error) };
     let mut report = VerifyReport::default();

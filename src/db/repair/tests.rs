@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::db::api::Db;
-use crate::{DocId, Entry, Error, Key, Layout, OnDuplicate, Snapshot, VerifyLevel};
+use crate::{DocId, Entry, Error, Key, Layout, OnDuplicate, Snapshot, Source, VerifyLevel};
 
 /// Everything that a database says.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +80,7 @@ fn repaired<F: Fingerprint>(
     files: &BTreeMap<String, Vec<u8>>,
     name: &str,
     damage: impl Fn(&mut Vec<u8>) -> bool,
-) -> (RepairReport, Contents<F>) {
+) -> (BuildReport, Contents<F>) {
     let folder = tempfile::tempdir().unwrap();
     let (broken, fixed) = (folder.path().join("broken"), folder.path().join("fixed"));
     std::fs::create_dir(&broken).unwrap();
@@ -91,7 +91,7 @@ fn repaired<F: Fingerprint>(
         }
     }
     let before = self::files(&broken);
-    let report = options.clone().repair(&broken, &fixed).unwrap();
+    let report = options.clone().build(&fixed, Source::damaged(&broken)).unwrap();
     assert!(before == self::files(&broken), "the damaged database was changed");
     let db = options.open_read_only(&fixed).unwrap();
     assert_eq!(db.snapshot().verify(VerifyLevel::Deep).unwrap().errors.len(), 0);
@@ -188,13 +188,13 @@ fn every_damaged_page_loses_at_most_what_the_report_says() {
     }
 }
 
-fn count(report: &RepairReport, kinds: &[LossKind]) -> u64 {
+fn count(report: &BuildReport, kinds: &[LossKind]) -> u64 {
     let of_kinds = report.losses.iter().filter(|loss| kinds.contains(&loss.kind));
     of_kinds.map(|loss| loss.count).sum()
 }
 
 fn check_losses(
-    report: &RepairReport,
+    report: &BuildReport,
     expected: &Contents<u64>,
     found: &Contents<u64>,
     context: &str,

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use fpdb::{Entry, ErrorKind, Fingerprint, Ids, Options};
+use fpdb::{Entry, ErrorKind, Fingerprint, Ids, Options, Source};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -80,9 +80,9 @@ impl Args {
         let options = self.reading.apply(options.index_memory(0)).bulk_memory(self.memory);
         let options = options.on_progress(progress::on(bar));
         let options = dump.header().apply(options).with_context(|| dump.place())?;
-        let mut source = Source { dump, failure: None };
-        let created = source.create(options, &self.into);
-        let Source { dump, failure } = source;
+        let mut given = Given { dump, failure: None };
+        let created = given.create(options, &self.into);
+        let Given { dump, failure } = given;
         match (failure, created) {
             (Some(failure), _) => Err(failure),
             (None, Ok(())) => Ok(()),
@@ -100,12 +100,12 @@ impl Args {
 }
 
 /// What a dump holds, for the library. An error ends the load and is kept as it is.
-struct Source<'a> {
+struct Given<'a> {
     dump: &'a mut Dump,
     failure: Option<anyhow::Error>,
 }
 
-impl Source<'_> {
+impl Given<'_> {
     fn create<F: Fingerprint>(
         &mut self,
         options: Options<F>,
@@ -121,10 +121,10 @@ impl Source<'_> {
                     in_order(&mut last, entry).with_context(|| dump.place())
                 })
             });
-            options.create_with_entries(into, count, entries).map(drop)
+            options.build(into, Source::entries(count, entries)).map(drop)
         } else {
             let documents = std::iter::from_fn(|| self.next(Dump::document));
-            options.create_with_documents(into, next_id, count, documents).map(drop)
+            options.build(into, Source::documents(next_id, count, documents)).map(drop)
         }
     }
 

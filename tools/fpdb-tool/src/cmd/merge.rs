@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use fpdb::{Fingerprint, MergeReport, Options};
+use fpdb::{BuildReport, Fingerprint, Options, Source};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -113,7 +113,7 @@ impl Merge<'_> {
         let bar = progress::of_operation(context);
         let merged = by_width!(bits, |options| self.merge(options, &bar));
         bar.finish_and_clear();
-        let MergeReport { read, written, .. } = merged?;
+        let BuildReport { read, written, .. } = merged?;
         let out = self.out.display().to_string();
         let sources: Vec<String> =
             self.sources.iter().map(|path| path.display().to_string()).collect();
@@ -124,9 +124,9 @@ impl Merge<'_> {
         Ok(Exit::Done)
     }
 
-    fn merge<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<MergeReport> {
+    fn merge<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<BuildReport> {
         let options = self.memory.apply(self.new.options(options)?.index_memory(0));
         let options = options.on_progress(progress::on(bar));
-        Ok(options.merge(self.sources, self.out)?)
+        Ok(options.build(self.out, Source::databases(self.sources))?)
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Error, Fingerprint, Loss, Options, RepairReport};
+use fpdb::{BuildReport, Error, Fingerprint, Loss, Options, Source};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ impl Args {
         let bar = progress::of_operation(context);
         let repaired = by_width!(bits, |options| self.repair(options, &bar));
         bar.finish_and_clear();
-        let RepairReport { damage, losses, written, .. } = repaired?;
+        let BuildReport { damage, losses, written, .. } = repaired?;
         if !context.json {
             damage::print(&damage, context)?;
             for loss in &losses {
@@ -82,8 +82,8 @@ impl Args {
         &self,
         options: Options<F>,
         bar: &ProgressBar,
-    ) -> fpdb::Result<RepairReport> {
+    ) -> fpdb::Result<BuildReport> {
         let options = self.memory.apply(options.index_memory(0));
-        options.on_progress(progress::on(bar)).repair(&self.path, &self.out)
+        options.on_progress(progress::on(bar)).build(&self.out, Source::damaged(&self.path))
     }
 }

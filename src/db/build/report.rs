@@ -1,36 +1,40 @@
-//! What a repair found and what it could not save.
+//! What was read and written, and what could not be saved of a damaged database.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::error::Error;
 
-/// What [`Options::repair`](crate::Options::repair) found, wrote, and could not save.
+/// What [`Options::build`](crate::Options::build) read, wrote, and could not save.
 ///
 /// # Examples
 ///
 /// ```
+/// use fpdb::{Db, Source};
 /// # let folder = tempfile::tempdir()?;
-/// let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
-/// let db = fpdb::Db::options().create(&old)?;
-/// db.insert(7, 1)?;
-/// db.close()?;
-/// let report = fpdb::Db::options().repair(&old, &new)?;
-/// assert!(report.damage.is_empty() && report.losses.is_empty());
-/// assert_eq!(report.written, 1);
+/// let [a, b, out] = ["a", "b", "out"].map(|name| folder.path().join(name));
+/// for (path, id) in [(&a, 1), (&b, 2)] {
+///     let db = Db::options().create(path)?;
+///     db.insert(7, id)?;
+///     db.close()?;
+/// }
+/// let report = Db::options().build(&out, Source::databases([&a, &b]))?;
+/// assert_eq!((report.read, report.written), (2, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[must_use]
 #[non_exhaustive]
-pub struct RepairReport {
-    /// The damage found, each with file and offset.
-    pub damage: Vec<Error>,
-    /// What no file proves any more. Empty if nothing was lost.
-    pub losses: Vec<Loss>,
-    /// Number of documents in the new database; of entries, if it has user ids.
+pub struct BuildReport {
+    /// Number of documents that the source has, or still has; of entries, if they have user ids.
+    pub read: u64,
+    /// Number of documents or entries in the new database.
     pub written: u64,
+    /// The damage found in a [damaged](crate::Source::damaged) database, each with file and offset.
+    pub damage: Vec<Error>,
+    /// What no file of a damaged database proves any more. Empty if nothing was lost.
+    pub losses: Vec<Loss>,
 }
 
 /// Something that a repair could not save.
@@ -38,10 +42,11 @@ pub struct RepairReport {
 /// # Examples
 ///
 /// ```
+/// use fpdb::{Db, Source};
 /// # let folder = tempfile::tempdir()?;
 /// # let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
-/// # fpdb::Db::options().create(&old)?.close()?;
-/// for loss in fpdb::Db::options().repair(&old, &new)?.losses {
+/// # Db::options().create(&old)?.close()?;
+/// for loss in Db::options().build(&new, Source::damaged(&old))?.losses {
 ///     eprintln!("{}: {}", loss.path.display(), loss);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
