@@ -102,11 +102,9 @@ mod tombstones;
 mod version;
 
 pub use db::{
-    Batcher, BuildReport, Cluster, ClusterMethod, ClusterReport, Clusters, CompactReport, Db,
-    Decision, Description, Documents, Durability, ExpireReport, ExtractionName, Found, Iter, Join,
-    JoinReport, Key, LoadReport, Loss, LossKind, OnDuplicate, Options, Outcome, Pair, Pairs,
-    PairsPosition, PairsReport, ReadOnlyDb, RecipeName, RecoveryReport, SegmentStats, Snapshot,
-    Source, Stamped, Stats, TableStats, VerifyLevel, VerifyReport, Write,
+    Batcher, Cluster, ClusterMethod, Clusters, Db, Decision, Description, Documents, Durability,
+    ExtractionName, Found, Iter, Join, Key, OnDuplicate, Options, Outcome, Pair, Pairs,
+    PairsPosition, ReadOnlyDb, RecipeName, Snapshot, Source, Stamped, Stats, VerifyLevel, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};
@@ -117,7 +115,14 @@ pub use layout::{Jaccard, Layout, MatchRule};
 pub use progress::{Phase, Progress};
 pub use query::{Answers, QueryOptions, Within};
 pub use settings::Ids;
-pub use storage::memory_limit;
+
+/// What operations report when they have ended, and the parts of [`Stats`].
+pub mod reports {
+    pub use crate::db::{
+        BuildReport, ClusterReport, CompactReport, ExpireReport, JoinReport, LoadReport, Loss,
+        LossKind, PairsReport, RecoveryReport, SegmentStats, TableStats, VerifyReport,
+    };
+}
 
 /// Compiles and runs the README's example with the other examples.
 #[cfg(all(doctest, feature = "text"))]

@@ -13,9 +13,12 @@ use crate::width::Bits;
 
 /// Returns the options that the caller gave, as the library takes them.
 pub(crate) fn parse<F: Bits>(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options<F>> {
-    let mut options = Options::new();
+    let mut options = Options::default();
     if let Some(jaccard) = jaccard(given)? {
         options = options.similar(jaccard);
+    }
+    if let Some(durability) = durability(given)? {
+        options = options.durability(durability);
     }
     for (name, value) in given.into_iter().flatten() {
         let name = name.extract::<String>()?;
@@ -32,15 +35,13 @@ fn set<F: Bits>(options: Options<F>, name: &str, value: &Bound<'_, PyAny>) -> Py
     let count = || value.extract::<Number>().map(Number::count);
     Ok(match name {
         // Decided before.
-        "bits" | "similarity" | "recall" => options,
+        "bits" | "similarity" | "recall" | "durability" | "sync_interval" => options,
         "max_distance" => options.max_distance(value.extract::<Distance>()?.0),
         "expected_entries" => options.expected_entries(bytes()?),
         "ids" => options.ids(one_of(name, value, &IDS)?),
         "recipe" => options.recipe(&value.extract::<String>()?),
         "custom_recipe" => options.recipe(RecipeName::custom(value.extract::<String>()?)),
         "extraction" => options.extraction(&extraction(value)?),
-        "durability" => options.durability(one_of(name, value, &DURABILITY)?),
-        "sync_interval" => options.sync_interval(seconds(value)?),
         "threads" => options.threads(count()?),
         "background" => options.background(value.extract()?),
         "memtable_entries" => options.memtable_entries(count()?),
@@ -77,12 +78,6 @@ fn extraction(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(fpdb_web::Extraction::named(&name).or_raise()?.name().to_owned())
 }
 
-fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
-    let seconds = value.extract::<f64>()?;
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| errors::invalid(format!("sync_interval {seconds}: expected seconds")))
-}
-
 /// Says which option has the wrong type.
 fn with_name(error: PyErr, name: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let py = value.py();
@@ -112,11 +107,7 @@ pub(crate) fn new_bits(given: Option<&Bound<'_, PyDict>>) -> PyResult<u32> {
 
 /// Returns the similarity that the caller gave.
 fn jaccard(given: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Jaccard>> {
-    let share = |name: &str| -> PyResult<Option<f64>> {
-        let value = given.map(|given| given.get_item(name)).transpose()?.flatten();
-        let Some(value) = value.filter(|value| !value.is_none()) else { return Ok(None) };
-        value.extract().map(Some).map_err(|error| with_name(error, name, &value))
-    };
+    let share = |name| get(given, name, |value| value.extract::<f64>());
     match (share("similarity")?, share("recall")?) {
         (Some(similarity), None) => Ok(Some(Jaccard::at_least(similarity))),
         (Some(similarity), Some(recall)) => Ok(Some(Jaccard::at_least(similarity).recall(recall))),
@@ -125,11 +116,35 @@ fn jaccard(given: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Jaccard>> {
     }
 }
 
+/// Returns the durability that the caller gave, with the interval for it.
+fn durability(given: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Durability>> {
+    let interval = get(given, "sync_interval", |value| {
+        let seconds = value.extract::<f64>()?;
+        Duration::try_from_secs_f64(seconds)
+            .map_err(|_| errors::invalid(format!("sync_interval {seconds}: expected seconds")))
+    })?;
+    let name = "durability";
+    let durability = get(given, name, |value| one_of(name, value, &DURABILITY))?;
+    Ok(match (durability, interval) {
+        (Some(Durability::Buffered), Some(interval)) => Some(Durability::Every(interval)),
+        _ => durability,
+    })
+}
+
+/// Returns an option that is decided together with others.
+fn get<'py, T>(
+    given: Option<&Bound<'py, PyDict>>,
+    name: &str,
+    extract: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Option<T>> {
+    let value = given.map(|given| given.get_item(name)).transpose()?.flatten();
+    let Some(value) = value.filter(|value| !value.is_none()) else { return Ok(None) };
+    extract(&value).map(Some).map_err(|error| with_name(error, name, &value))
+}
+
 /// Returns the width that the caller gave.
 pub(crate) fn given_bits(given: Option<&Bound<'_, PyDict>>) -> PyResult<Option<u32>> {
-    let bits = given.map(|given| given.get_item("bits")).transpose()?.flatten();
-    let Some(bits) = bits.filter(|bits| !bits.is_none()) else { return Ok(None) };
-    check_bits(bits.extract::<Distance>()?.0).map(Some)
+    get(given, "bits", |bits| check_bits(bits.extract::<Distance>()?.0))
 }
 
 /// Refuses a width other than 64 and 128.

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use fpdb::{BuildReport, Options, Source};
+use fpdb::reports::BuildReport;
+use fpdb::{Options, Source};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
@@ -24,9 +25,9 @@ use crate::results::named_tuple;
 pub(crate) fn repair(py: Python<'_>, path: PathBuf, out: PathBuf) -> PyResult<Bound<'_, PyAny>> {
     let bits = fpdb::Description::read_damaged(&path).or_raise()?.bits;
     let report = interruptible(py, |cancel| match bits {
-        64 => {
-            Options::<u64>::new().on_progress(cancel.progress()).build(&out, Source::damaged(&path))
-        }
+        64 => Options::<u64>::default()
+            .on_progress(cancel.progress())
+            .build(&out, Source::damaged(&path)),
         _ => Options::bits128().on_progress(cancel.progress()).build(&out, Source::damaged(&path)),
     })?;
     let BuildReport { damage, losses, written, .. } = report.or_raise()?;

@@ -1,6 +1,7 @@
 //! Statistics as dictionaries.
 
-use fpdb::{SegmentStats, Stats};
+use fpdb::Stats;
+use fpdb::reports::SegmentStats;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -81,7 +81,7 @@ fn add(rng: &mut fastrand::Rng, error: &mut u128, bits: u128, count: u32, total:
 }
 
 fn may_scan<F: Fingerprint>(jaccard: Jaccard, expected: u64) -> Options<F> {
-    let options = Options::new().storage(Sim::new()).background(false);
+    let options = Options::default().storage(Sim::new()).background(false);
     options.similar(jaccard).expected_entries(expected)
 }
 
@@ -215,7 +215,7 @@ fn two_documents_that_match_by_the_rule_are_never_both_inserted() {
 #[test]
 fn a_similarity_is_stored_and_must_agree_when_it_is_given_again() {
     let sim = Sim::new();
-    let options = || Options::<u128>::new().storage(sim.clone());
+    let options = || Options::<u128>::default().storage(sim.clone());
     let jaccard = Jaccard::at_least(0.8).recall(0.9);
     let db = options().similar(jaccard).expected_entries(1 << 24).create("db").unwrap();
     let rule = db.description().rule.clone();
@@ -240,17 +240,17 @@ fn a_similarity_is_stored_and_must_agree_when_it_is_given_again() {
 #[test]
 fn a_similarity_that_cannot_be_found_is_refused_with_a_remedy() {
     let refused = |options: Options<u64>| options.in_memory().unwrap_err().to_string();
-    let message = refused(Options::new().similar(Jaccard::at_least(0.8)));
+    let message = refused(Options::default().similar(Jaccard::at_least(0.8)));
     assert!(message.contains("use 128 bits"), "{message}");
     for (jaccard, what) in [
         (Jaccard::at_least(0.3), "expected 0.5 to 1"),
         (Jaccard::at_least(f64::NAN), "expected 0.5 to 1"),
         (Jaccard::at_least(0.9).recall(1.0), "expected 0.5 to 0.999"),
     ] {
-        let message = refused(Options::new().similar(jaccard));
+        let message = refused(Options::default().similar(jaccard));
         assert!(message.contains(what), "{message}");
     }
-    let both = Options::new().similar(Jaccard::at_least(0.95).recall(0.9)).max_distance(3);
+    let both = Options::default().similar(Jaccard::at_least(0.95).recall(0.9)).max_distance(3);
     assert!(refused(both).contains("chooses its own distance"));
 }
 
@@ -339,7 +339,7 @@ fn planted<F: Fingerprint>(most: u32, rng: &mut fastrand::Rng) -> Vec<F> {
 
 fn wide<F: Fingerprint>(max_distance: u32, layout: Option<&str>) {
     let mut rng = fastrand::Rng::with_seed(max_distance.into());
-    let mut options = Options::<F>::new().max_distance(max_distance).expected_entries(1 << 24);
+    let mut options = Options::<F>::default().max_distance(max_distance).expected_entries(1 << 24);
     if let Some(name) = layout {
         options = options.layout(Layout::preset(name, F::BITS).unwrap());
     }

@@ -12,17 +12,7 @@ const UNKNOWN: u64 = 4 << 30;
 
 /// Returns the bytes of memory that the process may use: the least of the machine's memory and the
 /// limits of the process's control groups. Where the system does not say, 4 GiB.
-///
-/// Compare it with the size of a database: pages in memory make queries faster
-/// ([`Options::page_memory`](crate::Options::page_memory)).
-///
-/// # Examples
-///
-/// ```
-/// assert!(fpdb::memory_limit() > 0);
-/// ```
-#[must_use]
-pub fn memory() -> u64 {
+pub(crate) fn memory() -> u64 {
     static MEMORY: OnceLock<u64> = OnceLock::new();
     *MEMORY.get_or_init(|| limits().min().unwrap_or(UNKNOWN))
 }

@@ -39,7 +39,6 @@ use crate::error::{Error, Result};
 
 pub use available::Memory;
 pub(crate) use available::look_each;
-pub use available::memory as memory_limit;
 pub use disk::Disk;
 pub(crate) use in_memory::InMemory;
 pub(crate) use kept::Kept;

@@ -27,7 +27,7 @@ fn entries<F: Fingerprint>(n: u64) -> Vec<Entry<F>> {
 }
 
 fn options<F: Fingerprint>(memory: usize, threads: usize) -> Options<F> {
-    Options::new()
+    Options::default()
         .layout(Layout::preset("ring-3", F::BITS).unwrap())
         .bulk_memory(memory)
         .threads(threads)
@@ -79,7 +79,7 @@ fn files_made_in_memory_do_not_depend_on_threads_and_others_are_about_as_long() 
 fn leaves_nothing(
     memory: usize,
     threads: usize,
-    load: impl FnOnce(&Db, &Arc<Sim>, Vec<Entry>) -> Result<fpdb::LoadReport>,
+    load: impl FnOnce(&Db, &Arc<Sim>, Vec<Entry>) -> Result<fpdb::reports::LoadReport>,
 ) -> ErrorKind {
     let entries = entries(20_000);
     let sim = Sim::new();

@@ -9,7 +9,7 @@ use crate::common::{Oracle, Rng, assert_answers, entry};
 
 fn options<F: Fingerprint>() -> Options<F> {
     let layout = Layout::preset("half-2", F::BITS).unwrap();
-    Options::new().layout(layout).filter_bits(10).background(false)
+    Options::default().layout(layout).filter_bits(10).background(false)
 }
 
 /// Creates a database with a segment of 6000 entries and one of 1000.

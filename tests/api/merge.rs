@@ -14,7 +14,7 @@ use fpdb::{
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
 
 fn options(sim: &Arc<Sim>) -> Options {
-    Options::new().storage(sim.clone()).memtable_entries(64).background(false).bulk_memory(1)
+    Options::default().storage(sim.clone()).memtable_entries(64).background(false).bulk_memory(1)
 }
 
 /// What a database says about its documents, by name, or by id as text.

@@ -16,7 +16,7 @@ const ENTRIES: u64 = 40_000;
 const ONE_QUERY: u64 = 400 * 4096;
 
 fn options() -> Options<u64> {
-    Options::new()
+    Options::default()
         .layout(Layout::preset("half-2", 64).unwrap())
         .filter_bits(8)
         .durability(Durability::Buffered)

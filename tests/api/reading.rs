@@ -27,7 +27,7 @@ const ALL: [Memory; 4] = [
 /// between.
 fn options<F: Fingerprint>(memory: Memory) -> Options<F> {
     let layout = Layout::preset("half-2", F::BITS).unwrap();
-    Options::new()
+    Options::default()
         .layout(layout)
         .block_size(128)
         .filter_bits(10)

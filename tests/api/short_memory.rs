@@ -13,7 +13,7 @@ const TOTAL: u64 = 16 << 20;
 
 fn options(sim: &Arc<Sim>) -> Options<u64> {
     let layout = Layout::preset("half-2", 64).unwrap();
-    Options::new().storage(sim.clone()).layout(layout).filter_bits(8)
+    Options::default().storage(sim.clone()).layout(layout).filter_bits(8)
 }
 
 fn fingerprint(id: u64) -> u64 {

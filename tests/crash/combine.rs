@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use fpdb::reports::BuildReport;
 use fpdb::storage::{Fault, Sim, Storage};
-use fpdb::{BuildReport, Db, DocId, ErrorKind, Fingerprint, Ids, Source};
+use fpdb::{Db, DocId, ErrorKind, Fingerprint, Ids, Source};
 
 use super::common::documents::Model;
 use super::documents::with_next_id;

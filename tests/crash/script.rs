@@ -88,7 +88,7 @@ impl<F: Fingerprint> Setup<F> {
     }
 
     pub(crate) fn options(&self, sim: &Arc<Sim>) -> Options<F> {
-        Options::<F>::new()
+        Options::<F>::default()
             .layout(Layout::preset(self.layout, F::BITS).unwrap())
             .ids(self.ids)
             .max_distance(distance_of::<F>())

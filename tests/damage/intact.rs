@@ -20,7 +20,8 @@ pub(crate) struct Intact<F: Fingerprint> {
 }
 
 pub(crate) fn options<F: Fingerprint>(sim: &Arc<Sim>) -> Options<F> {
-    let options = Options::new().storage(sim.clone()).memtable_entries(1 << 20).background(false);
+    let options =
+        Options::default().storage(sim.clone()).memtable_entries(1 << 20).background(false);
     // Otherwise so few entries would be scanned at 128 bits, and their columns never be read.
     if F::BITS == 128 { options.never_scan() } else { options }
 }

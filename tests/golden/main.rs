@@ -89,7 +89,7 @@ fn every_golden_database_is_read() {
         let files = read(name).unwrap();
         let expected = std::fs::read_to_string(file.with_extension("tsv")).unwrap();
         match Description::read(&file).unwrap().bits {
-            64 => check(&Options::<u64>::new(), &files, &expected, name),
+            64 => check(&Options::<u64>::default(), &files, &expected, name),
             _ => check(&Options::bits128(), &files, &expected, name),
         }
         count += 1;

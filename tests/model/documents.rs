@@ -71,7 +71,8 @@ impl<F: Fingerprint> Run<F> {
     }
 
     fn options(&self) -> Options<F> {
-        let options = Options::new().memtable_entries(self.memtable).background(self.background);
+        let options =
+            Options::default().memtable_entries(self.memtable).background(self.background);
         options.storage(self.storage.clone())
     }
 

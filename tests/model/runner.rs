@@ -44,14 +44,14 @@ impl Setup {
             memtable: rng.pick(&[1, 8, 13, 32, 64]),
             bulk_memory: rng.pick(&[1, 4096, 1 << 20]),
             background: false,
-            durability: rng.pick(&[Durability::Sync, Durability::Buffered]),
+            durability: rng.pick(&[Durability::Sync, Durability::Every(Duration::from_millis(5))]),
             preload: rng.pick(&[0, 300, 1500]),
             huge_group: rng.pick(&[0, 0, 2000]),
         }
     }
 
     fn options<F: Fingerprint>(&self, storage: &Arc<dyn Storage>) -> Options<F> {
-        let options = Options::new();
+        let options = Options::default();
         // At 128 bits, tables of columns are searched, however few the entries are.
         let options = if F::BITS == 128 { options.never_scan() } else { options };
         options
@@ -59,7 +59,6 @@ impl Setup {
             .bulk_memory(self.bulk_memory)
             .background(self.background)
             .durability(self.durability)
-            .sync_interval(Duration::from_millis(5))
             .storage(storage.clone())
     }
 

@@ -10,7 +10,7 @@ use crate::{password, users};
 ///
 /// ```
 /// use fpdb_server::{Error, Options, Server};
-/// let error = Server::bind("0.0.0.0:6380", &Options::new()).unwrap_err();
+/// let error = Server::bind("0.0.0.0:6380", &Options::default()).unwrap_err();
 /// assert!(matches!(error, Error::NeedsPassword { .. }));
 /// ```
 #[derive(Debug)]

@@ -33,7 +33,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(10 * 365 * 86_400);
 ///
 /// use fpdb_server::{Options, Right, Server};
 ///
-/// let options = Options::new()
+/// let options = Options::default()
 ///     .password("correct horse")
 ///     .user("search", Right::Read, "battery staple")
 ///     .max_wrong_passwords(5)
@@ -240,10 +240,10 @@ mod tests {
 
     #[test]
     fn impossible_values_are_replaced_by_the_nearest_possible_ones() {
-        let least = Options::new().max_bulk(0).max_request(0).request_memory(0);
+        let least = Options::default().max_bulk(0).max_request(0).request_memory(0);
         assert_eq!((least.limits(true).bulk, least.limits(true).request), (1 << 10, 1 << 10));
         assert_eq!(least.request_memory, 1 << 10);
-        let most = Options::new().max_bulk(usize::MAX).max_request(usize::MAX);
+        let most = Options::default().max_bulk(usize::MAX).max_request(usize::MAX);
         assert!(most.limits(true).request.checked_mul(8).is_some());
         let least = least.request_timeout(Duration::ZERO).write_timeout(Duration::ZERO);
         assert_eq!((least.timeouts.request, least.timeouts.write), (MIN_TIMEOUT, MIN_TIMEOUT));
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn limits_before_the_password_are_never_above_those_after_it() {
         for bytes in [1 << 10, 8 << 10, 1 << 20] {
-            let options = Options::new().max_request(bytes);
+            let options = Options::default().max_request(bytes);
             let (before, after) = (options.limits(false), options.limits(true));
             assert!(before.bulk <= after.bulk && before.request <= after.request, "{bytes}");
         }

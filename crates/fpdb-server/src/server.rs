@@ -32,7 +32,7 @@ const REFRESH: Duration = Duration::from_secs(1);
 /// # let folder = tempfile::tempdir()?;
 /// let db = Db::options().create(folder.path().join("db"))?;
 /// db.insert(0xff, 7)?;
-/// let server = Server::bind("127.0.0.1:0", &Options::new())?;
+/// let server = Server::bind("127.0.0.1:0", &Options::default())?;
 /// let (address, stop) = (server.local_addr().unwrap(), Stop::new());
 /// let serving = std::thread::spawn({
 ///     let (db, stop) = (db.clone(), stop.clone());
@@ -69,9 +69,9 @@ impl Server {
     ///
     /// ```
     /// use fpdb_server::{Error, Options, Server};
-    /// let server = Server::bind("127.0.0.1:0", &Options::new())?;
+    /// let server = Server::bind("127.0.0.1:0", &Options::default())?;
     /// let address = server.local_addr().expect("not a Unix socket").to_string();
-    /// let second = Server::bind(&address, &Options::new());
+    /// let second = Server::bind(&address, &Options::default());
     /// assert!(matches!(second, Err(Error::Listen { .. })));
     /// # Ok::<(), Error>(())
     /// ```
@@ -95,7 +95,7 @@ impl Server {
     ///
     /// ```
     /// # use fpdb_server::{Options, Server};
-    /// let server = Server::bind("127.0.0.1:0", &Options::new())?;
+    /// let server = Server::bind("127.0.0.1:0", &Options::default())?;
     /// assert_ne!(server.local_addr().unwrap().port(), 0);
     /// # Ok::<(), fpdb_server::Error>(())
     /// ```
@@ -108,7 +108,7 @@ impl Server {
     ///
     /// ```
     /// # use fpdb_server::{Options, Server};
-    /// let server = Server::bind("127.0.0.1:0", &Options::new().metrics("127.0.0.1:0"))?;
+    /// let server = Server::bind("127.0.0.1:0", &Options::default().metrics("127.0.0.1:0"))?;
     /// println!("http://{}/metrics", server.metrics_addr().unwrap());
     /// # Ok::<(), fpdb_server::Error>(())
     /// ```

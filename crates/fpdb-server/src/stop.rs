@@ -13,7 +13,7 @@ use std::time::Duration;
 /// use fpdb_server::{Options, Server, Stop};
 /// # let folder = tempfile::tempdir()?;
 /// let db = Db::options().create(folder.path().join("db"))?;
-/// let server = Server::bind("127.0.0.1:0", &Options::new())?;
+/// let server = Server::bind("127.0.0.1:0", &Options::default())?;
 /// let stop = Stop::new();
 /// let handler = stop.clone(); // for a signal, say
 /// let requested = std::thread::spawn(move || handler.request());

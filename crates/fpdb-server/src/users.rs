@@ -14,7 +14,7 @@ pub(crate) const MAX_NAME: usize = 64;
 ///
 /// ```
 /// use fpdb_server::{Options, Right};
-/// let options = Options::new().password("of the operator").user("web", Right::Read, "search");
+/// let options = Options::default().password("of the operator").user("web", Right::Read, "search");
 /// assert!(Right::Admin > Right::Write);
 /// # drop(options);
 /// ```

@@ -22,7 +22,7 @@ impl Db<u64> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn options() -> Options<u64> {
-        Options::new()
+        Options::default()
     }
 
     /// Opens a database of 64-bit fingerprints for reading and writing, with default options; see

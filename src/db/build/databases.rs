@@ -37,7 +37,7 @@ pub(crate) fn of_databases<F: Fingerprint>(
 impl<F: Fingerprint> Options<F> {
     /// Returns options to read a source in the same way.
     fn for_reading(&self) -> Self {
-        let mut options = Self::new();
+        let mut options = Self::default();
         (options.tuning, options.storage) = (self.tuning.clone(), self.storage.clone());
         options
     }

@@ -68,7 +68,7 @@ pub struct Loss {
 /// # Examples
 ///
 /// ```
-/// use fpdb::LossKind;
+/// use fpdb::reports::LossKind;
 ///
 /// fn is_doubtful(kind: LossKind) -> bool {
 ///     matches!(kind, LossKind::Removals | LossKind::Versions | LossKind::Names)

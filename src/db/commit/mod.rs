@@ -28,7 +28,7 @@ pub(crate) fn commit<F: Fingerprint>(
 ) -> Result<u64> {
     core.poison.check()?;
     session::begin_with(core, writer)?;
-    let is_buffered = core.tuning.durability == Durability::Buffered;
+    let is_buffered = core.tuning.durability != Durability::Sync;
     let seq = writer.seq + 1;
     writer.committed_end = writer.log.append(seq, ops)?;
     if is_buffered {

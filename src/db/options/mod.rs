@@ -39,10 +39,23 @@ pub enum Durability {
     #[default]
     Sync,
     /// A write returns once the operating system has it. It survives a crash of the process. The
-    /// log is synced at [intervals](Options::sync_interval), by [`Db::sync`](crate::Db::sync) and
-    /// by [`Db::close`](crate::Db::close). A loss of power destroys what was written after the last
+    /// log is synced every second, by [`Db::sync`](crate::Db::sync) and by
+    /// [`Db::close`](crate::Db::close). A loss of power destroys what was written after the last
     /// sync, and nothing else. Other processes that read see what has been synced.
     Buffered,
+    /// As [`Buffered`](Self::Buffered), with this time between two syncs: a millisecond to a day.
+    Every(Duration),
+}
+
+impl Durability {
+    /// Returns the time between two syncs, if writes do not wait for one.
+    pub(crate) fn interval(self) -> Option<Duration> {
+        match self {
+            Self::Sync => None,
+            Self::Buffered => Some(DEFAULT_SYNC_INTERVAL),
+            Self::Every(interval) => Some(interval.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)),
+        }
+    }
 }
 
 /// Choices that are not stored in the database.
@@ -50,7 +63,6 @@ pub enum Durability {
 pub(crate) struct Tuning {
     pub(crate) memtable_entries: usize,
     pub(crate) durability: Durability,
-    pub(crate) sync_interval: Duration,
     pub(crate) bulk_memory: usize,
     pub(crate) background: bool,
     /// `None` for the default.
@@ -132,25 +144,12 @@ impl Options<u128> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn bits128() -> Self {
-        Self::new()
+        Self::default()
     }
 }
 
 impl<F: Fingerprint> Default for Options<F> {
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<F: Fingerprint> Options<F> {
-    /// Returns the defaults.
-    ///
-    /// ```
-    /// let options = fpdb::Options::<u128>::new();
-    /// assert_eq!(options.in_memory()?.description().max_distance, 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn new() -> Self {
         Self {
             max_distance: None,
             similar: None,
@@ -167,7 +166,6 @@ impl<F: Fingerprint> Options<F> {
             tuning: Tuning {
                 memtable_entries: DEFAULT_MEMTABLE,
                 durability: Durability::Sync,
-                sync_interval: DEFAULT_SYNC_INTERVAL,
                 bulk_memory: DEFAULT_BULK_MEMORY,
                 background: true,
                 index_memory: None,
@@ -179,7 +177,9 @@ impl<F: Fingerprint> Options<F> {
             width: std::marker::PhantomData,
         }
     }
+}
 
+impl<F: Fingerprint> Options<F> {
     /// Sets the tables and their bit orders. More tables take more space and can save time.
     /// Default: [`Layout::auto`] for the distance and the expected entries; stored.
     ///
@@ -329,22 +329,6 @@ impl<F: Fingerprint> Options<F> {
     /// stored.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.tuning.durability = durability;
-        self
-    }
-
-    /// Sets how often the log is synced under [`Durability::Buffered`], from a millisecond to a
-    /// day. Default: every second; not stored.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use fpdb::{Db, Durability};
-    /// let options = Db::options().durability(Durability::Buffered);
-    /// let db = options.sync_interval(Duration::from_millis(100)).in_memory()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn sync_interval(mut self, interval: Duration) -> Self {
-        self.tuning.sync_interval = interval.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
         self
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn start<F: Fingerprint>(
         return Ok(());
     }
     threads.push(spawn(core, "fpdb-compaction", flush_and_compact)?);
-    if core.tuning.durability == Durability::Buffered {
+    if core.tuning.durability != Durability::Sync {
         threads.push(spawn(core, "fpdb-sync", sync_at_intervals)?);
     }
     core.signals.request_work();
@@ -144,8 +144,9 @@ fn work_until_done<F: Fingerprint>(core: &Core<F>, compaction: &mut Retries) -> 
 
 /// The second thread, under `Durability::Buffered`.
 fn sync_at_intervals<F: Fingerprint>(core: &Core<F>) {
+    let Some(interval) = core.tuning.durability.interval() else { return };
     loop {
-        let goes_on = core.signals.wait_for_sync(core.tuning.sync_interval);
+        let goes_on = core.signals.wait_for_sync(interval);
         // A failure poisons the handle, so the next write returns it.
         if sync::sync_log(core).is_err() || !goes_on {
             return;

@@ -54,7 +54,7 @@ impl<F> Outcome<F> {
     /// duplicates.
     ///
     /// ```
-    /// let db = fpdb::Options::<u64>::new().in_memory()?;
+    /// let db = fpdb::Options::<u64>::default().in_memory()?;
     /// assert_eq!(db.insert_if_novel(0b00, 7)?.id(), fpdb::DocId(7));
     /// assert_eq!(db.insert_if_novel(0b01, 8)?.id(), fpdb::DocId(7));
     /// # Ok::<(), fpdb::Error>(())
@@ -72,7 +72,7 @@ impl<F> Outcome<F> {
     /// Returns whether another document is within the distance.
     ///
     /// ```
-    /// let db = fpdb::Options::<u64>::new().in_memory()?;
+    /// let db = fpdb::Options::<u64>::default().in_memory()?;
     /// assert!(!db.insert_if_novel(0b00, 7)?.is_duplicate());
     /// assert!(db.insert_if_novel(0b01, 8)?.is_duplicate());
     /// # Ok::<(), fpdb::Error>(())

@@ -17,7 +17,7 @@ macro_rules! by_width {
             let $options = fpdb::Options::bits128();
             $body
         } else {
-            let $options = fpdb::Options::<u64>::new();
+            let $options = fpdb::Options::<u64>::default();
             $body
         }
     };

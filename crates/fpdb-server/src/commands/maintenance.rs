@@ -146,7 +146,7 @@ mod tests {
         }
         db.flush().unwrap();
         let address = Address::Tcp(([127, 0, 0, 1], 1).into());
-        let options = Options::new().backup_folder(folder.path());
+        let options = Options::default().backup_folder(folder.path());
         let service = Service::new(db.clone(), Shared::new(address, &options));
         let mut replies = Replies::default();
         verify(&service, &mut replies).unwrap();

@@ -316,7 +316,7 @@ mod tests {
         let db = fpdb::Db::options().create(folder.path().join("db")).unwrap();
         let (stream, peer, _client) = stream::pair();
         let address = Address::Tcp(([127, 0, 0, 1], 1).into());
-        let service = Service::<u64>::new(db.clone(), Shared::new(address, &Options::new()));
+        let service = Service::<u64>::new(db.clone(), Shared::new(address, &Options::default()));
         let clients = &service.shared.clients;
         let registered = clients.register(stream, peer, 1).unwrap();
         let mut session = Session::new(&service, &registered.client);

@@ -57,7 +57,7 @@ fn expected(db: &Db, words: &[&str]) -> Reply {
 #[test]
 fn pipelined_commands_are_answered_as_one_after_the_other() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let model = Db::options().ids(Ids::Names).create(folder.path().join("model")).unwrap();
     let mut random = Rng::with_seed(1);
     let commands: Vec<Vec<String>> = (0..3000)
@@ -93,7 +93,7 @@ fn pipelined_commands_are_answered_as_one_after_the_other() {
 #[test]
 fn an_error_of_one_command_leaves_its_neighbours_alone() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     let long = "x".repeat(65_536);
     let requests = [
@@ -123,7 +123,7 @@ fn an_error_of_one_command_leaves_its_neighbours_alone() {
 fn both_protocols_and_lines_have_the_same_answers() {
     let folder = folder();
     let db = Db::options().ids(Ids::Unique).create(folder.path().join("db")).unwrap();
-    let server = Served::start(db, &Options::new());
+    let server = Served::start(db, &Options::default());
     let (mut old, mut new) = (server.connect(), server.connect());
     let map = |reply: Reply| match reply {
         Reply::Map(pairs) => pairs.into_iter().map(|(key, value)| (key.text().to_owned(), value)),
@@ -169,7 +169,7 @@ fn both_protocols_and_lines_have_the_same_answers() {
 fn fingerprints_of_128_bits_and_user_ids_are_served() {
     let folder = folder();
     let db = fpdb::Options::bits128().create(folder.path().join("db")).unwrap();
-    let server = Served::start(db, &Options::new());
+    let server = Served::start(db, &Options::default());
     let mut client = server.connect();
     let fingerprint = "0x0123456789abcdef0123456789abcdef";
     assert_eq!(client.call(&["FP.ADDNX", "18446744073709551615", fingerprint]).word(), "inserted");
@@ -197,7 +197,7 @@ fn fingerprints_of_128_bits_and_user_ids_are_served() {
 fn texts_are_compared_by_the_recipe_of_the_database() {
     let folder = folder();
     let db = Db::options().ids(Ids::Names).recipe("default").create(folder.path().join("db"));
-    let server = Served::start(db.unwrap(), &Options::new());
+    let server = Served::start(db.unwrap(), &Options::default());
     let mut client = server.connect();
     let document = text(60);
     assert_eq!(client.call(&["FP.ADDNX", "a", "TEXT", &document]).word(), "inserted");
@@ -216,7 +216,7 @@ fn texts_are_compared_by_the_recipe_of_the_database() {
 #[test]
 fn near_duplicates_from_several_connections_are_never_both_inserted() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let address = server.address;
     let threads = (0..8).map(|thread| {
         std::thread::spawn(move || {
@@ -263,7 +263,7 @@ fn near_duplicates_from_several_connections_are_never_both_inserted() {
 #[test]
 fn clients_of_redis_can_introduce_themselves() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     let ok = Reply::Simple("OK".into());
     assert_eq!(client.call(&["CLIENT", "SETINFO", "LIB-NAME", "redis-py"]), ok);
@@ -295,7 +295,7 @@ fn clients_of_redis_can_introduce_themselves() {
 #[test]
 fn clients_find_out_about_commands() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     for protocol in ["2", "3"] {
         let mut client = server.connect();
         client.call(&["HELLO", protocol]);
@@ -327,7 +327,7 @@ fn clients_find_out_about_commands() {
 #[test]
 fn info_has_the_sections_that_are_asked_for() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     let everything = client.call(&["INFO"]);
     let titles = |reply: &Reply| -> Vec<String> {
@@ -351,7 +351,7 @@ fn many_queries_in_one_command_have_the_replies_of_one_after_the_other() {
     for (at, fingerprint) in all.iter().enumerate() {
         db.insert(*fingerprint, &format!("page {at}")).unwrap();
     }
-    let server = Served::start(db, &Options::new());
+    let server = Served::start(db, &Options::default());
     let mut client = server.connect();
     let far = [u64::MAX, u64::MAX];
     let queries: Vec<String> = all.iter().chain(&far).chain(&all[..9]).map(|f| hex(*f)).collect();

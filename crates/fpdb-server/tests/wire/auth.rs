@@ -11,21 +11,21 @@ use crate::metrics;
 #[test]
 fn a_public_address_needs_a_password() {
     for address in ["0.0.0.0:0", "[::]:0"] {
-        let refused = Server::bind(address, &Options::new());
+        let refused = Server::bind(address, &Options::default());
         assert!(matches!(refused, Err(Error::NeedsPassword { .. })), "{address}: {refused:?}");
         for (password, length) in [(String::new(), 0), ("x".repeat(1025), 1025)] {
-            let refused = Server::bind(address, &Options::new().password(password));
+            let refused = Server::bind(address, &Options::default().password(password));
             let Err(Error::Password { length: found }) = refused else { panic!("{refused:?}") };
             assert_eq!(found, length);
         }
     }
-    assert!(Server::bind("0.0.0.0:0", &Options::new().password("secret")).is_ok());
+    assert!(Server::bind("0.0.0.0:0", &Options::default().password("secret")).is_ok());
 }
 
 #[test]
 fn nothing_but_the_password_is_accepted_before_the_password() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new().password("secret"));
+    let server = Served::start(names(&folder), &Options::default().password("secret"));
     let mut client = server.connect();
     for words in [
         &["PING"][..],
@@ -63,7 +63,7 @@ fn nothing_but_the_password_is_accepted_before_the_password() {
 #[test]
 fn requests_before_the_password_are_small_and_soon() {
     let folder = folder();
-    let options = Options::new().password("secret").request_timeout(Duration::from_secs(1));
+    let options = Options::default().password("secret").request_timeout(Duration::from_secs(1));
     let server = Served::start(names(&folder), &options);
     let mut client = server.connect();
     client.send(&request(&["AUTH", &"x".repeat(5000)]));
@@ -82,7 +82,7 @@ fn requests_before_the_password_are_small_and_soon() {
 #[test]
 fn users_can_do_what_their_right_allows_and_no_more() {
     let folder = folder();
-    let options = Options::new()
+    let options = Options::default()
         .password("of the operator")
         .user("search", Right::Read, "first")
         .user("crawler", Right::Write, "second");
@@ -124,7 +124,7 @@ fn a_transaction_with_a_command_that_the_user_may_not_use_does_nothing() {
     let folder = folder();
     let db = names(&folder);
     db.insert(0xff, "a").unwrap();
-    let options = Options::new().user("crawler", Right::Write, "secret");
+    let options = Options::default().user("crawler", Right::Write, "secret");
     let server = Served::start(db.clone(), &options);
     let mut client = server.connect();
     assert_eq!(client.call(&["AUTH", "crawler", "secret"]).text(), "OK");
@@ -138,7 +138,8 @@ fn a_transaction_with_a_command_that_the_user_may_not_use_does_nothing() {
 #[test]
 fn after_too_many_wrong_passwords_even_the_right_one_is_refused() {
     let folder = folder();
-    let options = Options::new().password("secret").max_wrong_passwords(2).metrics("127.0.0.1:0");
+    let options =
+        Options::default().password("secret").max_wrong_passwords(2).metrics("127.0.0.1:0");
     let server = Served::start(names(&folder), &options);
     let mut early = server.connect();
     assert_eq!(early.call(&["AUTH", "secret"]).text(), "OK");
@@ -165,10 +166,10 @@ fn after_too_many_wrong_passwords_even_the_right_one_is_refused() {
 fn users_need_names_and_passwords_that_clients_can_send() {
     let too_long = "x".repeat(65);
     for name in ["", "two words", "用户", &too_long] {
-        let options = Options::new().user(name, Right::Read, "secret");
+        let options = Options::default().user(name, Right::Read, "secret");
         let refused = Server::bind("127.0.0.1:0", &options);
         assert!(matches!(refused, Err(Error::User { .. })), "{name}: {refused:?}");
     }
-    let options = Options::new().user("a", Right::Read, "");
+    let options = Options::default().user("a", Right::Read, "");
     assert!(matches!(Server::bind("127.0.0.1:0", &options), Err(Error::Password { length: 0 })));
 }

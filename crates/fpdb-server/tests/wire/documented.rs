@@ -39,7 +39,7 @@ fn the_documented_session_replies_as_documented() {
     let (session, _) = session.split_once("```").unwrap();
     let folder = folder();
     let db = Db::options().ids(Ids::Names).recipe("default").create(folder.path().join("db"));
-    let server = Served::start(db.unwrap(), &Options::new());
+    let server = Served::start(db.unwrap(), &Options::default());
     let mut client = server.connect();
     let mut replayed = String::new();
     for command in session.lines().filter_map(|line| line.strip_prefix("> ")) {
@@ -54,7 +54,7 @@ fn the_documented_session_replies_as_documented() {
 #[test]
 fn every_command_is_documented() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let commands = server.connect().call(&["COMMAND", "LIST"]);
     for command in commands.items() {
         let name = command.text().to_uppercase();

@@ -22,7 +22,7 @@ fn fingerprints(count: usize) -> Vec<u64> {
 fn the_program_inserts_while_clients_query_and_uses_the_database_afterwards() {
     let folder = folder();
     let db = names(&folder);
-    let server = Served::start(db.clone(), &Options::new());
+    let server = Served::start(db.clone(), &Options::default());
     let all = fingerprints(500);
     let (inserted, seen) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -51,7 +51,7 @@ fn the_program_inserts_while_clients_query_and_uses_the_database_afterwards() {
     assert!(matches!(db.insert_if_novel(all[0] ^ 1, "late").unwrap(), Outcome::Duplicate(_)));
     db.compact().unwrap();
     // It can be served again, too.
-    let server = Served::start(db.clone(), &Options::new());
+    let server = Served::start(db.clone(), &Options::default());
     assert_eq!(server.connect().call(&["FP.QUERY", &hex(all[7])]).items().len(), 1);
     server.stop();
     db.close().unwrap();
@@ -60,7 +60,7 @@ fn the_program_inserts_while_clients_query_and_uses_the_database_afterwards() {
 #[test]
 fn nothing_is_left_of_a_server_that_has_stopped() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new().metrics("127.0.0.1:0"));
+    let server = Served::start(names(&folder), &Options::default().metrics("127.0.0.1:0"));
     let (address, metrics) = (server.address, server.metrics.unwrap());
     let mut client = server.connect();
     assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
@@ -71,7 +71,7 @@ fn nothing_is_left_of_a_server_that_has_stopped() {
     client.expect_end();
     for address in [address, metrics] {
         assert!(TcpStream::connect(address).is_err(), "{address}");
-        Server::bind(&address.to_string(), &Options::new()).unwrap();
+        Server::bind(&address.to_string(), &Options::default()).unwrap();
     }
     // Its clones of the handle would keep the folder locked.
     assert_eq!(Db::<u64>::open(folder.path().join("db")).unwrap().stats().entries, 1);
@@ -81,7 +81,7 @@ fn nothing_is_left_of_a_server_that_has_stopped() {
 fn clients_write_nothing_after_the_server_has_stopped_and_all_that_was_acknowledged_before() {
     let folder = folder();
     let db = names(&folder);
-    let server = Served::start(db.clone(), &Options::new());
+    let server = Served::start(db.clone(), &Options::default());
     let (address, is_under_way) = (server.address, AtomicBool::new(false));
     let acknowledged: u64 = std::thread::scope(|scope| {
         let write = |thread: u64| {
@@ -115,7 +115,7 @@ fn clients_write_nothing_after_the_server_has_stopped_and_all_that_was_acknowled
 #[test]
 fn commands_of_several_connections_are_committed_together() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let (clients, commands) = (20, 50);
     let all = fingerprints(clients * commands);
     std::thread::scope(|scope| {
@@ -142,7 +142,7 @@ fn commands_of_several_connections_are_committed_together() {
 fn a_database_that_the_program_closes_is_only_read() {
     let folder = folder();
     let db = names(&folder);
-    let server = Served::start(db.clone(), &Options::new());
+    let server = Served::start(db.clone(), &Options::default());
     let mut client = server.connect();
     assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
     db.close().unwrap();
@@ -154,7 +154,7 @@ fn a_database_that_the_program_closes_is_only_read() {
 #[test]
 fn a_stop_that_was_requested_before_lets_a_server_end_at_once() {
     let folder = folder();
-    let (server, stop) = (Server::bind("127.0.0.1:0", &Options::new()).unwrap(), Stop::new());
+    let (server, stop) = (Server::bind("127.0.0.1:0", &Options::default()).unwrap(), Stop::new());
     stop.request();
     assert_eq!(server.serve(names(&folder), &stop).unwrap(), 0);
 }

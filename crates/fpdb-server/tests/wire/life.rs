@@ -21,7 +21,7 @@ fn keys(reply: &Reply) -> Vec<&str> {
 #[test]
 fn documents_have_stamps_which_queries_and_expiry_heed() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     assert_eq!(client.call(&["FP.ADDNX", "a", "0xff", "STAMP", "7"]).word(), "inserted");
     assert_eq!(client.call(&["FP.UPSERT", "b", "0xff00", "stamp", "8"]).word(), "inserted");
@@ -58,7 +58,7 @@ fn documents_have_stamps_which_queries_and_expiry_heed() {
 #[test]
 fn expiry_removes_nothing_and_is_no_error_if_no_document_has_a_stamp() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     assert_eq!(client.call(&["FP.EXPIRE", "9"]), Reply::Integer(0));
     assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
@@ -70,7 +70,7 @@ fn expiry_removes_nothing_and_is_no_error_if_no_document_has_a_stamp() {
 #[test]
 fn an_update_says_what_becomes_of_a_key_that_is_now_a_duplicate() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     let add: [[&str; 3]; 4] = [
         ["FP.ADDNX", "original", "0xff"],
@@ -99,7 +99,7 @@ fn an_update_says_what_becomes_of_a_key_that_is_now_a_duplicate() {
 fn a_database_with_user_ids_refuses_stamps() {
     let folder = folder();
     let db = Db::options().ids(Ids::User).create(folder.path().join("db")).unwrap();
-    let server = Served::start(db, &Options::new());
+    let server = Served::start(db, &Options::default());
     let mut client = server.connect();
     for words in [
         &["FP.ADDNX", "1", "0xff", "STAMP", "7"][..],
@@ -120,7 +120,7 @@ fn a_database_with_user_ids_refuses_stamps() {
 fn files_are_flushed_compacted_and_verified() {
     let folder = folder();
     let db = names(&folder);
-    let server = Served::start(db.clone(), &Options::new());
+    let server = Served::start(db.clone(), &Options::default());
     let mut client = server.connect();
     for (key, fingerprint) in [("a", "0xff"), ("b", "0xff00")] {
         client.call(&["FP.ADDNX", key, fingerprint]);
@@ -142,13 +142,13 @@ fn files_are_flushed_compacted_and_verified() {
 fn backups_go_into_the_folder_for_them_and_nowhere_else() {
     let (db_folder, backups) = (folder(), folder());
     let db = names(&db_folder);
-    let unset = Served::start(db.clone(), &Options::new());
+    let unset = Served::start(db.clone(), &Options::default());
     let refused = unset.connect().call(&["FP.BACKUP", "monday"]);
     assert!(refused.text().contains("backup-folder"), "{refused:?}");
     drop(unset);
     let within = backups.path().join("within");
     std::fs::create_dir(&within).unwrap();
-    let server = Served::start(db, &Options::new().backup_folder(&within));
+    let server = Served::start(db, &Options::default().backup_folder(&within));
     let mut client = server.connect();
     client.call(&["FP.ADDNX", "a", "0xff"]);
     assert_eq!(client.call(&["FP.BACKUP", "monday-1.fpdb"]), Reply::Simple("OK".into()));

@@ -12,7 +12,7 @@ use crate::common::{Served, folder, names};
 fn a_malformed_request_gets_an_error_and_ends_its_connection_only() {
     let folder = folder();
     let server =
-        Served::start(names(&folder), &Options::new().max_bulk(1 << 10).max_request(2 << 10));
+        Served::start(names(&folder), &Options::default().max_bulk(1 << 10).max_request(2 << 10));
     let mut other = server.connect();
     let cases: [(&[u8], &str); 8] = [
         (b"*1\r\n$-1\r\n", "invalid bulk length"),
@@ -45,7 +45,7 @@ fn a_malformed_request_gets_an_error_and_ends_its_connection_only() {
 #[test]
 fn an_incomplete_request_at_the_end_of_a_connection_is_not_executed() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let whole = request(&["FP.ADDNX", "a", "0x1"]);
     for end in [1, whole.len() / 2, whole.len() - 1] {
         let mut client = server.connect();
@@ -59,7 +59,7 @@ fn an_incomplete_request_at_the_end_of_a_connection_is_not_executed() {
 #[test]
 fn a_half_closed_connection_gets_its_replies() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     let count = 5000;
     for at in 0..count {
@@ -77,7 +77,7 @@ fn a_half_closed_connection_gets_its_replies() {
 fn a_request_that_is_never_completed_ends_with_an_error() {
     let folder = folder();
     let (db, second) = (names(&folder), Duration::from_secs(1));
-    let server = Served::start(db.clone(), &Options::new().request_timeout(second));
+    let server = Served::start(db.clone(), &Options::default().request_timeout(second));
     let mut idle = server.connect();
     let mut slow = server.connect();
     slow.send(b"*2\r\n$4\r\nECHO\r\n$100\r\nabc");
@@ -87,14 +87,14 @@ fn a_request_that_is_never_completed_ends_with_an_error() {
     // A connection without a request has no such limit.
     assert_eq!(idle.call(&["PING"]).text(), "PONG");
     drop(server);
-    let server = Served::start(db, &Options::new().timeout(second));
+    let server = Served::start(db, &Options::default().timeout(second));
     server.connect().expect_end();
 }
 
 #[test]
 fn requests_share_limited_memory() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new().request_memory(512 << 10));
+    let server = Served::start(names(&folder), &Options::default().request_memory(512 << 10));
     let mut client = server.connect();
     let small = "x".repeat(200_000);
     assert_eq!(client.call(&["ECHO", &small]), bulk(&small));
@@ -119,7 +119,7 @@ fn write_without_reading(client: &mut Client) -> usize {
 fn clients_that_do_not_read_the_replies_to_writes_delay_nobody_and_can_read_them_later() {
     let folder = folder();
     // Only the write timeout would end a wait for these clients.
-    let options = Options::new().write_timeout(Duration::from_secs(600));
+    let options = Options::default().write_timeout(Duration::from_secs(600));
     let server = Served::start(names(&folder), &options);
     let mut slow: Vec<Client> = (0..4).map(|_| server.connect()).collect();
     let requests: Vec<usize> = slow.iter_mut().map(write_without_reading).collect();
@@ -139,7 +139,7 @@ fn clients_that_do_not_read_the_replies_to_writes_delay_nobody_and_can_read_them
 #[test]
 fn a_client_that_waits_for_its_replies_is_not_idle() {
     let folder = folder();
-    let options = Options::new().timeout(Duration::from_secs(3));
+    let options = Options::default().timeout(Duration::from_secs(3));
     let server = Served::start(names(&folder), &options);
     let mut client = server.connect();
     let requests = write_without_reading(&mut client);
@@ -154,7 +154,7 @@ fn a_client_that_waits_for_its_replies_is_not_idle() {
 #[test]
 fn a_client_that_never_reads_the_replies_to_writes_is_cut_off() {
     let folder = folder();
-    let options = Options::new().write_timeout(Duration::from_secs(1));
+    let options = Options::default().write_timeout(Duration::from_secs(1));
     let server = Served::start(names(&folder), &options);
     let mut slow = server.connect();
     let requests = write_without_reading(&mut slow);

@@ -25,7 +25,7 @@ pub(crate) fn get(address: SocketAddr, request: &str) -> (String, String) {
 #[test]
 fn figures_are_served_as_prometheus_text() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new().metrics("127.0.0.1:0"));
+    let server = Served::start(names(&folder), &Options::default().metrics("127.0.0.1:0"));
     let mut client = server.connect();
     let requests = [
         request(&["FP.ADDNX", "a", "0xff"]),
@@ -81,7 +81,7 @@ fn figures_are_served_as_prometheus_text() {
 fn a_server_is_ready_as_long_as_the_database_takes_writes() {
     let folder = folder();
     let db = names(&folder);
-    let options = Options::new().metrics("127.0.0.1:0").password("secret");
+    let options = Options::default().metrics("127.0.0.1:0").password("secret");
     let server = Served::start(db.clone(), &options);
     let metrics = server.metrics.unwrap();
     let page = |path: &str| get(metrics, &format!("GET {path} HTTP/1.1\r\n\r\n"));
@@ -105,7 +105,7 @@ fn a_server_is_ready_as_long_as_the_database_takes_writes() {
 #[test]
 fn a_server_that_stops_is_not_ready_while_it_answers_what_has_arrived() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new().metrics("127.0.0.1:0"));
+    let server = Served::start(names(&folder), &Options::default().metrics("127.0.0.1:0"));
     let metrics = server.metrics.unwrap();
     let mut client = server.connect();
     // More than the buffers of the system take, so the server waits for this client.
@@ -133,7 +133,7 @@ fn on_simulated_disk() -> (Arc<Sim>, Db, Served) {
     let sim = Sim::new();
     let options = Db::options().ids(Ids::Names).storage(sim.clone()).background(false);
     let db = options.create("sim").unwrap();
-    let server = Served::start(db.clone(), &Options::new().metrics("127.0.0.1:0"));
+    let server = Served::start(db.clone(), &Options::default().metrics("127.0.0.1:0"));
     (sim, db, server)
 }
 

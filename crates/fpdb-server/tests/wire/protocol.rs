@@ -13,7 +13,7 @@ fn simple(text: &str) -> Reply {
 /// Serves an empty database without a password.
 fn with_server(test: impl Fn(&Served)) {
     let folder = folder();
-    test(&Served::start(names(&folder), &Options::new()));
+    test(&Served::start(names(&folder), &Options::default()));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn errors_begin_with_the_words_by_which_clients_recognise_them() {
 #[test]
 fn a_client_without_the_password_is_told_that_its_requests_are_limited() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new().password("secret"));
+    let server = Served::start(names(&folder), &Options::default().password("secret"));
     for (bytes, message) in [
         (&b"*100\r\n"[..], "ERR Protocol error: unauthenticated multibulk length"),
         (b"*1\r\n$100000000\r\n", "ERR Protocol error: unauthenticated bulk length"),
@@ -206,7 +206,7 @@ fn info_has_the_sections_that_are_named() {
 #[test]
 fn time_and_dbsize_have_the_form_of_redis() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     let now = || std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
     let (before, time, after) = (now(), client.call(&["TIME"]), now());
@@ -218,7 +218,7 @@ fn time_and_dbsize_have_the_form_of_redis() {
     assert_eq!(client.call(&["DBSIZE"]), Reply::Integer(1));
     drop(server);
     let entries = folder.path().join("entries");
-    let server = Served::start(fpdb::Db::options().create(entries).unwrap(), &Options::new());
+    let server = Served::start(fpdb::Db::options().create(entries).unwrap(), &Options::default());
     let mut client = server.connect();
     client.call(&["FP.ADDNX", "7", "0xff"]);
     assert_eq!(client.call(&["DBSIZE"]), Reply::Integer(1), "entries count if ids are the user's");

@@ -15,7 +15,7 @@ fn clients_see_what_another_handle_writes_and_cannot_write() {
     let writer = names(&folder);
     writer.insert(0xff, "a").unwrap();
     let reader = Db::open_read_only(folder.path().join("db")).unwrap();
-    let server = Served::start(reader, &Options::new().backup_folder(backups.path()));
+    let server = Served::start(reader, &Options::default().backup_folder(backups.path()));
     let mut client = server.connect();
     assert_eq!(client.call(&["FP.QUERY", "0xff"]).items().len(), 1);
     for words in [
@@ -52,7 +52,7 @@ fn a_database_that_was_replaced_makes_the_server_unready() {
     let path = folder.path().join("db");
     drop(names(&folder));
     let reader = Db::open_read_only(&path).unwrap();
-    let server = Served::start(reader, &Options::new().metrics("127.0.0.1:0"));
+    let server = Served::start(reader, &Options::default().metrics("127.0.0.1:0"));
     let ready = || metrics::get(server.metrics.unwrap(), "GET /ready HTTP/1.1\r\n\r\n");
     assert!(ready().0.starts_with("HTTP/1.1 200 "));
     std::fs::rename(&path, folder.path().join("moved")).unwrap();

@@ -19,7 +19,7 @@ fn transaction(client: &mut Client, commands: &[&[&str]]) -> Vec<Reply> {
 #[test]
 fn a_transaction_answers_with_one_array() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     let replies = transaction(
         &mut client,
@@ -51,7 +51,7 @@ fn a_transaction_answers_with_one_array() {
 #[test]
 fn a_transaction_with_a_refused_command_executes_nothing() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     let wrong: [(&[&str], &str); 3] = [
         (&["SET", "a", "b"], "ERR unknown command 'SET'"),
@@ -74,7 +74,7 @@ fn a_transaction_with_a_refused_command_executes_nothing() {
 #[test]
 fn the_commands_of_a_transaction_have_their_order() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new());
+    let server = Served::start(names(&folder), &Options::default());
     let mut client = server.connect();
     assert_eq!(client.call(&["EXEC"]).text(), "ERR EXEC without MULTI");
     assert_eq!(client.call(&["DISCARD"]).text(), "ERR DISCARD without MULTI");
@@ -102,7 +102,7 @@ fn the_commands_of_a_transaction_have_their_order() {
 #[test]
 fn a_transaction_takes_no_more_memory_than_a_request() {
     let folder = folder();
-    let options = Options::new().max_request(1 << 16).max_bulk(1 << 16);
+    let options = Options::default().max_request(1 << 16).max_bulk(1 << 16);
     let server = Served::start(names(&folder), &options);
     let mut client = server.connect();
     let text = "x".repeat(10_000);
@@ -130,7 +130,7 @@ fn far(n: u64) -> String {
 #[test]
 fn a_transaction_takes_no_more_memory_than_requests_may() {
     let folder = folder();
-    let server = Served::start(names(&folder), &Options::new().request_memory(1 << 20));
+    let server = Served::start(names(&folder), &Options::default().request_memory(1 << 20));
     let mut client = server.connect();
     let text = "x".repeat(10_000);
     assert_eq!(client.call(&["MULTI"]), simple("OK"));
@@ -151,7 +151,7 @@ fn a_transaction_takes_no_more_memory_than_requests_may() {
 fn a_long_transaction_is_answered_in_order() {
     let folder = folder();
     let db = names(&folder);
-    let server = Served::start(db.clone(), &Options::new());
+    let server = Served::start(db.clone(), &Options::default());
     let mut client = server.connect();
     let documents: Vec<(String, String)> =
         (0..3000).map(|n| (format!("page {n}"), far(n % 1000))).collect();

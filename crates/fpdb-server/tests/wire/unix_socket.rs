@@ -13,7 +13,7 @@ fn a_unix_socket_is_served_without_a_password_and_removed_at_the_end() {
     let path = folder.path().join("socket");
     let address = format!("unix:{}", path.display());
     for _ in 0..2 {
-        let server = Server::bind(&address, &Options::new()).unwrap();
+        let server = Server::bind(&address, &Options::default()).unwrap();
         assert_eq!(server.local_addr(), None);
         let stop = Stop::new();
         let db_folder = tempfile::tempdir().unwrap();

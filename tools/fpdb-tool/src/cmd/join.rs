@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use fpdb::{
-    Description, DocId, Entry, Fingerprint, Ids, Join, JoinReport, Options, Pair, Snapshot, Within,
-};
+use fpdb::reports::JoinReport;
+use fpdb::{Description, DocId, Entry, Fingerprint, Ids, Join, Options, Pair, Snapshot, Within};
 use serde::Serialize;
 
 use crate::database::{by_width, parse_id};

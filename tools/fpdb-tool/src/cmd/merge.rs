@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use fpdb::{BuildReport, Fingerprint, Options, Source};
+use fpdb::reports::BuildReport;
+use fpdb::{Fingerprint, Options, Source};
 use indicatif::ProgressBar;
 use serde::Serialize;
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, PairsReport, Within};
+use fpdb::reports::PairsReport;
+use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, Within};
 use serde::Serialize;
 
 use crate::database::by_width;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{BuildReport, Error, Fingerprint, Loss, Options, Source};
+use fpdb::reports::{BuildReport, Loss};
+use fpdb::{Error, Fingerprint, Options, Source};
 use indicatif::ProgressBar;
 use serde::Serialize;
 

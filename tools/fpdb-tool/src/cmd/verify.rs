@@ -4,7 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Error, ErrorKind, Fingerprint, Options, VerifyLevel, VerifyReport};
+use fpdb::reports::VerifyReport;
+use fpdb::{Error, ErrorKind, Fingerprint, Options, VerifyLevel};
 use indicatif::ProgressBar;
 use serde::Serialize;
 

@@ -12,9 +12,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
+use fpdb::reports::ClusterReport;
 use fpdb::{
-    Cluster, ClusterMethod, ClusterReport, Clusters, Description, DocId, Entry, Fingerprint, Ids,
-    Options, Snapshot, Within,
+    Cluster, ClusterMethod, Clusters, Description, DocId, Entry, Fingerprint, Ids, Options,
+    Snapshot, Within,
 };
 use indicatif::ProgressBar;
 use serde::Serialize;

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use fpdb::{Cluster, ClusterReport, DocId, Fingerprint};
+use fpdb::reports::ClusterReport;
+use fpdb::{Cluster, DocId, Fingerprint};
 
 use crate::page::{Bar, Bars, Page};
 use crate::provenance::Provenance;

@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use fpdb::{Description, Fingerprint, Options, SegmentStats};
+use fpdb::reports::SegmentStats;
+use fpdb::{Description, Fingerprint, Options};
 use serde::Serialize;
 
 use super::table;

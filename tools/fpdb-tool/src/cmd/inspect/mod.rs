@@ -7,7 +7,8 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Description, Layout, SegmentStats};
+use fpdb::reports::SegmentStats;
+use fpdb::{Description, Layout};
 use serde::Serialize;
 
 use crate::database::by_width;

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use fpdb::{Description, Fingerprint, SegmentStats, Snapshot, TableStats};
+use fpdb::reports::{SegmentStats, TableStats};
+use fpdb::{Description, Fingerprint, Snapshot};
 use serde::Serialize;
 
 use super::bits::bit_order;

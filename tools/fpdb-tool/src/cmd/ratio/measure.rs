@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Result;
-use fpdb::{DocId, Entry, Fingerprint, Layout, Options, Stats, TableStats};
+use fpdb::reports::TableStats;
+use fpdb::{DocId, Entry, Fingerprint, Layout, Options, Stats};
 
 use super::bound::{Branches, IdBound};
 use super::codec::{OtherCodes, Sizes};
@@ -29,7 +30,7 @@ pub(super) fn load<F: Fingerprint, T>(
     inspect: impl FnOnce(&fpdb::Db<F>) -> Result<T>,
 ) -> Result<T> {
     let path = folder.join("db");
-    let db = Options::<F>::new()
+    let db = Options::<F>::default()
         .layout(design.layout.clone())
         .block_size(design.block_size)
         .filter_bits(design.filter_bits)

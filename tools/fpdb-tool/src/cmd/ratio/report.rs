@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use fpdb::{Stats, TableStats};
+use fpdb::Stats;
+use fpdb::reports::TableStats;
 use serde::Serialize;
 
 use super::bound::Branches;

@@ -171,7 +171,7 @@ pub(crate) struct Args {
 impl Args {
     /// Returns what the server allows, apart from passwords.
     pub(super) fn options(&self, max_connections: usize) -> Options {
-        let mut options = Options::new()
+        let mut options = Options::default()
             .max_connections(max_connections)
             .max_bulk(self.max_bulk)
             .max_request(self.max_request)

@@ -71,7 +71,7 @@ mod tests {
         let path = folder.path().join("passwords");
         let read = |content: &str| {
             std::fs::write(&path, content).unwrap();
-            read(&path, Options::new()).map_err(|error| format!("{error:#}"))
+            read(&path, Options::default()).map_err(|error| format!("{error:#}"))
         };
         for content in
             ["secret", "secret\n", "secret\r\n\r\na read x\r\n", "s\nb write two words\n"]
@@ -93,7 +93,7 @@ mod tests {
             let error = read(content).unwrap_err();
             assert!(error.contains(&format!("line {line} ")), "{content:?}: {error}");
         }
-        assert!(super::read(&folder.path().join("missing"), Options::new()).is_err());
+        assert!(super::read(&folder.path().join("missing"), Options::default()).is_err());
     }
 
     #[test]
