@@ -11,10 +11,10 @@
 #![deny(missing_docs)]
 
 mod cmd;
+mod complete;
 mod damage;
 mod database;
 mod document;
-mod dump;
 mod escape;
 mod failure;
 mod input;

@@ -8,22 +8,32 @@ use clap::ValueEnum;
 use fpdb::{Description, Entry, Fingerprint, Ids, Options};
 use serde::Serialize;
 
+use crate::complete;
 use crate::database::{self, by_width};
 use crate::document;
 use crate::escape::is_unsafe;
 use crate::failure::Exit;
 use crate::memory::MemoryArgs;
 use crate::output::{Context, json_line};
+use crate::progress;
 
 const EXAMPLE: &str = "\
 Examples:
   fpdb-tool export crawl.fpdb > crawl.csv
-  fpdb-tool export crawl.fpdb --documents --json > crawl.ndjson";
+  fpdb-tool export crawl.fpdb --documents --json > crawl.ndjson
+  fpdb-tool export crawl.fpdb --all | zstd > crawl.export.zst";
 
 /// Writes all entries, sorted by fingerprint and then by id
 ///
 /// With --documents, writes all documents instead, sorted by name or, without names, by id: also
 /// duplicates that dedup has remembered, which have no entry, and with the stamps.
+///
+/// With --all, writes everything that the database holds, from which `import --all` makes it again:
+/// lines of JSON with the settings first, then each entry or document with its id, name, stamp and
+/// original, and a checksum last. docs/export.md describes them. Removed entries and documents are
+/// left out, but the ids of removed documents do not come back. This is also the way from one version
+/// of the file format to another: export with the fpdb-tool that reads the old database, and import
+/// with the new one.
 ///
 /// The output is the state at one moment, even if another process is writing to the database.
 #[derive(clap::Args)]
@@ -32,6 +42,10 @@ pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
+
+    /// Write everything, from which `import --all` makes the database again
+    #[arg(long, conflicts_with_all = ["format", "documents", "spreadsheet"])]
+    all: bool,
 
     /// Format of the output; --json is short for --format ndjson
     #[arg(long, value_enum, default_value = "csv")]
@@ -90,6 +104,9 @@ struct DocumentSummary {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let description = fpdb::Description::read(&self.path)?;
+        if self.all {
+            return self.export_all(description.bits, context).map(|()| Exit::Done);
+        }
         let format = if context.json { ExportFormat::Ndjson } else { self.format };
         if self.spreadsheet && format != ExportFormat::Csv {
             bail!("--spreadsheet is for CSV: leave it out, or use --format csv");
@@ -102,6 +119,18 @@ impl Args {
         }
         by_width!(description.bits, |options| self.export(options, &description, format, context))?;
         Ok(Exit::Done)
+    }
+
+    fn export_all(&self, bits: u32, context: &mut Context<'_>) -> Result<()> {
+        let bar = progress::of_operation(context);
+        bar.set_message("export");
+        let exported = by_width!(bits, |options| {
+            let options = self.memory.apply(options.index_memory(0));
+            let db = options.open_read_only(&self.path).map_err(Into::into);
+            db.and_then(|db| complete::write(&db, &bar, context.out))
+        });
+        bar.finish_and_clear();
+        exported
     }
 
     fn export<F: Fingerprint>(

@@ -6,7 +6,6 @@ mod compact;
 mod completions;
 mod create;
 mod dedup;
-mod dump;
 mod expire;
 mod export;
 mod extract;
@@ -15,7 +14,6 @@ mod get;
 mod import;
 mod inspect;
 mod join;
-mod load;
 mod man;
 mod merge;
 mod pairs;
@@ -56,8 +54,6 @@ pub(crate) enum Command {
     Verify(verify::Args),
     Compact(compact::Args),
     Backup(backup::Args),
-    Dump(dump::Args),
-    Load(load::Args),
     Merge(merge::Args),
     Rebuild(merge::RebuildArgs),
     Repair(repair::Args),
@@ -90,8 +86,6 @@ impl Command {
             Self::Verify(args) => args.run(context),
             Self::Compact(args) => args.run(context),
             Self::Backup(args) => args.run(context),
-            Self::Dump(args) => args.run(context),
-            Self::Load(args) => args.run(context),
             Self::Merge(args) => args.run(context),
             Self::Rebuild(args) => args.run(context),
             Self::Repair(args) => args.run(context),

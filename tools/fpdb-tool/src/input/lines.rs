@@ -5,12 +5,12 @@ use std::io::{self, BufRead};
 use super::decompress::Input;
 
 /// A line as it is in the file, including its line ending if there is one.
-pub(super) struct Line {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Line {
+    pub(crate) bytes: Vec<u8>,
     /// Counted from 1.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// The line is longer than the limit, and `bytes` has only its start.
-    pub(super) too_long: bool,
+    pub(crate) too_long: bool,
 }
 
 impl Line {
@@ -20,7 +20,7 @@ impl Line {
 }
 
 /// Reads the lines of one file.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     input: Input,
     max_line: usize,
     number: u64,
@@ -30,32 +30,34 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Reads the lines of a file, each at most `max_line` bytes long without its line ending.
-    pub(super) fn new(input: Input, max_line: usize) -> Self {
+    pub(crate) fn new(input: Input, max_line: usize) -> Self {
         Self { input, max_line, number: 0, in_rest: false }
     }
 
     /// Returns the number of the line returned last, or of the line that could not be read.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// Returns the next line that is not blank.
     pub(super) fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
-            self.number += 1;
-            if self.in_rest {
-                self.input.skip_until(b'\n')?;
-                self.in_rest = false;
-            }
-            let line = self.read_line()?;
-            if line.bytes.is_empty() {
-                return Ok(None);
-            }
-            if line.too_long || !line.is_blank() {
-                self.in_rest = line.too_long && !line.bytes.ends_with(b"\n");
-                return Ok(Some(line));
+            let line = self.next_of_all()?;
+            if line.as_ref().is_none_or(|line| line.too_long || !line.is_blank()) {
+                return Ok(line);
             }
         }
+    }
+
+    /// Returns the next line, even if it is blank.
+    pub(crate) fn next_of_all(&mut self) -> io::Result<Option<Line>> {
+        self.number += 1;
+        if self.in_rest {
+            self.input.skip_until(b'\n')?;
+        }
+        let line = self.read_line()?;
+        self.in_rest = line.too_long && !line.bytes.ends_with(b"\n");
+        Ok(Some(line).filter(|line| !line.bytes.is_empty()))
     }
 
     fn read_line(&mut self) -> io::Result<Line> {

@@ -32,6 +32,7 @@ pub(crate) use decompress::{Compression, Input, MAX_RATIO, read_error};
 pub(crate) use document::Document;
 pub(crate) use intake::{Intake, Item, Printed};
 pub(crate) use kind::{DocumentFormat, InputFormat, all_begin, is_html, is_list_of_entries};
+pub(crate) use lines::{Line, Lines};
 pub(crate) use source::{DocumentArgs, all_cores, parse_threads};
 
 /// Fails if one of these files cannot be opened. Called before a database is created for their

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 27] = [
     "create",
     "import",
     "dedup",
@@ -22,8 +22,6 @@ const COMMANDS: [&str; 29] = [
     "verify",
     "compact",
     "backup",
-    "dump",
-    "load",
     "merge",
     "rebuild",
     "repair",

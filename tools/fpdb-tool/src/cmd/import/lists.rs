@@ -20,11 +20,11 @@ const BATCH: usize = 4096;
 
 /// `fpdb.import/1`
 #[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    read: u64,
-    inserted: u64,
-    already_there: u64,
+pub(super) struct Report {
+    pub(super) schema: &'static str,
+    pub(super) read: u64,
+    pub(super) inserted: u64,
+    pub(super) already_there: u64,
 }
 
 impl Args {

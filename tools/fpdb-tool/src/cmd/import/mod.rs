@@ -1,5 +1,6 @@
 //! `import`
 
+mod complete;
 mod documents;
 mod lists;
 
@@ -19,9 +20,10 @@ use crate::suggested;
 const EXAMPLE: &str = "\
 Examples:
   fpdb-tool import crawl.fpdb fingerprints.csv --id-column 2
-  fpdb-tool import pages.fpdb pages.ndjson --from ndjson";
+  fpdb-tool import pages.fpdb pages.ndjson --from ndjson
+  fpdb-tool import new.fpdb crawl.export.zst --all";
 
-/// Stores all fingerprints of lists, or of documents
+/// Stores all fingerprints of lists or of documents, or makes a database of a complete export
 ///
 /// Unlike dedup, import also stores near-duplicates. The database is created if it is missing.
 ///
@@ -41,6 +43,11 @@ Examples:
 /// `names`. A document whose id is stored already gets the new fingerprint. Documents with too few
 /// features for a fingerprint count as skipped. Documents are stored batch by batch. If the run
 /// fails, the documents before the error are stored, and another run updates them.
+///
+/// What `export --all` wrote (--all): makes a new database with the same settings, entries and
+/// documents, and the same ids, also where the database assigns them. If it is exported again, the
+/// file is the same. A file that was truncated or changed is refused. If the import fails or is
+/// interrupted, there is no database, and it can be repeated. docs/export.md describes the form.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -53,6 +60,16 @@ pub(crate) struct Args {
     /// compressed binary list must end in .gz or .zst
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+
+    /// The file is what `export --all` wrote, plain or compressed: make this database from it, with
+    /// its settings. The database must not exist
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "from", "first_id", "id_column", "recipe", "bits", "ListArgs", "DocumentArgs", "NewDatabase",
+        ]
+    )]
+    all: bool,
 
     /// Format of the files
     #[arg(long, value_enum, default_value = "fp")]
@@ -115,6 +132,9 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         input::check_all(&self.files)?;
+        if self.all {
+            return self.complete(context).map(|()| Exit::Done);
+        }
         input::check_apart("the database", &self.path, &self.files)?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits, &self.new)?;

@@ -1,4 +1,4 @@
-//! The first line of a dump.
+//! The first line of a complete export.
 
 use anyhow::{Result, bail};
 use fpdb::{
@@ -8,7 +8,7 @@ use fpdb::{
 use serde::{Deserialize, Serialize};
 
 /// The name of this form and, after the slash, its version.
-const SCHEMA: &str = "fpdb.dump/1";
+const SCHEMA: &str = "fpdb.export/1";
 
 /// The settings of a database, and how much it holds.
 #[derive(Debug, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ impl Header {
         }
     }
 
-    /// Reads the first line of a dump.
+    /// Reads the first line.
     pub(super) fn parse(line: &[u8]) -> Result<Self> {
         /// What all versions have.
         #[derive(Deserialize)]
@@ -95,11 +95,14 @@ impl Header {
         let schema = serde_json::from_slice::<Schema>(line).map(|line| line.schema);
         match schema.as_deref() {
             Ok(SCHEMA) => {}
-            Ok(other) if other.starts_with("fpdb.dump/") => bail!(
-                "the dump has the form {other}, and this fpdb-tool reads {SCHEMA}: use the \
+            Ok(other) if other.starts_with("fpdb.export/") => bail!(
+                "the export has the form {other}, and this fpdb-tool reads {SCHEMA}: use the \
                  fpdb-tool that wrote it, or a newer one"
             ),
-            _ => bail!("this is not a dump: expected a line of JSON with the schema {SCHEMA}"),
+            _ => bail!(
+                "this is not what export --all writes: expected a line of JSON with the schema \
+                 {SCHEMA}"
+            ),
         }
         let header: Self = serde_json::from_slice(line)?;
         if ![64, 128].contains(&header.bits) {

@@ -1,4 +1,5 @@
-//! Dumps: an entire database as lines of JSON. `docs/dump.md` describes the form.
+//! Complete exports: an entire database as lines of JSON, which `export --all` writes and
+//! `import --all` reads. `docs/export.md` describes the form.
 //!
 //! The first line has the settings and how many entries or documents follow. Each has a line, in
 //! the order in which the library returns and takes them. The last line repeats their number and
@@ -13,29 +14,21 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use header::Header;
-pub(crate) use read::Dump;
+pub(crate) use read::Reader;
 pub(crate) use write::write;
 
-/// A line of a database with user ids.
+/// The line of an entry or a document.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EntryLine<'a> {
-    #[serde(borrow)]
-    fingerprint: Cow<'a, str>,
-    id: u64,
-}
-
-/// A line of any other database.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DocumentLine<'a> {
+struct Record<'a> {
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     name: Option<Cow<'a, str>>,
     id: u64,
     fingerprint: Cow<'a, str>,
+    /// Of documents only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stamp: Option<u64>,
-    /// The id of the original.
+    /// The id of the original, for documents only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     duplicate_of: Option<u64>,
 }

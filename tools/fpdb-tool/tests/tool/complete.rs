@@ -1,4 +1,4 @@
-//! `dump` and `load`
+//! `export --all` and `import --all`
 
 use std::fs;
 use std::path::Path;
@@ -33,8 +33,8 @@ fn folder() -> Folder {
     folder
 }
 
-fn dump(folder: &Folder, database: &str) -> Vec<u8> {
-    folder.run(&["dump", database]).out
+fn export(folder: &Folder, database: &str) -> Vec<u8> {
+    folder.run(&["export", database, "--all"]).out
 }
 
 /// Returns the lines with a last line that fits them.
@@ -45,15 +45,15 @@ fn with_end(lines: &[&str]) -> String {
 }
 
 #[test]
-fn a_dump_of_a_loaded_dump_is_the_same_for_every_kind_of_database() {
+fn an_export_of_an_imported_export_is_the_same_for_every_kind_of_database() {
     let folder = Folder::new();
     for (name, path) in golden() {
-        let first = folder.run(&["dump", &path]);
+        let first = folder.run(&["export", &path, "--all"]);
         assert_eq!(first.code, 0, "{name}: {}", first.err);
-        folder.write("dump", &first.out);
-        let report = folder.ok(&format!("load dump --into {name} --json")).json();
-        assert_eq!(report["schema"], "fpdb.load/1");
-        assert!(dump(&folder, &name) == first.out, "{name} is dumped as something else");
+        folder.write("file", &first.out);
+        let report = folder.ok(&format!("import {name} file --all --json")).json();
+        assert_eq!(report["schema"], "fpdb.import/1");
+        assert!(export(&folder, &name) == first.out, "{name} is exported as something else");
         folder.ok(&format!("verify {name}"));
         let exported = |path: &str| folder.run(&["export", path]).out;
         assert!(exported(&name) == exported(&path), "{name}");
@@ -72,22 +72,22 @@ fn a_dump_of_a_loaded_dump_is_the_same_for_every_kind_of_database() {
 #[test]
 fn names_keep_their_ids_and_removed_ids_do_not_come_back() {
     let folder = folder();
-    let run = folder.run_with(&["load", "-", "--into", "new"], &gzip(&dump(&folder, "db")));
+    let run = folder.run_with(&["import", "new", "-", "--all"], &gzip(&export(&folder, "db")));
     assert_eq!((run.code, run.out.len()), (0, 0), "{run:?}");
-    assert!(run.err.starts_with("loaded 2 documents into new"), "{}", run.err);
-    assert_eq!(dump(&folder, "new"), dump(&folder, "db"));
+    assert!(run.err.starts_with("imported 2 documents into new"), "{}", run.err);
+    assert_eq!(export(&folder, "new"), export(&folder, "db"));
     folder.write("more", "0x0123456789abcdef,d\n");
     folder.ok("import new more --id-column 2");
     assert_eq!(folder.ok("get new d --json").records()[0]["id"], 3);
 }
 
 #[test]
-fn a_dump_that_is_cut_off_anywhere_is_refused_and_leaves_nothing() {
+fn an_export_that_is_cut_off_anywhere_is_refused_and_leaves_nothing() {
     let folder = folder();
-    let whole = dump(&folder, "db");
+    let whole = export(&folder, "db");
     // Without the last line feed, it is complete.
     for len in (0..whole.len() - 1).step_by(7) {
-        let run = folder.run_with(&["load", "-", "--into", "new"], &whole[..len]);
+        let run = folder.run_with(&["import", "new", "-", "--all"], &whole[..len]);
         assert_eq!(run.code, 2, "{len}: {run:?}");
         assert!(run.err.contains("standard input, line "), "{len}: {}", run.err);
         assert!(!folder.file("new").exists(), "{len}");
@@ -97,11 +97,11 @@ fn a_dump_that_is_cut_off_anywhere_is_refused_and_leaves_nothing() {
 #[test]
 fn a_changed_byte_is_found() {
     let folder = folder();
-    let whole = dump(&folder, "db");
+    let whole = export(&folder, "db");
     for at in (0..whole.len()).step_by(5) {
         let mut changed = whole.clone();
         changed[at] ^= 1;
-        let run = folder.run_with(&["load", "-", "--into", "new"], &changed);
+        let run = folder.run_with(&["import", "new", "-", "--all"], &changed);
         assert_eq!(run.code, 2, "byte {at}: {run:?}");
         assert!(!folder.file("new").exists(), "byte {at}");
     }
@@ -110,7 +110,7 @@ fn a_changed_byte_is_found() {
 #[test]
 fn a_bad_line_is_refused_with_its_number_and_what_is_wrong() {
     let folder = folder();
-    let text = String::from_utf8(dump(&folder, "db")).unwrap();
+    let text = String::from_utf8(export(&folder, "db")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let (first, a, b) = (lines[0], lines[1], lines[2]);
     let replaced = |line: &str, from: &str, to: &str| {
@@ -119,10 +119,10 @@ fn a_bad_line_is_refused_with_its_number_and_what_is_wrong() {
     };
     let with_first = |from, to| with_end(&[&replaced(first, from, to), a, b]);
     let with_b = |from, to| with_end(&[first, a, &replaced(b, from, to)]);
-    for (dump, place, message) in [
+    for (text, place, message) in [
         (String::new(), 1, "it is empty"),
-        ("0x00000000000000ff\n".to_owned(), 1, "this is not a dump"),
-        (with_first("dump/1", "dump/2"), 1, "use the fpdb-tool that wrote it, or a newer one"),
+        ("0x00000000000000ff\n".to_owned(), 1, "this is not what export --all writes"),
+        (with_first("export/1", "export/2"), 1, "use the fpdb-tool that wrote it, or a newer one"),
         (with_first("\"bits\":64", "\"bits\":32"), 1, "expected 64 or 128"),
         (with_first("\"names\"", "\"nicknames\""), 1, "expected user, unique or names"),
         (with_first("\"columns\"", "\"column\""), 1, "unknown field `column`"),
@@ -140,45 +140,65 @@ fn a_bad_line_is_refused_with_its_number_and_what_is_wrong() {
         (text.replace("\"count\":2,\"crc32", "\"count\":3,\"crc32"), 4, "for 3 of them"),
         (format!("{text}\n"), 5, "something follows the last line"),
     ] {
-        folder.write("dump", &dump);
-        let run = folder.exits(2, "load dump --into new");
-        let place = format!("dump, line {place}: ");
+        folder.write("file", &text);
+        let run = folder.exits(2, "import new file --all");
+        let place = format!("file, line {place}: ");
         assert!(run.err.contains(&place) && run.err.contains(message), "{message}: {}", run.err);
         assert!(!folder.file("new").exists(), "{message}");
     }
-    folder.write("dump", with_b("\"id\":1", "\"id\":0"));
-    let run = folder.exits(2, "load dump --into new");
-    assert_eq!(run.err, "fpdb-tool: dump: two documents have the id 0\n");
+    folder.write("file", with_b("\"id\":1", "\"id\":0"));
+    let run = folder.exits(2, "import new file --all");
+    assert_eq!(run.err, "fpdb-tool: file: two documents have the id 0\n");
     assert!(!folder.file("new").exists());
 }
 
 #[test]
-fn entries_must_ascend() {
-    let folder = Folder::new();
-    folder.write("list", "0x01,7\n0x02,7\n");
-    folder.ok("import db list --id-column 2");
-    let text = String::from_utf8(dump(&folder, "db")).unwrap();
-    let lines: Vec<&str> = text.lines().collect();
-    for order in [[lines[0], lines[2], lines[1]], [lines[0], lines[1], lines[1]]] {
-        folder.write("dump", with_end(&order));
-        let run = folder.exits(2, "load dump --into new");
-        assert!(run.err.contains("dump, line 3: the entry is not in order"), "{}", run.err);
-        assert!(!folder.file("new").exists());
+fn options_that_everything_decides_are_refused() {
+    let folder = folder();
+    folder.write("file", export(&folder, "db"));
+    for options in
+        ["--max-distance 3", "--from ndjson", "--id-column 2", "--bits 64", "--recipe words/1"]
+    {
+        let run = folder.exits(2, &format!("import new file --all {options}"));
+        assert!(run.err.contains("cannot be used with"), "{options}: {}", run.err);
+    }
+    folder.exits(2, "import new file file --all");
+    for options in ["--documents", "--format csv", "--spreadsheet"] {
+        folder.exits(2, &format!("export db --all {options}"));
     }
 }
 
 #[test]
-fn load_does_not_touch_what_is_there() {
+fn entries_have_no_names_and_ascend() {
+    let folder = Folder::new();
+    folder.write("list", "0x01,7\n0x02,7\n");
+    folder.ok("import db list --id-column 2");
+    let text = String::from_utf8(export(&folder, "db")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for order in [[lines[0], lines[2], lines[1]], [lines[0], lines[1], lines[1]]] {
+        folder.write("file", with_end(&order));
+        let run = folder.exits(2, "import new file --all");
+        assert!(run.err.contains("file, line 3: the entry is not in order"), "{}", run.err);
+        assert!(!folder.file("new").exists());
+    }
+    folder
+        .write("file", with_end(&[lines[0], &lines[1].replace('{', "{\"name\":\"a\","), lines[2]]));
+    let run = folder.exits(2, "import new file --all");
+    assert!(run.err.contains("file, line 2: with user ids"), "{}", run.err);
+}
+
+#[test]
+fn import_of_everything_does_not_touch_what_is_there() {
     let folder = folder();
-    folder.write("dump", dump(&folder, "db"));
+    folder.write("file", export(&folder, "db"));
     fs::create_dir(folder.file("full")).unwrap();
     folder.write("full/note", "mine");
     for there in ["db", "full"] {
-        let run = folder.exits(2, &format!("load dump --into {there}"));
+        let run = folder.exits(2, &format!("import {there} file --all"));
         assert!(run.err.contains(there), "{}", run.err);
     }
     assert_eq!(folder.read("full/note"), "mine");
-    assert_eq!(dump(&folder, "db"), fs::read(folder.file("dump")).unwrap());
-    folder.exits(2, "load nowhere --into new");
-    folder.exits(2, "dump nowhere");
+    assert_eq!(export(&folder, "db"), fs::read(folder.file("file")).unwrap());
+    folder.exits(2, "import new nowhere --all");
+    folder.exits(2, "export nowhere --all");
 }

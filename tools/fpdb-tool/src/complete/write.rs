@@ -1,14 +1,14 @@
-//! Writing a dump.
+//! Writing a complete export.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anyhow::{Result, bail};
-use fpdb::{Document, Entry, Fingerprint, Ids, ReadOnlyDb};
+use fpdb::{Entry, Fingerprint, Ids, ReadOnlyDb};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use super::{DocumentLine, EndLine, EntryLine, Header};
+use super::{EndLine, Header, Record};
 use crate::output::json_line;
 
 /// Lines between two movements of the progress bar.
@@ -29,17 +29,27 @@ pub(crate) fn write<F: Fingerprint>(
     lines.write(&Header::new(description, snapshot.next_id(), count))?;
     if has_documents {
         for document in snapshot.documents()? {
-            lines.document(document?)?;
+            let (name, document) = document?;
+            lines.record(&Record {
+                name: name.map(Cow::Owned),
+                id: document.id.0,
+                fingerprint: Cow::Owned(document.fingerprint.to_hex()),
+                stamp: document.stamp,
+                duplicate_of: document.duplicate_of.map(|id| id.0),
+            })?;
         }
     } else {
         for entry in &snapshot {
-            lines.entry(entry?)?;
+            let Entry { fingerprint, id } = entry?;
+            let fingerprint = Cow::Owned(fingerprint.to_hex());
+            let (name, stamp, duplicate_of) = (None, None, None);
+            lines.record(&Record { name, id: id.0, fingerprint, stamp, duplicate_of })?;
         }
     }
     lines.end(count)
 }
 
-/// The lines of a dump, as they are written.
+/// The lines, as they are written.
 struct Lines<'a> {
     out: &'a mut dyn Write,
     /// Of all lines so far.
@@ -51,25 +61,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn entry<F: Fingerprint>(&mut self, entry: Entry<F>) -> io::Result<()> {
-        let fingerprint = Cow::Owned(entry.fingerprint.to_hex());
-        self.record(&EntryLine { fingerprint, id: entry.id.0 })
-    }
-
-    fn document<F: Fingerprint>(
-        &mut self,
-        (name, document): (Option<String>, Document<F>),
-    ) -> io::Result<()> {
-        self.record(&DocumentLine {
-            name: name.map(Cow::Owned),
-            id: document.id.0,
-            fingerprint: Cow::Owned(document.fingerprint.to_hex()),
-            stamp: document.stamp,
-            duplicate_of: document.duplicate_of.map(|id| id.0),
-        })
-    }
-
-    fn record(&mut self, record: &impl Serialize) -> io::Result<()> {
+    fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
         self.count += 1;
         if self.count.is_multiple_of(STEP) {
             self.bar.set_position(self.count);
