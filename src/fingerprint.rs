@@ -9,7 +9,13 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 
 mod sealed {
+    /// What only the two widths are. With the feature `text`, both are widths of recipes, so that a
+    /// function for any fingerprint can use a recipe.
+    #[cfg(feature = "text")]
+    pub trait Sealed: fpdb_text::Width {}
+    #[cfg(not(feature = "text"))]
     pub trait Sealed {}
+
     impl Sealed for u64 {}
     impl Sealed for u128 {}
 

@@ -1,7 +1,6 @@
 //! The two widths of fingerprints, and how each looks in Python.
 
 use fpdb::Fingerprint;
-use fpdb::text::Width;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -10,7 +9,7 @@ use pyo3::types::PyInt;
 use crate::{arrays, errors};
 
 /// A fingerprint of 64 or 128 bits.
-pub(crate) trait Bits: Fingerprint + Width {
+pub(crate) trait Bits: Fingerprint {
     /// Converts an integer. Negative ones are bit patterns of signed integers of this width.
     fn from_int(int: &Bound<'_, PyAny>) -> PyResult<Self>;
 

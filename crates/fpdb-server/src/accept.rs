@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use fpdb::Fingerprint;
+
 use crate::commands::service::Service;
-use crate::database::Width;
 use crate::net::clients::Registered;
 use crate::net::stream::{Listener, Peer, Stream};
 use crate::{connection, events};
@@ -15,7 +16,7 @@ use crate::{connection, events};
 const RETRY: Duration = Duration::from_millis(50);
 
 /// Accepts connections until the server stops.
-pub(crate) fn run<F: Width>(listener: &Listener, service: &Arc<Service<F>>) {
+pub(crate) fn run<F: Fingerprint>(listener: &Listener, service: &Arc<Service<F>>) {
     let clients = &service.shared.clients;
     while clients.stopping_since().is_none() {
         match listener.accept() {
@@ -26,7 +27,7 @@ pub(crate) fn run<F: Width>(listener: &Listener, service: &Arc<Service<F>>) {
     }
 }
 
-fn admit<F: Width>(stream: Stream, peer: Peer, service: &Arc<Service<F>>) {
+fn admit<F: Fingerprint>(stream: Stream, peer: Peer, service: &Arc<Service<F>>) {
     let shared = &service.shared;
     match shared.clients.register(stream, peer, shared.max_connections) {
         Ok(registered) => {
@@ -37,7 +38,7 @@ fn admit<F: Width>(stream: Stream, peer: Peer, service: &Arc<Service<F>>) {
     }
 }
 
-fn start<F: Width>(registered: Registered, service: Arc<Service<F>>) {
+fn start<F: Fingerprint>(registered: Registered, service: Arc<Service<F>>) {
     let client = registered.client.clone();
     let thread = thread::Builder::new().name(format!("client {}", client.id));
     let serve = {
@@ -57,7 +58,7 @@ fn start<F: Width>(registered: Registered, service: Arc<Service<F>>) {
 
 /// Tells a client that there is no room for it. The message is shorter than the buffer of any
 /// socket, so that sending it does not take time.
-fn refuse<F: Width>(mut stream: &Stream, peer: Peer, service: &Service<F>) {
+fn refuse<F: Fingerprint>(mut stream: &Stream, peer: Peer, service: &Service<F>) {
     service.shared.metrics.connections_refused.add(1);
     if service.shared.clients.stopping_since().is_none() {
         events::connection_refused(peer, "too many connections");

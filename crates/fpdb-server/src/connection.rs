@@ -5,9 +5,10 @@ use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fpdb::Fingerprint;
+
 use crate::commands::service::{Service, Shared};
 use crate::commands::session::Session;
-use crate::database::Width;
 use crate::events;
 use crate::failure::Failure;
 use crate::net::clients::Client;
@@ -36,7 +37,7 @@ enum End {
 }
 
 /// Serves a client until it ends the connection or breaks a rule, or the server stops.
-pub(crate) fn serve<F: Width>(service: &Service<F>, client: &Arc<Client>) {
+pub(crate) fn serve<F: Fingerprint>(service: &Service<F>, client: &Arc<Client>) {
     let mut connection = Connection {
         shared: &service.shared,
         client,
@@ -62,7 +63,7 @@ pub(crate) fn serve<F: Width>(service: &Service<F>, client: &Arc<Client>) {
     }
 }
 
-struct Connection<'a, F: Width> {
+struct Connection<'a, F: Fingerprint> {
     shared: &'a Shared,
     client: &'a Client,
     session: Session<'a, F>,
@@ -74,7 +75,7 @@ struct Connection<'a, F: Width> {
     read_timeout: Option<Duration>,
 }
 
-impl<F: Width> Connection<'_, F> {
+impl<F: Fingerprint> Connection<'_, F> {
     fn run(&mut self) -> End {
         if self.prepare().is_err() {
             return End::Broken;

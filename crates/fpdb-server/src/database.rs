@@ -8,12 +8,6 @@ use crate::events;
 use crate::failure::{Failure, Result};
 use crate::net::clients::lock;
 
-/// A width of fingerprints that has recipes and databases.
-pub(crate) trait Width: fpdb::text::Width + Fingerprint {}
-
-impl Width for u64 {}
-impl Width for u128 {}
-
 /// An open database of either width. Handles of all four types convert into it, so
 /// [`Server::serve`](crate::Server::serve) takes them as they are.
 ///
@@ -68,7 +62,7 @@ impl From<ReadOnlyDb<u128>> for Database {
 
 /// The database that is served.
 #[derive(Debug)]
-pub(crate) enum Handle<F: Width> {
+pub(crate) enum Handle<F: Fingerprint> {
     Writer(Db<F>),
     Reader {
         db: ReadOnlyDb<F>,
@@ -77,19 +71,19 @@ pub(crate) enum Handle<F: Width> {
     },
 }
 
-impl<F: Width> From<Db<F>> for Handle<F> {
+impl<F: Fingerprint> From<Db<F>> for Handle<F> {
     fn from(db: Db<F>) -> Self {
         Self::Writer(db)
     }
 }
 
-impl<F: Width> From<ReadOnlyDb<F>> for Handle<F> {
+impl<F: Fingerprint> From<ReadOnlyDb<F>> for Handle<F> {
     fn from(db: ReadOnlyDb<F>) -> Self {
         Self::Reader { db, failure: Mutex::default() }
     }
 }
 
-impl<F: Width> Handle<F> {
+impl<F: Fingerprint> Handle<F> {
     /// Returns the handle that writes, or the error of commands that need it.
     pub(crate) fn writer(&self) -> Result<&Db<F>> {
         match self {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fpdb::Fingerprint;
+
 use crate::commands::info;
 use crate::commands::service::Service;
-use crate::database::Width;
 
 /// How long a request may take. Requests are answered one after the other.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_REQUEST: usize = 8 << 10;
 
 /// Answers requests until the server has stopped.
-pub(crate) fn run<F: Width>(listener: &TcpListener, service: &Arc<Service<F>>) {
+pub(crate) fn run<F: Fingerprint>(listener: &TcpListener, service: &Arc<Service<F>>) {
     loop {
         let accepted = listener.accept();
         if service.shared.clients.is_cut_off() {
@@ -31,7 +32,7 @@ pub(crate) fn run<F: Width>(listener: &TcpListener, service: &Arc<Service<F>>) {
     }
 }
 
-fn answer<F: Width>(mut stream: &TcpStream, service: &Service<F>) -> io::Result<()> {
+fn answer<F: Fingerprint>(mut stream: &TcpStream, service: &Service<F>) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let request = read_request(stream)?;
     let (status, body) = match page(&request) {
@@ -84,7 +85,7 @@ enum Page {
 }
 
 /// Returns why the server does not do what it is for, if it does not.
-fn unready<F: Width>(service: &Service<F>) -> Option<String> {
+fn unready<F: Fingerprint>(service: &Service<F>) -> Option<String> {
     if service.shared.clients.stopping_since().is_some() {
         return Some("the server is stopping".to_owned());
     }

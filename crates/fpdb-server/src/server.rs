@@ -3,8 +3,9 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
+use fpdb::Fingerprint;
+
 use crate::commands::service::{Service, Shared};
-use crate::database::Width;
 use crate::database::{Database, Handle};
 use crate::error::{Error, Result};
 use crate::net::address;
@@ -145,7 +146,7 @@ impl Server {
         }
     }
 
-    fn serve_width<F: Width>(self, db: impl Into<Handle<F>>, stop: &Stop) -> Result<u64> {
+    fn serve_width<F: Fingerprint>(self, db: impl Into<Handle<F>>, stop: &Stop) -> Result<u64> {
         let Self { listener, metrics, shared } = self;
         let mut threads = Threads::new(Service::new(db, shared));
         let started = threads.start(listener, metrics);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use fpdb::Fingerprint;
+
 use crate::commands::commits;
 use crate::commands::service::Service;
-use crate::database::Width;
 use crate::error::{Error, Result};
 use crate::net::address;
 use crate::net::stream::{Address, Listener};
@@ -21,7 +22,7 @@ const FINISH: Duration = Duration::from_secs(10);
 const LEAVE_BEHIND: Duration = Duration::from_secs(1);
 
 /// The threads that run.
-pub(crate) struct Threads<F: Width> {
+pub(crate) struct Threads<F: Fingerprint> {
     service: Arc<Service<F>>,
     commits: Vec<JoinHandle<()>>,
     /// These wait for connections at an address.
@@ -29,7 +30,7 @@ pub(crate) struct Threads<F: Width> {
     metrics: Option<(JoinHandle<()>, Address)>,
 }
 
-impl<F: Width> Threads<F> {
+impl<F: Fingerprint> Threads<F> {
     pub(crate) fn new(service: Service<F>) -> Self {
         Self { service: Arc::new(service), commits: Vec::new(), accepts: None, metrics: None }
     }

@@ -1,6 +1,6 @@
 //! From a text to a decision or to matches in one call, with the recipe checked.
 
-use fpdb_text::{Recipe, Width};
+use fpdb_text::Recipe;
 
 use crate::db::api::db::Db;
 use crate::db::api::snapshot::Snapshot;
@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, Match};
 use crate::query::QueryOptions;
 
-impl<F: Fingerprint + Width> Db<F> {
+impl<F: Fingerprint> Db<F> {
     /// Makes the fingerprint of a text and inserts the document unless a near-duplicate exists; see
     /// [`insert_if_novel`](Self::insert_if_novel). Returns `None` for a text that is too short to
     /// be compared; then nothing was inserted.
@@ -89,7 +89,7 @@ impl<F: Fingerprint + Width> Db<F> {
     }
 }
 
-impl<F: Fingerprint + Width> Snapshot<F> {
+impl<F: Fingerprint> Snapshot<F> {
     /// Makes the fingerprint of a text and returns the entries near it; see [`query`](Self::query).
     /// Returns `None` for a text that is too short to be compared.
     ///
@@ -122,7 +122,7 @@ impl<F: Fingerprint + Width> Snapshot<F> {
 }
 
 /// Refuses a recipe that is not the database's.
-fn expect_recipe<F: Width>(stored: Option<&str>, recipe: &Recipe<F>) -> Result<()> {
+fn expect_recipe<F: Fingerprint>(stored: Option<&str>, recipe: &Recipe<F>) -> Result<()> {
     let message = match stored {
         Some(stored) if stored == recipe.name() => return Ok(()),
         Some(stored) => format!(

@@ -10,12 +10,6 @@ use fpdb_web::Extraction;
 use crate::database::{self, NewDatabase, Target};
 use crate::failure;
 
-/// A width of fingerprints that has recipes and databases.
-pub(crate) trait Width: fpdb::text::Width + Fingerprint {}
-
-impl Width for u64 {}
-impl Width for u128 {}
-
 /// The recipe of a new database unless `--recipe` names another: an alias of the library.
 pub(crate) const DEFAULT: &str = "default";
 
@@ -28,7 +22,7 @@ pub(crate) struct Names<'a> {
 
 /// Opens or creates the database that a command stores documents in. Also returns the recipe: the
 /// requested one, or else the database's, or else the default.
-pub(crate) fn open<F: Width>(
+pub(crate) fn open<F: Fingerprint>(
     path: &Path,
     options: Options<F>,
     existing: Option<&Description>,
@@ -41,7 +35,7 @@ pub(crate) fn open<F: Width>(
 }
 
 /// Like [`open`], for a run that removes what it has created if it fails.
-pub(crate) fn open_target<F: Width>(
+pub(crate) fn open_target<F: Fingerprint>(
     path: &Path,
     mut options: Options<F>,
     existing: Option<&Description>,
@@ -79,7 +73,7 @@ pub(crate) fn open_target<F: Width>(
 
 /// Returns the recipe for queries and documents: the requested one, or else the database's, or else
 /// the default. Fails if the requested recipe is not the database's.
-pub(crate) fn of_database<F: Width>(
+pub(crate) fn of_database<F: Fingerprint>(
     existing: Option<&Description>,
     requested: Option<&str>,
 ) -> Result<Recipe<F>> {
@@ -94,6 +88,6 @@ pub(crate) fn of_database<F: Width>(
 }
 
 /// Returns the recipe with this name. An unknown name is a usage error.
-pub(crate) fn named<F: Width>(name: &str) -> Result<Recipe<F>> {
+pub(crate) fn named<F: Fingerprint>(name: &str) -> Result<Recipe<F>> {
     Recipe::find(name).map_err(|error| failure::as_usage(&error.into()))
 }

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{thread, vec};
 
-use fpdb::{DocId, Key, OnDuplicate, Outcome, Stamped};
+use fpdb::{DocId, Fingerprint, Key, OnDuplicate, Outcome, Stamped};
 
 use crate::command::Command;
 use crate::commands::matches::{self, Keys};
-use crate::database::Width;
 use crate::events;
 use crate::failure::Result;
 use crate::net::output::{Lent, Output};
@@ -50,7 +49,7 @@ enum StoredKey {
     Name(Range<usize>),
 }
 
-impl<F: Width> Batch<F> {
+impl<F: Fingerprint> Batch<F> {
     /// Begins a batch.
     pub(crate) fn new(kind: Kind) -> Self {
         Self { kind, start: Instant::now(), written: Vec::new(), names: String::new() }
@@ -92,7 +91,7 @@ impl<F: Width> Batch<F> {
 }
 
 /// The replies to a batch that was committed.
-pub(crate) struct Answers<F: Width> {
+pub(crate) struct Answers<F: Fingerprint> {
     command: Command,
     written: vec::IntoIter<Result<Option<Stored<F>>>>,
     /// What became of the documents.
@@ -101,7 +100,7 @@ pub(crate) struct Answers<F: Width> {
     lent: Lent,
 }
 
-impl<F: Width> Answers<F> {
+impl<F: Fingerprint> Answers<F> {
     /// Commands that took longer than `slow` are in the log.
     pub(crate) fn new(
         batch: Batch<F>,
@@ -163,7 +162,7 @@ impl<F: Width> Answers<F> {
 }
 
 /// Writes what became of a document, or that its text is too short.
-fn reply<F: Width>(
+fn reply<F: Fingerprint>(
     outcome: Option<Outcome<F>>,
     keys: &Keys<F>,
     replies: &mut Replies,

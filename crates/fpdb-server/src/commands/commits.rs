@@ -8,21 +8,20 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use fpdb::{Outcome, Stamped, Within};
+use fpdb::{Fingerprint, Outcome, Stamped, Within};
 
 use crate::command::Command;
 use crate::commands::batch::{Answers, Kind};
 use crate::commands::matches::Keys;
 use crate::commands::queue::Submission;
 use crate::commands::service::Service;
-use crate::database::Width;
 use crate::failure::Result;
 
 /// How many threads commit: one works while another one waits for the disk.
 pub(crate) const THREADS: usize = 2;
 
 /// Commits batches until the server ends.
-pub(crate) fn run<F: Width>(service: &Arc<Service<F>>) {
+pub(crate) fn run<F: Fingerprint>(service: &Arc<Service<F>>) {
     while let Some(group) = service.queue.next() {
         // After a panic, the connections of the group end, because they get their output back
         // without the replies.
@@ -31,7 +30,7 @@ pub(crate) fn run<F: Width>(service: &Arc<Service<F>>) {
 }
 
 /// Commits batches of one kind, and sends the replies.
-fn execute<F: Width>(service: &Service<F>, group: Vec<Submission<F>>) {
+fn execute<F: Fingerprint>(service: &Service<F>, group: Vec<Submission<F>>) {
     let Some(kind) = group.first().map(|first| first.batch.kind) else { return };
     let counts: Vec<usize> =
         group.iter().map(|submission| submission.batch.documents().count()).collect();
@@ -49,7 +48,7 @@ fn execute<F: Width>(service: &Service<F>, group: Vec<Submission<F>>) {
 
 /// Writes documents in one commit. If that fails, writes each half by itself, so that in the end, a
 /// command fails only if it would have failed alone.
-fn commit<F: Width>(
+fn commit<F: Fingerprint>(
     service: &Service<F>,
     kind: Kind,
     documents: &[(F, Stamped<'_>)],
@@ -69,7 +68,7 @@ fn commit<F: Width>(
     }
 }
 
-fn commit_together<F: Width>(
+fn commit_together<F: Fingerprint>(
     service: &Service<F>,
     kind: Kind,
     documents: &[(F, Stamped<'_>)],

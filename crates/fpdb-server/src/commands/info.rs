@@ -2,8 +2,9 @@
 
 use std::fmt::{Display, Write};
 
+use fpdb::Fingerprint;
+
 use crate::commands::service::Service;
-use crate::database::Width;
 use crate::metrics::{Histogram, Metrics};
 
 /// Names that stand for all sections.
@@ -13,7 +14,7 @@ const EVERYTHING: [&[u8]; 3] = [b"default", b"all", b"everything"];
 type Rows<'a> = &'a [(&'a str, &'a dyn Display)];
 
 /// Returns the reply to `INFO`: the sections with these names, or all of them if none is given.
-pub(crate) fn info<F: Width>(service: &Service<F>, names: &[&[u8]]) -> String {
+pub(crate) fn info<F: Fingerprint>(service: &Service<F>, names: &[&[u8]]) -> String {
     let shared = &service.shared;
     let metrics = &shared.metrics;
     let stats = service.db.stats();
@@ -94,7 +95,7 @@ fn errors(metrics: &Metrics) -> u64 {
 }
 
 /// Returns all figures in the text format of Prometheus.
-pub(crate) fn prometheus<F: Width>(service: &Service<F>) -> String {
+pub(crate) fn prometheus<F: Fingerprint>(service: &Service<F>) -> String {
     let shared = &service.shared;
     let metrics = &shared.metrics;
     let stats = service.db.stats();

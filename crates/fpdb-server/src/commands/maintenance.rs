@@ -3,12 +3,11 @@
 
 use std::ops::ControlFlow;
 
-use fpdb::{Db, ErrorKind, Progress};
+use fpdb::{Db, ErrorKind, Fingerprint, Progress};
 
 use crate::commands::service::Service;
 use crate::commands::writes::parse_stamp;
 use crate::database::Handle;
-use crate::database::Width;
 use crate::failure::{Failure, Result};
 use crate::resp::Replies;
 
@@ -16,7 +15,7 @@ use crate::resp::Replies;
 const MAX_FOLDER_NAME: usize = 128;
 
 /// Returns a function that ends long operations with an error when the server stops.
-fn ends_with<F: Width>(
+fn ends_with<F: Fingerprint>(
     service: &Service<F>,
 ) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static {
     let clients = service.shared.clients.clone();
@@ -27,12 +26,12 @@ fn ends_with<F: Width>(
 }
 
 /// Returns the handle that writes, with long operations that end when the server stops.
-fn writer<F: Width>(service: &Service<F>) -> Result<Db<F>> {
+fn writer<F: Fingerprint>(service: &Service<F>) -> Result<Db<F>> {
     Ok(service.db.writer()?.on_progress(ends_with(service)))
 }
 
 /// `FP.EXPIRE before`
-pub(crate) fn expire<F: Width>(
+pub(crate) fn expire<F: Fingerprint>(
     service: &Service<F>,
     words: &[&[u8]],
     replies: &mut Replies,
@@ -50,14 +49,14 @@ pub(crate) fn expire<F: Width>(
 }
 
 /// `FP.FLUSH`
-pub(crate) fn flush<F: Width>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
+pub(crate) fn flush<F: Fingerprint>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
     service.db.writer()?.flush()?;
     replies.simple("OK");
     Ok(())
 }
 
 /// `FP.COMPACT`
-pub(crate) fn compact<F: Width>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
+pub(crate) fn compact<F: Fingerprint>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
     let report = writer(service)?.compact()?;
     let fields = [
         ("segments_before", report.segments_before as u64),
@@ -74,7 +73,7 @@ pub(crate) fn compact<F: Width>(service: &Service<F>, replies: &mut Replies) -> 
 }
 
 /// `FP.BACKUP name`
-pub(crate) fn backup<F: Width>(
+pub(crate) fn backup<F: Fingerprint>(
     service: &Service<F>,
     words: &[&[u8]],
     replies: &mut Replies,
@@ -110,7 +109,7 @@ fn is_folder_name(name: &str) -> bool {
 }
 
 /// `FP.VERIFY`
-pub(crate) fn verify<F: Width>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
+pub(crate) fn verify<F: Fingerprint>(service: &Service<F>, replies: &mut Replies) -> Result<()> {
     let report = match &service.db {
         Handle::Writer(db) => db.on_progress(ends_with(service)).verify(fpdb::VerifyLevel::Full)?,
         Handle::Reader { db, .. } => {

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use fpdb::Fingerprint;
+
 use crate::commands::batch::{Batch, MAX_COMMANDS};
-use crate::database::Width;
 use crate::net::clients::lock;
 use crate::net::output::Lent;
 
@@ -34,7 +35,7 @@ impl<F> Default for Queue<F> {
     }
 }
 
-impl<F: Width> Queue<F> {
+impl<F: Fingerprint> Queue<F> {
     /// Hands over a batch. The output is returned once the replies are sent, or at once if no
     /// threads commit any more.
     pub(crate) fn submit(&self, batch: Batch<F>, lent: Lent) {
@@ -81,7 +82,7 @@ impl<F: Width> Queue<F> {
     }
 }
 
-impl<F: Width> State<F> {
+impl<F: Fingerprint> State<F> {
     /// Takes what is committed next, which may be nothing.
     fn take(&mut self) -> Vec<Submission<F>> {
         let mut group: Vec<Submission<F>> = Vec::new();

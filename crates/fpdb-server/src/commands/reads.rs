@@ -2,14 +2,13 @@
 
 use std::str::FromStr;
 
-use fpdb::{QueryOptions, Within};
+use fpdb::{Fingerprint, QueryOptions, Within};
 use serde_json::Value;
 
 use crate::command::Command;
 use crate::commands::matches::{self, Keys};
 use crate::commands::service::Service;
 use crate::commands::writes::parse_stamp;
-use crate::database::Width;
 use crate::failure::{Failure, Result};
 use crate::net::output::Output;
 use crate::resp::Replies;
@@ -18,7 +17,7 @@ use crate::resp::Replies;
 const MAX_MATCHES: usize = 100_000;
 
 /// `FP.QUERY fingerprint|TEXT text [k] [LIMIT n] [SINCE stamp]`
-pub(crate) fn query<F: Width>(
+pub(crate) fn query<F: Fingerprint>(
     service: &Service<F>,
     words: &[&[u8]],
     output: &mut Output,
@@ -45,7 +44,7 @@ pub(crate) fn query<F: Width>(
 }
 
 /// `FP.MQUERY k [SINCE stamp] fingerprint...`
-pub(crate) fn query_many<F: Width>(
+pub(crate) fn query_many<F: Fingerprint>(
     service: &Service<F>,
     words: &[&[u8]],
     output: &mut Output,
@@ -81,7 +80,7 @@ pub(crate) fn query_many<F: Width>(
 }
 
 /// A search for near-duplicates in one snapshot.
-struct Search<F: Width> {
+struct Search<F: Fingerprint> {
     keys: Keys<F>,
     within: Within,
     limit: Option<usize>,
@@ -91,7 +90,7 @@ struct Search<F: Width> {
     left: usize,
 }
 
-impl<F: Width> Search<F> {
+impl<F: Fingerprint> Search<F> {
     /// Writes the array of the matches of a fingerprint, nearest first.
     fn write(&mut self, fingerprint: F, output: &mut Output) -> Result<()> {
         let most = self.limit.unwrap_or(usize::MAX).min(self.left + 1);
@@ -138,7 +137,7 @@ fn is_option(word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"limit") || word.eq_ignore_ascii_case(b"since")
 }
 
-fn parse_distance<F: Width>(word: &[u8]) -> Result<u32> {
+fn parse_distance<F: Fingerprint>(word: &[u8]) -> Result<u32> {
     let bits = F::BITS;
     let distance = number(word).filter(|&distance| distance <= bits);
     distance.ok_or_else(|| Failure::general(format!("expected a distance from 0 to {bits}")))
@@ -154,7 +153,7 @@ fn number<T: FromStr>(word: &[u8]) -> Option<T> {
 }
 
 /// `FP.GET key`
-pub(crate) fn get<F: Width>(
+pub(crate) fn get<F: Fingerprint>(
     service: &Service<F>,
     words: &[&[u8]],
     replies: &mut Replies,
@@ -185,7 +184,7 @@ pub(crate) fn get<F: Width>(
 }
 
 /// `FP.STATS`: the figures that `fpdb-tool stats --json` prints, which a test of the tool compares.
-pub(crate) fn stats<F: Width>(service: &Service<F>, replies: &mut Replies) {
+pub(crate) fn stats<F: Fingerprint>(service: &Service<F>, replies: &mut Replies) {
     let mut figures = serde_json::to_value(service.db.stats()).expect("names are strings");
     figures["schema"] = "fpdb.stats/1".into();
     write_value(&figures, replies);

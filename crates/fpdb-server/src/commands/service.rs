@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fpdb::text::Recipe;
-use fpdb::{DocId, Ids, Key};
+use fpdb::{DocId, Fingerprint, Ids, Key};
 
 use crate::commands::queue::Queue;
 use crate::database::Handle;
-use crate::database::Width;
 use crate::failure::{Failure, Result};
 use crate::metrics::Metrics;
 use crate::net::clients::Clients;
@@ -62,7 +61,7 @@ impl Shared {
 }
 
 /// A database that is being served.
-pub(crate) struct Service<F: Width> {
+pub(crate) struct Service<F: Fingerprint> {
     pub(crate) db: Handle<F>,
     /// The recipe for texts, or why there is none.
     pub(crate) recipe: result::Result<Recipe<F>, String>,
@@ -71,7 +70,7 @@ pub(crate) struct Service<F: Width> {
     pub(crate) queue: Queue<F>,
 }
 
-impl<F: Width> Service<F> {
+impl<F: Fingerprint> Service<F> {
     pub(crate) fn new(db: impl Into<Handle<F>>, shared: Shared) -> Self {
         let db = db.into();
         let recipe = match db.description().recipe.as_deref() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Instant, UNIX_EPOCH};
 
+use fpdb::Fingerprint;
 use fpdb::Ids;
 
 use crate::command::Command;
@@ -14,7 +15,6 @@ use crate::commands::reads;
 use crate::commands::service::Service;
 use crate::commands::transaction::Transaction;
 use crate::commands::writes;
-use crate::database::Width;
 use crate::events;
 use crate::failure::{Failure, Result};
 use crate::net::clients::Client;
@@ -22,7 +22,7 @@ use crate::net::output::{Loan, Output};
 use crate::resp::Replies;
 
 /// A connection's state.
-pub(crate) struct Session<'a, F: Width> {
+pub(crate) struct Session<'a, F: Fingerprint> {
     service: &'a Service<F>,
     pub(crate) handshake: Handshake<'a>,
     /// Only for use while nothing is being committed, because until then it is lent.
@@ -38,7 +38,7 @@ pub(crate) struct Session<'a, F: Width> {
     pub(crate) has_quit: bool,
 }
 
-impl<'a, F: Width> Session<'a, F> {
+impl<'a, F: Fingerprint> Session<'a, F> {
     pub(crate) fn new(service: &'a Service<F>, client: &'a Arc<Client>) -> Self {
         Self {
             service,

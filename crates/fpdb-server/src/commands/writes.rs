@@ -1,16 +1,15 @@
 //! The commands that write to the database: what `FP.ADDNX` and `FP.UPSERT` write, and `FP.DEL`.
 
-use fpdb::{Ids, Key, OnDuplicate, Stamped};
+use fpdb::{Fingerprint, Ids, Key, OnDuplicate, Stamped};
 
 use crate::command::Command;
 use crate::commands::batch::{Batch, Kind, MAX_COMMANDS};
 use crate::commands::service::Service;
-use crate::database::Width;
 use crate::failure::{Failure, Result};
 use crate::resp::Replies;
 
 /// Parses a command, and the following ones that can be committed with it.
-pub(crate) fn batch<F: Width>(
+pub(crate) fn batch<F: Fingerprint>(
     service: &Service<F>,
     command: Command,
     requests: &[Vec<&[u8]>],
@@ -72,7 +71,7 @@ pub(crate) fn parse_stamp(word: &[u8]) -> Result<u64> {
 }
 
 /// Returns the document that a command writes, or nothing if its text is too short.
-fn document<'a, F: Width>(
+fn document<'a, F: Fingerprint>(
     service: &Service<F>,
     command: Command,
     words: &[&'a [u8]],
@@ -98,7 +97,7 @@ fn document<'a, F: Width>(
 }
 
 /// `FP.TOUCH key stamp`
-pub(crate) fn touch<F: Width>(
+pub(crate) fn touch<F: Fingerprint>(
     service: &Service<F>,
     words: &[&[u8]],
     replies: &mut Replies,
@@ -111,7 +110,7 @@ pub(crate) fn touch<F: Width>(
 }
 
 /// `FP.DEL key [fingerprint]`
-pub(crate) fn delete<F: Width>(
+pub(crate) fn delete<F: Fingerprint>(
     service: &Service<F>,
     words: &[&[u8]],
     replies: &mut Replies,

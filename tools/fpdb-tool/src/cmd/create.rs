@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Description, Options, RecipeName};
+use fpdb::{Description, Fingerprint, Options, RecipeName};
 use fpdb_web::Extraction;
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::database::{self, IdKind, NewDatabase, by_width};
 use crate::failure::Exit;
 use crate::input::web;
 use crate::output::Context;
-use crate::recipe::{self, Width};
+use crate::recipe;
 use crate::suggested;
 
 const EXAMPLE: &str = "\
@@ -81,7 +81,7 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    fn create<F: Width>(&self, options: Options<F>) -> Result<()> {
+    fn create<F: Fingerprint>(&self, options: Options<F>) -> Result<()> {
         let mut options = self.new.options(options)?.ids(self.ids.into());
         if let Some(name) = &self.recipe {
             options = options.recipe(&recipe::named::<F>(name)?);

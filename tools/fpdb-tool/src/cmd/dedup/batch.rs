@@ -9,14 +9,13 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use anyhow::Result;
-use fpdb::{Db, DocId, Key, Match, OnDuplicate, Outcome, Stamped, Within};
+use fpdb::{Db, DocId, Fingerprint, Key, Match, OnDuplicate, Outcome, Stamped, Within};
 use indicatif::ProgressBar;
 
 use super::report::Report;
 use crate::input::{Intake, Item};
 use crate::output::Context;
 use crate::progress;
-use crate::recipe::Width;
 
 /// Documents per batch. A batch has one commit, and so one sync.
 const BATCH_DOCUMENTS: usize = 256;
@@ -24,7 +23,7 @@ const BATCH_DOCUMENTS: usize = 256;
 const BATCH_BYTES: usize = 8 << 20;
 
 /// Processes documents, batch by batch.
-pub(super) struct Deduplicator<'a, F: Width> {
+pub(super) struct Deduplicator<'a, F: Fingerprint> {
     pub(super) db: &'a Db<F>,
     pub(super) keep_skipped: bool,
     /// Set if documents that exist are updated.
@@ -80,7 +79,7 @@ enum Verdict<F> {
     TooShort,
 }
 
-impl<F: Width> Deduplicator<'_, F> {
+impl<F: Fingerprint> Deduplicator<'_, F> {
     /// Processes all documents, up to the first bad one unless bad ones are skipped.
     pub(super) fn run(
         &mut self,
@@ -219,12 +218,12 @@ fn parts_without_repeated_ids<F>(batch: &Batch<F>) -> Vec<&Batch<F>> {
 }
 
 /// Reaches verdicts before a batch is committed, while the database is as it was before the batch.
-struct Judge<'a, F: Width> {
+struct Judge<'a, F: Fingerprint> {
     db: &'a Db<F>,
     changed_by: Option<u32>,
 }
 
-impl<F: Width> Judge<'_, F> {
+impl<F: Fingerprint> Judge<'_, F> {
     /// Returns a verdict for each document of a batch, from the outcomes of those that may be
     /// stored.
     fn verdicts<'b>(

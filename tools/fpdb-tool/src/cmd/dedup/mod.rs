@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::text::Recipe;
-use fpdb::{Db, Durability, OnDuplicate, Options};
+use fpdb::{Db, Durability, Fingerprint, OnDuplicate, Options};
 use serde::Serialize;
 
 use crate::database::{self, NewDatabase, by_width};
@@ -18,7 +18,7 @@ use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
 use crate::memory::MemoryArgs;
 use crate::output::{self, Context, printable};
 use crate::progress;
-use crate::recipe::{self, Width};
+use crate::recipe;
 use crate::suggested;
 use batch::{Deduplicator, Prepared, Printer, Recrawl};
 use report::Report;
@@ -228,7 +228,7 @@ impl Args {
         self.recrawl.then_some(Recrawl { on_duplicate, changed_by: self.changed_by })
     }
 
-    fn dedup<F: Width>(
+    fn dedup<F: Fingerprint>(
         &self,
         options: Options<F>,
         existing: Option<&fpdb::Description>,
@@ -255,7 +255,7 @@ impl Args {
     }
 
     /// Prints and stores the novel documents. Returns how they were read, and the report.
-    fn store<F: Width>(
+    fn store<F: Fingerprint>(
         &self,
         db: &Db<F>,
         recipe: Recipe<F>,
@@ -308,7 +308,7 @@ struct Line<'a> {
 
 /// Computes the fingerprint of a document and what to print if it is novel. Its stamp is
 /// `given` unless a field has it.
-fn prepare<F: Width>(
+fn prepare<F: Fingerprint>(
     document: Document,
     recipe: &Recipe<F>,
     print: Print,

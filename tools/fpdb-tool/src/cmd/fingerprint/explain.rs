@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
+use fpdb::Fingerprint;
 use fpdb::text::Explanation;
 use serde::Serialize;
 
 use crate::output::{printable, table};
-use crate::recipe::Width;
 
 /// An explanation as it is shown.
 #[derive(Serialize)]
@@ -36,7 +36,7 @@ struct Bit {
 
 impl ExplanationRecord {
     /// Keeps at most `limit` features: the ones of the largest weight.
-    pub(super) fn new<F: Width>(explanation: Explanation<F>, limit: usize) -> Self {
+    pub(super) fn new<F: Fingerprint>(explanation: Explanation<F>, limit: usize) -> Self {
         let features = explanation.features.into_iter().take(limit).map(|feature| Feature {
             feature: feature.text,
             occurrences: feature.occurrences,

@@ -5,6 +5,7 @@ mod explain;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use fpdb::Fingerprint;
 use fpdb::text::Recipe;
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use crate::failure::Exit;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
 use crate::output::{Context, json_line, printable};
 use crate::progress;
-use crate::recipe::{self, Width};
+use crate::recipe;
 use crate::suggested;
 use explain::ExplanationRecord;
 
@@ -115,7 +116,7 @@ impl Args {
         }
     }
 
-    fn print_all<F: Width>(&self, context: &mut Context<'_>) -> Result<Exit> {
+    fn print_all<F: Fingerprint>(&self, context: &mut Context<'_>) -> Result<Exit> {
         let recipe = recipe::named::<F>(&self.recipe)?;
         input::check_all(&self.files)?;
         let bar = progress::over_files(context, &self.files);
@@ -153,7 +154,7 @@ impl Args {
     }
 }
 
-fn fingerprint<F: Width>(
+fn fingerprint<F: Fingerprint>(
     document: Document,
     recipe: &Recipe<F>,
     explain: bool,

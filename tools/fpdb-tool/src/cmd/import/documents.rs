@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fpdb::text::Recipe;
-use fpdb::{Db, Description, Key, Options, Outcome};
+use fpdb::{Db, Description, Fingerprint, Key, Options, Outcome};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::Args;
 use crate::input::{Document, DocumentFormat, Intake};
 use crate::output::Context;
 use crate::progress;
-use crate::recipe::{self, Width};
+use crate::recipe;
 
 /// Documents per batch. A batch has one commit, and so one sync.
 const BATCH: usize = 4096;
@@ -50,7 +50,7 @@ struct Stored {
 type Named<F> = (String, Option<F>);
 
 impl Args {
-    pub(super) fn documents<F: Width>(
+    pub(super) fn documents<F: Fingerprint>(
         &self,
         from: DocumentFormat,
         options: Options<F>,
@@ -84,7 +84,7 @@ impl Args {
     }
 
     /// Stores all documents. Also returns how they were read.
-    fn store<F: Width>(
+    fn store<F: Fingerprint>(
         &self,
         db: &Db<F>,
         recipe: Recipe<F>,
@@ -103,7 +103,7 @@ impl Args {
 }
 
 /// Stores all documents that have a fingerprint.
-fn store<F: Width>(
+fn store<F: Fingerprint>(
     db: &Db<F>,
     documents: &mut Intake<Named<F>>,
     bar: &ProgressBar,

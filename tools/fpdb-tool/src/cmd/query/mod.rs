@@ -16,7 +16,6 @@ use crate::failure::Exit;
 use crate::input;
 use crate::output::{Context, json_line, printable};
 use crate::progress;
-use crate::recipe::Width;
 pub(crate) use args::Args;
 use queries::Query;
 
@@ -63,7 +62,7 @@ impl Args {
         by_width!(description.bits, |options| self.answer_all(options, &description, context))
     }
 
-    fn answer_all<F: Width>(
+    fn answer_all<F: Fingerprint>(
         &self,
         options: Options<F>,
         description: &Description,
@@ -155,7 +154,7 @@ impl Args {
 }
 
 impl MatchRecord {
-    fn new<F: Width>(
+    fn new<F: Fingerprint>(
         found: Match<F>,
         snapshot: &Snapshot<F>,
         names: bool,

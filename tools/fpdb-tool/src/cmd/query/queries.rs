@@ -11,7 +11,7 @@ use crate::failure;
 use crate::input::fingerprints::{Listed, Lists};
 use crate::input::{Document, InputFormat, Intake};
 use crate::output::Context;
-use crate::recipe::{self, Width};
+use crate::recipe;
 
 /// Fingerprints of a list that are answered together. Large batches are faster.
 const LISTED: usize = 1 << 16;
@@ -40,7 +40,7 @@ impl Args {
         Lists { args: &self.list, id_column: None, max_ratio, bar }
     }
 
-    pub(super) fn queries<'a, F: Width>(
+    pub(super) fn queries<'a, F: Fingerprint>(
         &'a self,
         description: &Description,
         files: &'a [PathBuf],

@@ -11,14 +11,14 @@ mod signals;
 use std::net::SocketAddr;
 
 use anyhow::{Result, anyhow};
-use fpdb::{Db, Description, Options};
+use fpdb::{Db, Description, Fingerprint, Options};
 use fpdb_server::{Database, Error, Server, Stop};
 use serde::Serialize;
 
 use crate::database::{self, by_width};
 use crate::failure::Exit;
 use crate::output::Context;
-use crate::recipe::{self, Width};
+use crate::recipe;
 pub(crate) use args::Args;
 use log::Level;
 
@@ -57,7 +57,11 @@ impl Args {
     }
 
     /// Opens the database. Creates it as `dedup` does if it is missing.
-    fn open<F: Width>(&self, options: Options<F>, existing: Option<&Description>) -> Result<Db<F>> {
+    fn open<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        existing: Option<&Description>,
+    ) -> Result<Db<F>> {
         if existing.is_some() {
             if self.recipe.is_some() {
                 recipe::of_database::<F>(existing, self.recipe.as_deref())?;
