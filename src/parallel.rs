@@ -1,8 +1,15 @@
-//! Distributes work over threads.
+//! Distributes work over threads, and takes the locks of what they share.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
+
+/// Locks a mutex, even if a thread panicked while it held it. What these locks protect is changed
+/// by single assignments, and the database's `PanicGuard` stops all writes where a panic could leave
+/// a change half done.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Does the work for each item, in up to `threads` threads. Each thread has its own state. Returns
 /// the first error. With one thread, no thread is spawned and items are taken in order.
@@ -20,11 +27,10 @@ pub(crate) fn for_each<T: Send, S>(
     let items = Mutex::new(Some(items));
     in_threads(threads, &|| {
         let mut state = state();
-        let lock = || items.lock().unwrap_or_else(PoisonError::into_inner);
-        let take = || lock().as_mut()?.next();
+        let take = || lock(&items).as_mut()?.next();
         while let Some(item) = take() {
             // After an error, no thread takes another item.
-            work(&mut state, item).inspect_err(|_| *lock() = None)?;
+            work(&mut state, item).inspect_err(|_| *lock(&items) = None)?;
         }
         Ok(())
     })
@@ -36,7 +42,7 @@ fn in_threads(threads: usize, work: &(dyn Fn() -> Result<()> + Sync)) -> Result<
     let first = Mutex::new(Ok(()));
     let run = || {
         if let Err(error) = work() {
-            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut first = lock(&first);
             if first.is_ok() {
                 *first = Err(error);
             }

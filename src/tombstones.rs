@@ -13,7 +13,7 @@ use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::inspection::Inspection;
-use crate::paged::{FileSummary, Paged, PagedFile, PagedWriter, Sequential};
+use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile, PagedWriter, Sequential};
 use crate::storage::Storage;
 
 /// Writes a file of tombstones for these entries, which must ascend.
@@ -56,24 +56,18 @@ impl<F> Paged for Tombstones<F> {
     }
 }
 
-impl<F: Fingerprint> Tombstones<F> {
-    /// Bytes of a record.
-    const RECORD_LEN: usize = F::BYTES + 8;
-
-    /// Opens the file; reads only its header and footer.
-    pub(crate) fn open(
-        storage: &dyn Storage,
-        name: &str,
-        header: &FileHeader,
-        len: u64,
-    ) -> Result<Self> {
-        let file = PagedFile::open(storage, name, header, len)?;
-        let count = file.meta().u64("tombstone count").map_err(|e| e.at_path(file.path()))?;
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
+impl<F: Fingerprint> OpenPaged for Tombstones<F> {
+    fn from_file(file: PagedFile) -> Result<Self> {
+        let count = usize::try_from(file.meta().u64("tombstone count")?).unwrap_or(usize::MAX);
         let len = count.checked_mul(Self::RECORD_LEN);
         file.expect_body_end(len.and_then(|len| HEADER_LEN.checked_add(len)))?;
         Ok(Self { file, count, width: PhantomData })
     }
+}
+
+impl<F: Fingerprint> Tombstones<F> {
+    /// Bytes of a record.
+    const RECORD_LEN: usize = F::BYTES + 8;
 
     /// Returns the number of tombstones.
     pub(crate) fn count(&self) -> usize {

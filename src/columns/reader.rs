@@ -4,13 +4,12 @@ use std::ops::Range;
 
 use super::builder::ALIGNMENT;
 use super::row::Row;
-use crate::codec::header::{FileHeader, HEADER_LEN};
+use crate::codec::header::HEADER_LEN;
 use crate::cpu::CACHE_LINE;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::layout::{KEY_BITS, MAX_BLOCK_BYTES, MAX_BUCKET_BITS, Prefix};
-use crate::paged::{Body, Paged, PagedFile};
-use crate::storage::Storage;
+use crate::paged::{Body, OpenPaged, Paged, PagedFile};
 
 /// An open table of columns.
 #[derive(Debug)]
@@ -33,19 +32,7 @@ impl Paged for Columns {
     }
 }
 
-impl Columns {
-    /// Opens the file; reads only its header and footer.
-    pub(crate) fn open(
-        storage: &dyn Storage,
-        name: &str,
-        header: &FileHeader,
-        len: u64,
-    ) -> Result<Self> {
-        let file = PagedFile::open(storage, name, header, len)?;
-        let path = file.path().to_owned();
-        Self::from_file(file).map_err(|error| error.at_path(path))
-    }
-
+impl OpenPaged for Columns {
     fn from_file(file: PagedFile) -> Result<Self> {
         let mut meta = file.meta();
         let rows = meta.u32("row count")?;
@@ -62,7 +49,9 @@ impl Columns {
             .expect_body_end(columns.directory_at().checked_add(columns.directory_len()))?;
         Ok(columns)
     }
+}
 
+impl Columns {
     /// Returns the number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows as usize

@@ -7,7 +7,7 @@ use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
 use crate::layout::{Layout, Permutation, Prefix, block_bytes, bucket_bits};
-use crate::paged::{FileSummary, Paged, PagedWriter};
+use crate::paged::{FileSummary, OpenPaged, Paged, PagedWriter};
 use crate::scratch::ScratchFiles;
 use crate::storage::{LockedFolder, Sim, Storage};
 use crate::table::{Profile, Table, TableBuilder, TableOptions};

@@ -14,7 +14,7 @@ mod sequential;
 mod writer;
 
 pub(crate) use reader::{Body, PagedFile};
-pub(crate) use sequential::{Paged, Sequential};
+pub(crate) use sequential::{OpenPaged, Paged, Sequential};
 pub(crate) use writer::{FileSummary, PagedWriter};
 
 use crate::codec::header::FileHeader;

@@ -1,7 +1,9 @@
 //! Reading files in order, without filling the memory for pages.
 
 use super::PagedFile;
+use crate::codec::header::FileHeader;
 use crate::error::Result;
+use crate::storage::Storage;
 
 /// What reads one file.
 pub(crate) trait Paged: Sized {
@@ -13,6 +15,19 @@ pub(crate) trait Paged: Sized {
     /// Does what [`PagedFile::renewed`] does.
     fn renewed(&self) -> Result<Self> {
         Ok(self.with_file(self.file().renewed()?))
+    }
+}
+
+/// What reads one file, of which header and footer say everything.
+pub(crate) trait OpenPaged: Paged {
+    /// Reads the footer.
+    fn from_file(file: PagedFile) -> Result<Self>;
+
+    /// Opens the file; reads only its header and footer.
+    fn open(storage: &dyn Storage, name: &str, header: &FileHeader, len: u64) -> Result<Self> {
+        let file = PagedFile::open(storage, name, header, len)?;
+        let path = file.path().to_owned();
+        Self::from_file(file).map_err(|error| error.at_path(path))
     }
 }
 

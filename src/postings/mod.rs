@@ -23,7 +23,7 @@ use crate::codec::bytes::Fields;
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::error::Result;
 use crate::inspection::Inspection;
-use crate::paged::{FileSummary, Paged, PagedFile};
+use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile};
 use crate::storage::Storage;
 use group::Packed;
 use head::{GROUPS, HEAD_LEN, Head};
@@ -55,19 +55,7 @@ impl Paged for Postings {
     }
 }
 
-impl Postings {
-    /// Opens the file; reads only its header and footer.
-    pub(crate) fn open(
-        storage: &dyn Storage,
-        name: &str,
-        header: &FileHeader,
-        len: u64,
-    ) -> Result<Self> {
-        let file = PagedFile::open(storage, name, header, len)?;
-        let path = file.path().to_owned();
-        Self::from_file(file).map_err(|e| e.at_path(path))
-    }
-
+impl OpenPaged for Postings {
     fn from_file(file: PagedFile) -> Result<Self> {
         let mut meta = file.meta();
         let entries = meta.u64("entry count")?;
@@ -77,7 +65,9 @@ impl Postings {
         file.expect_body_end(heads.and_then(|len| heads_at.checked_add(len)))?;
         Ok(Self { file, entries, groups, heads_at })
     }
+}
 
+impl Postings {
     /// Opens a file whose header or footer is damaged, for a repair. Table 0 has as many blocks as
     /// there are id groups, and the manifest says how many entries there are.
     pub(crate) fn open_without_footer(

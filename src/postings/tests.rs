@@ -1,6 +1,7 @@
 use super::*;
 use crate::codec::header::FileKind;
 use crate::fingerprint::DocId;
+use crate::paged::OpenPaged;
 use crate::storage::Sim;
 
 const HEADER: FileHeader = FileHeader {

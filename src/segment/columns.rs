@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::file_names::FileName;
 use crate::fingerprint::Fingerprint;
 use crate::layout::{Permutation, bucket_bits};
-use crate::paged::FileSummary;
+use crate::paged::{FileSummary, OpenPaged};
 use crate::parallel;
 use crate::scratch::ScratchFiles;
 use crate::sorter::Sorter;

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::file_names::{FileId, FileName};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::inspection::Inspection;
-use crate::paged::{FileSummary, Paged, PagedFile, Sequential};
+use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile, Sequential};
 use crate::postings::Postings;
 use crate::settings::Settings;
 use crate::storage::Storage;

@@ -1,12 +1,13 @@
 //! Runs: buckets of records on disk.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::buckets::Bucket;
 use super::chunks::ChunkPool;
 use super::record::{Record, decode};
 use crate::error::Result;
+use crate::parallel::lock;
 use crate::scratch::{ScratchFiles, ScratchReader};
 use crate::storage::PAGE;
 
@@ -78,7 +79,7 @@ impl<'a> Runs<'a> {
     /// Ends the visit of a bucket, as a part of a pass.
     pub(super) fn end_visit(&self, bucket: usize) {
         let Some(passes) = &self.passes else { return };
-        let mut passes = passes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut passes = lock(&passes);
         passes.visits[bucket] += 1;
         debug_assert!(passes.visits[bucket] <= passes.count, "a discarded bucket was read");
         let (begin, visits) = (passes.discarded, &passes.visits);

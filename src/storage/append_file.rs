@@ -5,10 +5,12 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use super::page::PAGE;
+
+use crate::parallel::lock;
 
 /// A file opened for appending.
 #[derive(Debug)]
@@ -111,10 +113,6 @@ fn drop_pages(file: &File, is_dropped: &AtomicBool) {
         #[cfg(not(target_os = "linux"))]
         let _ = file;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A sync that a thread of its own does, so that the device works while the file grows.

@@ -11,6 +11,7 @@ use super::{
     too_long,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::parallel::lock;
 
 /// One folder in memory, which is gone when nobody uses it any more.
 #[derive(Debug, Clone)]
@@ -38,7 +39,7 @@ impl InMemory {
     }
 
     fn files(&self) -> MutexGuard<'_, BTreeMap<String, Arc<File>>> {
-        self.0.files.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.files)
     }
 
     fn find(&self, doing: &str, name: &str) -> Result<Arc<File>> {

@@ -5,14 +5,15 @@
 
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut, Range};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
 use super::page::PAGE;
 use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
+use crate::parallel::lock;
 
 /// Memory up to this length is on the heap. A map of its own takes three system calls and a page
 /// fault, and while one thread makes or drops one, other threads of the process wait for it.
@@ -135,7 +136,7 @@ impl PageMemory {
 
     /// Returns the number of pages that were [inserted](Self::insert).
     pub(crate) fn count_inserted(&self) -> usize {
-        *self.inserted.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.inserted)
     }
 
     /// Returns access to the bytes of pages that are ready.
@@ -163,7 +164,7 @@ impl PageMemory {
     pub(crate) fn insert(&self, page: usize, bytes: &[u8]) -> bool {
         let start = page.saturating_mul(PAGE);
         let len = self.len.saturating_sub(start).min(PAGE);
-        let mut inserted = self.inserted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inserted = lock(&self.inserted);
         let is_needed = !self.is_complete() && !self.bytes().is_ready(page);
         if !is_needed || len == 0 || bytes.len() != len {
             return false;

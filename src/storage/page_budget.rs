@@ -2,11 +2,13 @@
 //! of the memory.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::Thread;
 
 use super::available::{Memory, default_for_pages, look_each, memory};
 use super::page::PAGE;
+
+use crate::parallel::lock;
 
 /// After this many looks in a row that found plenty of memory, pages may take more again.
 const CALM_LOOKS: u64 = 10;
@@ -155,7 +157,7 @@ impl PageBudget {
     /// read.
     pub(crate) fn look_from_here(&self) {
         let this = Some(std::thread::current());
-        *self.looking.lock().unwrap_or_else(PoisonError::into_inner) = this;
+        *lock(&self.looking) = this;
     }
 
     /// Returns whether it is time for the next look, because so many pages were read since the last or
@@ -167,7 +169,7 @@ impl PageBudget {
     /// Lets the thread that looks do so next.
     pub(crate) fn request_look(&self) {
         self.is_look_due.store(true, Relaxed);
-        let looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        let looking = lock(&self.looking);
         if let Some(thread) = &*looking {
             thread.unpark();
         }

@@ -9,13 +9,12 @@ use super::decoded::{Decoded, decoded_len};
 use super::filter::{Filter, MAX_WORDS};
 use super::index::Index;
 use crate::block::{self, Packed};
-use crate::codec::header::FileHeader;
 use crate::codec::huffman::Code;
 use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::paged::{Body, PAGE, Paged, PagedFile, Sequential};
-use crate::storage::{Reservation, Storage};
+use crate::paged::{Body, OpenPaged, PAGE, Paged, PagedFile, Sequential};
+use crate::storage::Reservation;
 
 /// Blocks that a scan decodes before it visits their fingerprints, which fit into the second-level
 /// cache.
@@ -49,19 +48,7 @@ impl<F: Fingerprint> Paged for Table<F> {
     }
 }
 
-impl<F: Fingerprint> Table<F> {
-    /// Opens the file; reads only its header and footer.
-    pub(crate) fn open(
-        storage: &dyn Storage,
-        name: &str,
-        header: &FileHeader,
-        len: u64,
-    ) -> Result<Self> {
-        let file = PagedFile::open(storage, name, header, len)?;
-        let path = file.path().to_owned();
-        Self::from_file(file).map_err(|e| e.at_path(path))
-    }
-
+impl<F: Fingerprint> OpenPaged for Table<F> {
     fn from_file(file: PagedFile) -> Result<Self> {
         let mut meta = file.meta();
         let count = meta.u64("fingerprint count")?;
@@ -91,7 +78,9 @@ impl<F: Fingerprint> Table<F> {
         let filter = (words > 0).then_some(Filter { depth, offset: index.end(), words });
         Ok(Self { file, code, block_size, count, index, filter, decoded: Arc::default() })
     }
+}
 
+impl<F: Fingerprint> Table<F> {
     /// Returns the number of fingerprints.
     pub(crate) fn count(&self) -> u64 {
         self.count

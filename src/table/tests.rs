@@ -4,7 +4,7 @@ use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::codec::prefix_hash::{self, prefix_hash};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
-use crate::paged::{FileSummary, PagedWriter};
+use crate::paged::{FileSummary, OpenPaged, PagedWriter};
 use crate::storage::{MemoryBudget, Sim, Storage};
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::db::state::core::Core;
-use crate::db::state::locks::lock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileName, MANIFEST};
 use crate::fingerprint::Fingerprint;
 use crate::manifest::Manifest;
+use crate::parallel::lock;
 use crate::segment::{Segment, SegmentMeta};
 use crate::storage::LockedFolder;
 use crate::version::Version;

@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering;
 use crate::codec::header::FileKind;
 use crate::db::commit::install;
 use crate::db::state::core::{Core, Writer};
-use crate::db::state::locks::lock;
 use crate::error::Result;
 use crate::file_names::{FileId, FileName};
 use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, Start};
 use crate::manifest::LogRef;
+use crate::parallel::lock;
 use crate::storage::{LockedFolder, WriteFile};
 
 /// Begins the session, unless it has begun. Whatever creates files must call this before: the next

@@ -21,13 +21,13 @@ use std::time::Instant;
 
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::disk_space::Claim;
-use crate::db::state::locks::lock;
 use crate::documents::{MAX_FIXED_BYTES, most_record_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 use crate::log::Op;
 use crate::memtable::Memtable;
+use crate::parallel::lock;
 use crate::segment::bound::{Expected, columns_scratch, most_bytes};
 use crate::settings::Settings;
 use crate::storage::Storage;

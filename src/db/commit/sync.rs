@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::group::Role;
-use crate::db::state::locks::lock;
 use crate::db::state::poison::PanicGuard;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::log::Unwritten;
+use crate::parallel::lock;
 use crate::storage::LockedFolder;
 
 /// The right to write to the log's file and to sync it. Taken before any other lock.

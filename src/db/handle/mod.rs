@@ -14,13 +14,13 @@ use crate::db::read::stats::{Description, Stats};
 use crate::db::recovery::recover::RecoveryReport;
 use crate::db::state::core::Core;
 use crate::db::state::index_loader::HasVersion;
-use crate::db::state::locks::lock;
 use crate::db::upkeep::background;
 use crate::db::upkeep::close;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::parallel::lock;
 use crate::progress::Watch;
 
 /// A database that is open for writing.

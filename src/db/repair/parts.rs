@@ -8,7 +8,7 @@ use crate::file_names::{FileId, FileName};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
 use crate::layout::Permutation;
-use crate::paged::{FileSummary, Paged};
+use crate::paged::{FileSummary, OpenPaged, Paged};
 use crate::postings::Postings;
 use crate::segment::{DocumentsMeta, SegmentMeta};
 use crate::settings::Settings;

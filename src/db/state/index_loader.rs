@@ -21,10 +21,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::db::options::Tuning;
-use crate::db::state::locks::lock;
 use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
+use crate::parallel::lock;
 use crate::process::{Process, let_others_go_first};
 use crate::progress::{Meter, Phase, Watch};
 use crate::segment::Segment;

@@ -162,8 +162,8 @@ impl<'a> DocumentKey<'a> {
     }
 
     /// Takes a key that comes from the database.
-    pub(crate) fn of_stored(name: Option<&'a str>, id: DocId) -> Self {
-        Self(name.map_or(Key::Id(id), Key::Name))
+    pub(crate) fn of_stored(key: Key<'a>) -> Self {
+        Self(key)
     }
 
     /// Returns the bytes by which documents are sorted and found.
@@ -187,6 +187,30 @@ impl<'a> DocumentKey<'a> {
         match self.0 {
             Key::Name(_) => DocId(next_doc),
             Key::Id(id) => id,
+        }
+    }
+}
+
+/// A key that outlives the call that gave it.
+pub(crate) enum OwnedKey {
+    Id(DocId),
+    Name(Box<str>),
+}
+
+impl OwnedKey {
+    pub(crate) fn as_key(&self) -> Key<'_> {
+        match self {
+            Self::Id(id) => Key::Id(*id),
+            Self::Name(name) => Key::Name(name),
+        }
+    }
+}
+
+impl From<Key<'_>> for OwnedKey {
+    fn from(key: Key<'_>) -> Self {
+        match key {
+            Key::Id(id) => Self::Id(id),
+            Key::Name(name) => Self::Name(name.into()),
         }
     }
 }

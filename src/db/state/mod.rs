@@ -7,7 +7,6 @@ pub(crate) mod disk_space;
 pub(crate) mod group;
 pub(crate) mod index_loader;
 pub(crate) mod key;
-pub(crate) mod locks;
 pub(crate) mod poison;
 #[cfg(test)]
 pub(crate) mod random;

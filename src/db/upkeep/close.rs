@@ -3,11 +3,11 @@
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::state::core::{Core, closed};
-use crate::db::state::locks::lock;
 use crate::db::upkeep::flush;
 use crate::error::Result;
 use crate::file_names::{FileName, MANIFEST, MANIFEST_COPY};
 use crate::fingerprint::Fingerprint;
+use crate::parallel::lock;
 use crate::storage::LOCK;
 
 /// Flushes everything, refuses writes from now on, and releases the lock on the folder, even if the

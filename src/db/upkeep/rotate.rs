@@ -9,7 +9,6 @@ use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::commit::sync::{self, SyncPermit};
 use crate::db::state::core::{Core, Writer};
-use crate::db::state::locks::lock;
 use crate::db::state::poison::PanicGuard;
 use crate::error::Result;
 use crate::file_names::{FileId, FileName};
@@ -17,6 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, Start};
 use crate::manifest::LogRef;
 use crate::memtable::Memtable;
+use crate::parallel::lock;
 use crate::storage::{LockedFolder, WriteFile};
 use crate::version::Version;
 

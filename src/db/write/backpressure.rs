@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use crate::db::commit::space;
 use crate::db::commit::sync;
 use crate::db::state::core::{Core, Writer};
-use crate::db::state::locks::lock;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::rotate;
@@ -15,6 +14,7 @@ use crate::error::Result;
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 use crate::log::{MAX_COMMIT_LEN, MAX_LOG_LEN, Op};
+use crate::parallel::lock;
 use crate::version::Version;
 
 /// Writes wait for compaction when there are more segments. The policy keeps far fewer; more means

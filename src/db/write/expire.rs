@@ -2,11 +2,11 @@
 
 use crate::db::read::reader::Reader;
 use crate::db::state::core::Core;
-use crate::db::state::key::{DocumentKey, expect_documents};
+use crate::db::state::key::{DocumentKey, OwnedKey, expect_documents};
 use crate::db::write::documents::{self, Edit};
 use crate::documents::Documents;
 use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Document, Fingerprint};
+use crate::fingerprint::{Document, Fingerprint};
 use crate::progress::{Meter, Phase};
 use crate::settings::Ids;
 
@@ -67,7 +67,7 @@ pub(crate) fn expire<F: Fingerprint>(
         if expiry.is_old(&document) {
             expiry.old_bytes += key.len();
             expiry.old.push(match core.settings.ids {
-                Ids::Names => OwnedKey::Name(String::from_utf8_lossy(key).into_owned()),
+                Ids::Names => OwnedKey::Name(String::from_utf8_lossy(key).into()),
                 Ids::User | Ids::Unique => OwnedKey::Id(document.id),
             });
         }
@@ -78,21 +78,6 @@ pub(crate) fn expire<F: Fingerprint>(
     expiry.remove()?;
     meter.finish();
     Ok(ExpireReport { examined, removed: expiry.removed })
-}
-
-/// The key of a document that was read.
-enum OwnedKey {
-    Id(DocId),
-    Name(String),
-}
-
-impl OwnedKey {
-    fn as_key(&self) -> DocumentKey<'_> {
-        match self {
-            Self::Id(id) => DocumentKey::of_stored(None, *id),
-            Self::Name(name) => DocumentKey::of_stored(Some(name), DocId::default()),
-        }
-    }
 }
 
 /// An expiry in progress.
@@ -113,7 +98,8 @@ impl<F: Fingerprint> Expiry<'_, F> {
 
     /// Removes what is old, except for documents that were stamped in the meantime.
     fn remove(&mut self) -> Result<()> {
-        let keys: Vec<DocumentKey<'_>> = self.old.iter().map(OwnedKey::as_key).collect();
+        let keys: Vec<DocumentKey<'_>> =
+            self.old.iter().map(|key| DocumentKey::of_stored(key.as_key())).collect();
         let edit = |document: &Document<F>| match self.is_old(document) {
             true => Edit::Remove,
             false => Edit::Keep,

@@ -8,7 +8,6 @@ use crate::db::commit::session;
 use crate::db::commit::space;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::disk_space::Claim;
-use crate::db::state::locks::lock;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::db::write::backpressure;
@@ -18,6 +17,7 @@ use crate::db::write::load_space::{
 use crate::documents::SymbolTable;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Document, Entry, Fingerprint};
+use crate::parallel::lock;
 use crate::progress::{Meter, Phase, Watch};
 use crate::scratch::{Scratch, ScratchFiles};
 use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};

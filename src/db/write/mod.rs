@@ -122,7 +122,7 @@ fn remove_if<F: Fingerprint>(
     let Some((name, _)) = version.document_by_id(id, seq)? else {
         return core.poison.check().map(|()| false);
     };
-    let key = DocumentKey::of_stored(name.as_deref(), id);
+    let key = DocumentKey::of_stored(name.as_deref().map_or(Key::Id(id), Key::Name));
     let removed = documents::edit(core, &[key], |document| {
         let fingerprint = document.entry().map(|entry| entry.fingerprint);
         if document.id == id && accept(fingerprint) { Edit::Remove } else { Edit::Keep }

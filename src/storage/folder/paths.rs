@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use super::not_a_file;
 
+use crate::parallel::lock;
+
 /// How long to wait for a program that has the file open which a rename replaces. Readers of a
 /// database keep the manifest open for less than a millisecond.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -134,7 +136,7 @@ impl Folder {
     }
 
     fn in_use(&self) -> MutexGuard<'_, Vec<String>> {
-        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.in_use)
     }
 
     /// Folders cannot be synced here, and the file system journals their entries.

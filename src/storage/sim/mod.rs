@@ -29,10 +29,11 @@ use super::{
     Storage, WriteFile, failed, path_in, too_long,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::parallel::lock;
 use crash::Crash;
 use faults::Need;
 use open_file::OpenFile;
-use world::{FileId, Op, World, lock};
+use world::{FileId, Op, World};
 
 pub use faults::Fault;
 pub use states::{CrashLimits, CrashStates};

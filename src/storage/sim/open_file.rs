@@ -5,7 +5,8 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use super::faults::{Fault, Need};
-use super::world::{World, lock};
+use super::world::World;
+use crate::parallel::lock;
 use crate::storage::ReadFile;
 
 /// A file opened for reading: its bytes when it was opened.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::faults::Faults;
 use crate::storage::Memory;
@@ -167,10 +167,6 @@ pub(super) struct World {
     /// The most bytes that all files together take, if that is limited.
     pub(super) capacity: Option<u64>,
     pub(super) memory: Option<Memory>,
-}
-
-pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
-    world.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes of which a file system with limited space allocates a multiple to each file.

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Waker;
 
-use crate::db::state::key::{Key, Stamped};
-use crate::db::state::locks::lock;
+use crate::db::state::key::{OwnedKey, Stamped};
 use crate::db::write::outcome::Outcome;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::{DocId, Fingerprint};
+use crate::fingerprint::Fingerprint;
+use crate::parallel::lock;
 use crate::process::Process;
 
 /// The most requests that wait.
@@ -34,29 +34,14 @@ pub(super) struct Request<F: Fingerprint> {
     answer: Arc<Answer<F>>,
 }
 
-/// A key that outlives the call that gave it.
-enum OwnedKey {
-    Id(DocId),
-    Name(Box<str>),
-}
-
 impl<F: Fingerprint> Request<F> {
     pub(super) fn new(fingerprint: F, key: Stamped<'_>, kind: Kind) -> (Self, Arc<Answer<F>>) {
-        let Stamped { key, stamp } = key;
-        let key = match key {
-            Key::Id(id) => OwnedKey::Id(id),
-            Key::Name(name) => OwnedKey::Name(name.into()),
-        };
-        let answer = Arc::new(Answer::default());
-        (Self { fingerprint, key, stamp, kind, answer: answer.clone() }, answer)
+        let (Stamped { key, stamp }, answer) = (key, Arc::new(Answer::default()));
+        (Self { fingerprint, key: key.into(), stamp, kind, answer: answer.clone() }, answer)
     }
 
     pub(super) fn key(&self) -> Stamped<'_> {
-        let key = match &self.key {
-            OwnedKey::Id(id) => Key::Id(*id),
-            OwnedKey::Name(name) => Key::Name(name),
-        };
-        Stamped { key, stamp: self.stamp }
+        Stamped { key: self.key.as_key(), stamp: self.stamp }
     }
 
     pub(super) fn answer(self, result: Result<Outcome<F>>) {
