@@ -79,7 +79,7 @@ impl<'a> Runs<'a> {
     /// Ends the visit of a bucket, as a part of a pass.
     pub(super) fn end_visit(&self, bucket: usize) {
         let Some(passes) = &self.passes else { return };
-        let mut passes = lock(&passes);
+        let mut passes = lock(passes);
         passes.visits[bucket] += 1;
         debug_assert!(passes.visits[bucket] <= passes.count, "a discarded bucket was read");
         let (begin, visits) = (passes.discarded, &passes.visits);

@@ -32,7 +32,6 @@ mod progress;
 mod reading;
 #[cfg(target_os = "linux")]
 mod real_disk;
-mod removal;
 mod replaced;
 #[cfg(feature = "serde")]
 mod serialize;

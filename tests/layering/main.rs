@@ -63,7 +63,7 @@ const LAYERS: [(&str, &str, Layers); 4] = [
         "crates/fpdb-text/src",
         "",
         &[
-            &["error", "fingerprinted", "normalization", "segment", "tokens", "width"],
+            &["error", "normalization", "segment", "tokens", "width"],
             &["dictionary", "hash", "minhash", "simhash"],
             &["cut", "explain", "jaccard"],
             &["method"],

@@ -35,16 +35,15 @@
 //! A [`Builder`] makes a recipe of your own. [`simhash::fold`] and [`minhash::one_bit`] make
 //! fingerprints of features that you have extracted yourself, and hashed with a [`FeatureHash`].
 //!
-//! Besides fingerprints there are exact [similarity](jaccard), [sketches](minhash) that estimate it
-//! from two documents or find likely pairs by keys in a map, and the [longest sentences](sentences)
-//! of a text.
+//! Besides fingerprints there are exact [similarity](jaccard), and [sketches](minhash) that estimate it
+//! from two documents or find likely pairs by keys in a map.
 
 #![deny(missing_docs)]
 
 // What the modules contain. The engine's test `layering` lists their layers and checks them.
 //
-// error fingerprinted normalization segment tokens width
-//                                 errors, results and widths; normalizing and cutting texts
+// error normalization segment tokens width
+//                                 errors, widths and results; normalizing and cutting texts
 // dictionary hash minhash simhash the dictionary; from features to fingerprints
 // cut explain jaccard             tokens of texts; explanations of fingerprints; similarity of sets
 // method                          what every recipe can do
@@ -62,7 +61,6 @@ mod cut;
 mod dictionary;
 mod error;
 mod explain;
-mod fingerprinted;
 #[doc = include_str!("../recipes.md")]
 pub mod guide {}
 mod hash;
@@ -80,7 +78,7 @@ mod pipeline;
 mod recipe;
 mod recipes;
 mod segment;
-pub mod sentences;
+mod sentences;
 pub mod simhash;
 mod tokens;
 #[cfg(feature = "zh")]
@@ -90,14 +88,13 @@ mod width;
 pub use builder::Builder;
 pub use error::{Error, ErrorKind, Result};
 pub use explain::{Bit, Explanation, Feature};
-pub use fingerprinted::Fingerprinted;
 pub use hash::FeatureHash;
 pub use names::{Bits64, built_in_names, is_built_in, resolve};
 pub use normalization::Normalization;
 pub use pipeline::Counting;
 pub use recipe::Recipe;
 pub use segment::Segment;
-pub use width::{Width, distance};
+pub use width::{Fingerprinted, Width, distance};
 
 /// Compiles and runs the example in the README.
 #[cfg(doctest)]

@@ -1,10 +1,9 @@
 //! What every recipe can do.
 
 use crate::explain::Explanation;
-use crate::fingerprinted::Fingerprinted;
 use crate::hash::xxh3_128;
 use crate::jaccard::Shingles;
-use crate::width::Width;
+use crate::width::{Fingerprinted, Width};
 
 /// The way from a text to its fingerprint that a recipe's name stands for. It never changes.
 pub(crate) trait Method<F: Width>: Send + Sync {

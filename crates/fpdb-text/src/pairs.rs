@@ -28,13 +28,12 @@ use crate::cut::{AnyLanguage, Cut};
 #[cfg(feature = "zh")]
 use crate::error::Result;
 use crate::explain::{Explanation, Feature};
-use crate::fingerprinted::Fingerprinted;
 use crate::hash::xxh3;
 use crate::jaccard::Shingles;
 use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::tokens::is_one_of_few;
-use crate::width::Width;
+use crate::width::{Fingerprinted, Width};
 
 /// The smallest number of distinct runs that makes a text comparable. With fewer, pages that have
 /// only a title or an error message in common would count as duplicates.

@@ -5,13 +5,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::explain::{Explanation, Feature, Found};
-use crate::fingerprinted::Fingerprinted;
 use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::normalization::{Normalization, normalized};
 use crate::segment::{Segment, Short, character_grams, word_grams};
 use crate::simhash::{Sums, Tie, fingerprinted, fixed_point};
-use crate::width::Width;
+use crate::width::{Fingerprinted, Width};
 
 /// A method in steps: normalize the text, cut it into segments, combine these into n-grams, which
 /// are the features, and count and sum their hashes.

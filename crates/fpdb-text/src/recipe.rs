@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::explain::Explanation;
-use crate::fingerprinted::Fingerprinted;
 use crate::jaccard::Shingles;
 use crate::method::Method;
-use crate::width::Width;
+use crate::width::{Fingerprinted, Width};
 
 /// A named, versioned way from text to fingerprint. Cheap to clone and to share among threads.
 ///

@@ -11,11 +11,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::explain::{Bit, Explanation, Feature};
-use crate::fingerprinted::Fingerprinted;
 use crate::hash::FeatureHash;
 use crate::method::Method;
 use crate::normalization::{NFKC_LOWER_CASE, normalized};
-use crate::width::Width;
+use crate::width::{Fingerprinted, Width};
 
 /// Separates the sentences when they are hashed. No sentence contains it.
 const SEPARATOR: &str = "\n";
@@ -28,18 +27,7 @@ const SEPARATOR: &str = "\n";
 /// letters and digits of a sentence are kept, and their number is its length. Sentences without any
 /// are skipped, and equal sentences count once. Sentences of equal length are in ascending order of
 /// their UTF-8 bytes. If there are fewer than `n` sentences, all are returned.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb_text::sentences::longest;
-///
-/// let text = "Short. The release is 4.2, at last! Full details are on the page; bye…";
-/// assert_eq!(longest(text, 2), ["fulldetailsareonthepage", "thereleaseis42atlast"]);
-/// assert_eq!(longest("你好！你好。再见", 3), ["你好", "再见"]);
-/// ```
-#[must_use]
-pub fn longest(text: &str, n: usize) -> Vec<String> {
+fn longest(text: &str, n: usize) -> Vec<String> {
     let mut longest = BTreeSet::new();
     for sentence in sentences(&normalized(text, NFKC_LOWER_CASE)) {
         let kept: String = sentence.chars().filter(|c| c.is_alphanumeric()).collect();
@@ -53,26 +41,7 @@ pub fn longest(text: &str, n: usize) -> Vec<String> {
     longest.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
-/// Returns the XXH3 hash of the `n` longest sentences, joined by line feeds, or `None` if there is
-/// no sentence.
-///
-/// The recipe `sentences/1` is this function with n = 3.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb_text::sentences::value;
-///
-/// let page = "Home | News\nThe museum reopens on Friday after two years of work.\nViews: 17";
-/// let copy = "The museum reopens on Friday, after two years of work. Share: 3 4 5";
-/// assert_eq!(value::<u64>(page, 1), value(copy, 1));
-/// assert_eq!(value::<u128>("?!", 1), None);
-/// ```
-#[must_use]
-pub fn value<F: Width>(text: &str, n: usize) -> Option<F> {
-    hash(&longest(text, n))
-}
-
+/// Returns the XXH3 hash of sentences, joined by line feeds, or `None` if there is none.
 fn hash<F: Width>(sentences: &[String]) -> Option<F> {
     let hash = FeatureHash::Xxh3.hasher::<F>().filter(|_| !sentences.is_empty())?;
     Some(hash(&sentences.join(SEPARATOR)))
@@ -146,6 +115,10 @@ fn ends_sentence(before: char, c: char, after: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn value<F: Width>(text: &str, n: usize) -> Option<F> {
+        hash(&longest(text, n))
+    }
 
     #[test]
     fn sentences_end_at_latin_and_chinese_marks_and_at_line_ends() {

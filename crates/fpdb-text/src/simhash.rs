@@ -7,8 +7,7 @@
 
 use std::marker::PhantomData;
 
-use crate::fingerprinted::Fingerprinted;
-use crate::width::Width;
+use crate::width::{Fingerprinted, Width};
 
 /// The value of a bit whose sum is 0, which is also the value of all bits if there are no features.
 ///

@@ -1,10 +1,9 @@
 //! SimHashes of features that have their own weights, such as keywords.
 
 use crate::explain::{Explanation, Found};
-use crate::fingerprinted::Fingerprinted;
 use crate::method::Method;
 use crate::simhash::{Sums, Tie, Weight, fingerprinted};
-use crate::width::Width;
+use crate::width::{Fingerprinted, Width};
 
 /// Visits the features of a text, each once, in the order in which they are summed.
 pub(crate) trait Extract<W>: Send + Sync {

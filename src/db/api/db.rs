@@ -200,28 +200,4 @@ impl<F: Fingerprint> Db<F> {
     pub fn close(self) -> Result<()> {
         self.engine.close()
     }
-
-    /// Closes the database, and removes its files if it holds nothing: for a program that has
-    /// created it and then failed. Returns whether it did. The folder stays.
-    ///
-    /// The folder stays locked until all this is done, so no other process can write to the
-    /// database between the check and the removal.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`close`](Self::close). Then nothing is removed.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// assert!(fpdb::Db::options().create(&path)?.close_and_remove_if_empty()?);
-    /// let db = fpdb::Db::options().create(&path)?;
-    /// db.insert(7, 1)?;
-    /// assert!(!db.close_and_remove_if_empty()?);
-    /// assert!(fpdb::Db::open(&path)?.snapshot().contains(7)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn close_and_remove_if_empty(self) -> Result<bool> {
-        self.engine.close_and_remove_if_empty()
-    }
 }

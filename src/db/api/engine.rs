@@ -300,10 +300,6 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
     fn close(&self) -> Result<()> {
         self.handle().close()
     }
-
-    fn close_and_remove_if_empty(&self) -> Result<bool> {
-        self.handle().close_and_remove_if_empty()
-    }
 }
 
 impl<F: Fingerprint> WriteEngine<F> for WriteHandle<F> {

@@ -164,11 +164,4 @@ impl<F: Fingerprint> WriteHandle<F> {
         self.shared.stop_threads();
         close::close(self.core())
     }
-
-    /// Closes the database, and removes it if it holds nothing. Returns whether it did.
-    pub(crate) fn close_and_remove_if_empty(&self) -> Result<bool> {
-        self.in_own_process()?;
-        self.shared.stop_threads();
-        close::close_and_remove_if_empty(self.core())
-    }
 }

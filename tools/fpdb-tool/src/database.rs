@@ -1,6 +1,7 @@
 //! Finds, describes and creates the database that a command names.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -105,6 +106,10 @@ pub(crate) fn jaccard(similarity: f64, recall: Option<f64>) -> Jaccard {
     recall.map_or(similar, |recall| similar.recall(recall))
 }
 
+/// The files of a database before its first commit, in the order in which they are removed: the copy
+/// alone would look like a damaged database.
+const FILES: [&str; 3] = ["MANIFEST.copy", "MANIFEST", "LOCK"];
+
 /// A database that a run stores in, and may have created.
 pub(crate) struct Target<F: Fingerprint> {
     pub(crate) db: Db<F>,
@@ -139,11 +144,26 @@ impl<F: Fingerprint> Target<F> {
             return self.db.close();
         }
         let path = self.db.path().to_owned();
-        if self.db.close_and_remove_if_empty()? && self.has_new_folder {
+        let is_removed = self.remove_if_empty();
+        self.db.close()?;
+        if is_removed && self.has_new_folder {
             // If somebody else has put something into it, it stays.
             let _ = fs::remove_dir(path);
         }
         Ok(())
+    }
+
+    /// Removes the files of a database in which nothing has ever been stored. Returns whether it
+    /// did. The database is still open, so that no other process can write to it in the meantime.
+    fn remove_if_empty(&self) -> bool {
+        let path = self.db.path();
+        let is_own = |entry: io::Result<fs::DirEntry>| {
+            entry.is_ok_and(|entry| {
+                entry.file_name().to_str().is_some_and(|name| FILES.contains(&name))
+            })
+        };
+        fs::read_dir(path).is_ok_and(|mut all| all.all(is_own))
+            && FILES.iter().all(|name| fs::remove_file(path.join(name)).is_ok())
     }
 }
 
@@ -233,4 +253,36 @@ pub(crate) fn parse_key(ids: Ids, text: &str) -> Result<Key<'_>> {
 pub(crate) fn parse_id(text: &str) -> Result<DocId> {
     let id = text.trim().parse().map(DocId);
     id.with_context(|| format!("{text:?} is not a number from 0 to {}", u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let all = fs::read_dir(folder).unwrap();
+        let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_failed_run_removes_a_new_database_only_if_it_holds_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let target = || Target::open(Db::options(), &path, false).unwrap();
+        target().close(false).unwrap();
+        assert!(!path.exists());
+        // A file that is not the database's stays, and so does what may explain it.
+        let new = target();
+        fs::write(path.join("notes"), "").unwrap();
+        new.close(false).unwrap();
+        assert_eq!(names_in(&path), ["LOCK", "MANIFEST", "MANIFEST.copy", "notes"]);
+        fs::remove_dir_all(&path).unwrap();
+        let new = target();
+        new.db.insert(7, 1).unwrap();
+        new.close(false).unwrap();
+        assert!(Db::open(&path).unwrap().snapshot().contains(7).unwrap());
+    }
 }
