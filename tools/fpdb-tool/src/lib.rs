@@ -1,5 +1,6 @@
 //! The command-line tool of fpdb. Each command is a module of `cmd`; the library `fpdb` does the
-//! work.
+//! work. `args` has what several commands take, `input` reads documents and lists, `complete` reads
+//! and writes entire databases as text, and `output` says how results look.
 //!
 //! All commands follow the same rules. Data goes to standard output and messages to standard error.
 //! `-` means standard input. Fingerprints are written as `0x` and all their digits. Commands that
@@ -10,25 +11,11 @@
 
 #![deny(missing_docs)]
 
+mod args;
 mod cmd;
 mod complete;
-mod damage;
-mod database;
-mod document;
-mod escape;
-mod failure;
 mod input;
-mod memory;
-mod numbers;
 mod output;
-mod page;
-mod pair_writer;
-mod progress;
-mod provenance;
-mod recipe;
-mod stamp;
-mod standard_output;
-mod suggested;
 mod temporary;
 
 use std::ffi::OsString;
@@ -36,11 +23,11 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use escape::Terminal;
-use failure::Exit;
 use output::Context;
-use provenance::Provenance;
-use standard_output::StandardOutput;
+use output::escape::Terminal;
+use output::failure::{self, Exit};
+use output::provenance::Provenance;
+use output::standard_output::StandardOutput;
 
 /// The exit codes, as `--help` shows them.
 const EXIT_CODES: &str = "\

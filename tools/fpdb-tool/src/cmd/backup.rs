@@ -8,11 +8,11 @@ use fpdb::{ErrorKind, Fingerprint, Options};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::database::by_width;
-use crate::failure::Exit;
-use crate::memory::MemoryArgs;
+use crate::args::database::by_width;
+use crate::args::memory::MemoryArgs;
+use crate::output::failure::Exit;
+use crate::output::progress;
 use crate::output::{Context, iec};
-use crate::progress;
 
 const EXAMPLE: &str = "\
 Example:

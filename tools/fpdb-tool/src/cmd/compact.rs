@@ -6,11 +6,11 @@ use anyhow::Result;
 use fpdb::{Fingerprint, Options, Stats};
 use serde::Serialize;
 
-use crate::database::by_width;
-use crate::failure::Exit;
-use crate::memory::MemoryArgs;
+use crate::args::database::by_width;
+use crate::args::memory::MemoryArgs;
+use crate::output::failure::Exit;
+use crate::output::progress;
 use crate::output::{Context, iec, say_peak};
-use crate::progress;
 
 const EXAMPLE: &str = "\
 Example:

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap_complete::{Shell, generate};
 
-use crate::failure::Exit;
 use crate::output::Context;
+use crate::output::failure::Exit;
 
 const EXAMPLE: &str = "\
 Example:

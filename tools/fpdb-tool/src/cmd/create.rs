@@ -7,12 +7,12 @@ use fpdb::{Description, Fingerprint, Options, RecipeName};
 use fpdb_web::Extraction;
 use serde::Serialize;
 
-use crate::database::{self, IdKind, NewDatabase, by_width};
-use crate::failure::Exit;
+use crate::args::database::{self, IdKind, NewDatabase, by_width};
+use crate::args::recipe;
+use crate::args::suggested;
 use crate::input::web;
 use crate::output::Context;
-use crate::recipe;
-use crate::suggested;
+use crate::output::failure::Exit;
 
 const EXAMPLE: &str = "\
 Example:

@@ -7,12 +7,12 @@ use fpdb::{Durability, ErrorKind, Fingerprint, Options};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::database::{self, by_width};
-use crate::failure::Exit;
-use crate::memory::MemoryArgs;
+use crate::args::database::{self, by_width};
+use crate::args::memory::MemoryArgs;
+use crate::args::stamp;
 use crate::output::Context;
-use crate::progress;
-use crate::stamp;
+use crate::output::failure::Exit;
+use crate::output::progress;
 
 /// What to do about a database without stamps.
 const NO_STAMPS: &str = "dedup --stamp gives stamps";

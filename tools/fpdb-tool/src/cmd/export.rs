@@ -8,14 +8,14 @@ use clap::ValueEnum;
 use fpdb::{Description, Entry, Fingerprint, Ids, Options};
 use serde::Serialize;
 
+use crate::args::database::{self, by_width};
+use crate::args::memory::MemoryArgs;
 use crate::complete;
-use crate::database::{self, by_width};
-use crate::document;
-use crate::escape::is_unsafe;
-use crate::failure::Exit;
-use crate::memory::MemoryArgs;
+use crate::output::document;
+use crate::output::escape::is_unsafe;
+use crate::output::failure::Exit;
+use crate::output::progress;
 use crate::output::{Context, json_line};
-use crate::progress;
 
 const EXAMPLE: &str = "\
 Examples:

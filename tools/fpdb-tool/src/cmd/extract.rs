@@ -10,13 +10,13 @@ use fpdb_web::{Extraction, Extractor, Page, Record};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::failure::{self, Exit};
+use crate::args::numbers::parse_size;
 use crate::input::pool::{self, Emit};
 use crate::input::walk::Walk;
 use crate::input::{self, Compression, Input, parse_threads, web};
-use crate::numbers::parse_size;
+use crate::output::failure::{self, Exit};
+use crate::output::progress;
 use crate::output::{self, Context};
-use crate::progress;
 
 /// Records per batch, which is what threads pass to each other, and bytes that fill one.
 const BATCH_RECORDS: usize = 64;

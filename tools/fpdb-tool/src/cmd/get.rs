@@ -6,10 +6,10 @@ use anyhow::Result;
 use fpdb::{Description, DocId, Fingerprint, Ids, Key, Options, Snapshot};
 use serde::Serialize;
 
-use crate::database::{self, by_width};
-use crate::document::{Original, Record};
-use crate::failure::Exit;
-use crate::memory::MemoryArgs;
+use crate::args::database::{self, by_width};
+use crate::args::memory::MemoryArgs;
+use crate::output::document::{Original, Record};
+use crate::output::failure::Exit;
 use crate::output::{self, Context, json_line};
 
 const EXAMPLE: &str = "\

@@ -7,15 +7,15 @@ use fpdb::reports::JoinReport;
 use fpdb::{Description, DocId, Entry, Fingerprint, Ids, Join, Options, Pair, Snapshot, Within};
 use serde::Serialize;
 
-use crate::database::{by_width, parse_id};
-use crate::failure::Exit;
+use crate::args::database::{by_width, parse_id};
+use crate::args::memory::MemoryArgs;
+use crate::args::numbers::parse_size;
 use crate::input::MAX_RATIO;
 use crate::input::fingerprints::{ListArgs, Listed, Lists};
-use crate::memory::MemoryArgs;
-use crate::numbers::parse_size;
 use crate::output::Context;
-use crate::pair_writer::{Batch, Form, Writer};
-use crate::progress;
+use crate::output::failure::Exit;
+use crate::output::pair_writer::{Batch, Form, Writer};
+use crate::output::progress;
 
 const EXAMPLE: &str = "\
 Examples:

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap_mangen::Man;
 
-use crate::failure::Exit;
 use crate::output::Context;
+use crate::output::failure::Exit;
 
 const EXAMPLE: &str = "\
 Examples:

@@ -8,11 +8,11 @@ use fpdb::{Fingerprint, Options, Source};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::database::{NewDatabase, by_width};
-use crate::failure::Exit;
-use crate::memory::MemoryArgs;
+use crate::args::database::{NewDatabase, by_width};
+use crate::args::memory::MemoryArgs;
 use crate::output::Context;
-use crate::progress;
+use crate::output::failure::Exit;
+use crate::output::progress;
 
 const EXAMPLE: &str = "\
 Example:

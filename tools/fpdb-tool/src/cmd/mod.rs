@@ -30,8 +30,8 @@ mod verify;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::failure::Exit;
 use crate::output::Context;
+use crate::output::failure::Exit;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

@@ -7,13 +7,13 @@ use fpdb::reports::PairsReport;
 use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, Within};
 use serde::Serialize;
 
-use crate::database::by_width;
-use crate::failure::Exit;
-use crate::memory::MemoryArgs;
-use crate::numbers::parse_size;
+use crate::args::database::by_width;
+use crate::args::memory::MemoryArgs;
+use crate::args::numbers::parse_size;
+use crate::output::failure::Exit;
+use crate::output::pair_writer::{Batch, Form, Writer};
+use crate::output::progress;
 use crate::output::{self, Context};
-use crate::pair_writer::{Batch, Form, Writer};
-use crate::progress;
 
 const EXAMPLE: &str = "\
 Examples:

@@ -4,7 +4,7 @@ use anyhow::Result;
 use fpdb::text::{Recipe, Width};
 use serde::Serialize;
 
-use crate::failure::{self, Exit};
+use crate::output::failure::{self, Exit};
 use crate::output::{self, Context};
 
 const EXAMPLE: &str = "\

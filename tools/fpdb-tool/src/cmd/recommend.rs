@@ -5,9 +5,9 @@ use fpdb::layout::Prediction;
 use fpdb::{Db, Fingerprint, Layout, MatchRule, Options};
 use serde::Serialize;
 
-use crate::database::{self, by_width};
-use crate::failure::{self, Exit};
-use crate::numbers::parse_count;
+use crate::args::database::{self, by_width};
+use crate::args::numbers::parse_count;
+use crate::output::failure::{self, Exit};
 use crate::output::{self, Context, iec};
 
 const EXAMPLE: &str = "\

@@ -8,14 +8,14 @@ use fpdb::{Db, Description, DocId, Durability, Fingerprint, Ids, Key, Options};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::database::{self, by_width, parse_id};
-use crate::failure::Exit;
+use crate::args::database::{self, by_width, parse_id};
+use crate::args::memory::MemoryArgs;
 use crate::input;
 use crate::input::fingerprints::{self, ListArgs, Listed, Lists};
 use crate::input::names;
-use crate::memory::MemoryArgs;
 use crate::output::Context;
-use crate::progress;
+use crate::output::failure::Exit;
+use crate::output::progress;
 
 const EXAMPLE: &str = "\
 Examples:

@@ -38,7 +38,7 @@ pub(super) struct Reading {
 
 /// Returns what is skipped of a file because of an error, and why. Messages name the file already.
 fn the_rest(error: &anyhow::Error, file: &str) -> String {
-    let sentence = crate::failure::sentence(error);
+    let sentence = crate::output::failure::sentence(error);
     let why = sentence.strip_prefix("cannot read ").unwrap_or(&sentence);
     match why.strip_prefix(file) {
         Some(why) if why.starts_with(", ") => format!("the rest, from {}", &why[2..]),
@@ -83,7 +83,7 @@ impl Reading {
             Err(error) => {
                 let file = Arc::from("");
                 let mut sink = self.sink(emit, &file);
-                sink.put(At::File, Content::Bad(crate::failure::sentence(&error)));
+                sink.put(At::File, Content::Bad(crate::output::failure::sentence(&error)));
                 sink.emit_batch();
                 return Ok(());
             }

@@ -16,7 +16,7 @@ use super::piece::{Content, Converted, Piece, Place, Rules};
 use super::reader::Reading;
 use super::walk::Walk;
 use super::{MAX_RATIO, pool, web};
-use crate::numbers::parse_size;
+use crate::args::numbers::parse_size;
 
 /// How documents are read from files.
 #[derive(clap::Args, Debug, Clone)]

@@ -9,7 +9,7 @@ use fpdb::{Cluster, DocId, Entry, Fingerprint, Ids, Key, Snapshot};
 
 use crate::input::{DocumentArgs, DocumentFormat, Item};
 use crate::output::Context;
-use crate::progress;
+use crate::output::progress;
 
 /// The number of documents read at once.
 const BATCH: usize = 1024;

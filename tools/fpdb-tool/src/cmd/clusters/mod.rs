@@ -20,12 +20,12 @@ use fpdb::{
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::database::by_width;
-use crate::failure::Exit;
-use crate::memory::MemoryArgs;
-use crate::numbers::parse_size;
+use crate::args::database::by_width;
+use crate::args::memory::MemoryArgs;
+use crate::args::numbers::parse_size;
+use crate::output::failure::Exit;
+use crate::output::progress;
 use crate::output::{Context, json_line, printable};
-use crate::progress;
 use keep::{DocumentFiles, Keep, Keeper};
 use page::Largest;
 use remove_lists::RemoveLists;

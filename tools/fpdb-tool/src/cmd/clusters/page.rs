@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use fpdb::reports::ClusterReport;
 use fpdb::{Cluster, DocId, Fingerprint};
 
-use crate::page::{Bar, Bars, Page};
-use crate::provenance::Provenance;
+use crate::output::page::{Bar, Bars, Page};
+use crate::output::provenance::Provenance;
 
 /// Clusters in the list of the largest.
 const LARGEST: usize = 20;

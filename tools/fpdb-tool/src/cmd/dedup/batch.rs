@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 use super::report::Report;
 use crate::input::{Intake, Item};
 use crate::output::Context;
-use crate::progress;
+use crate::output::progress;
 
 /// Documents per batch. A batch has one commit, and so one sync.
 const BATCH_DOCUMENTS: usize = 256;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::output::json_line;
-use crate::provenance::{Provenance, Traced};
+use crate::output::provenance::{Provenance, Traced};
 
 /// Numbers of documents. Each document that was read is novel, a duplicate or skipped or, with
 /// `--recrawl`, unchanged. Only `--recrawl` counts the documents that are inserted, unchanged and

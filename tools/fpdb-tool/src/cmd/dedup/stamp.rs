@@ -1,6 +1,6 @@
 //! `--stamp`
 
-use crate::stamp;
+use crate::args::stamp;
 
 /// Where the stamps of documents come from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,13 +9,13 @@ use fpdb::Fingerprint;
 use fpdb::text::Recipe;
 use serde::Serialize;
 
-use crate::database;
-use crate::failure::Exit;
+use crate::args::database;
+use crate::args::recipe;
+use crate::args::suggested;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
+use crate::output::failure::Exit;
+use crate::output::progress;
 use crate::output::{Context, json_line, printable};
-use crate::progress;
-use crate::recipe;
-use crate::suggested;
 use explain::ExplanationRecord;
 
 /// Documents per batch. The fingerprints of a batch are printed together.

@@ -9,10 +9,10 @@ use indicatif::ProgressBar;
 
 use super::Args;
 use super::lists::Report;
+use crate::args::database::by_width;
 use crate::complete::Reader;
-use crate::database::by_width;
 use crate::output::Context;
-use crate::progress;
+use crate::output::progress;
 
 impl Args {
     /// Makes a new database from what `export --all` wrote.

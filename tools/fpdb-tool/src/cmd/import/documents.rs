@@ -7,10 +7,10 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Args;
+use crate::args::recipe;
 use crate::input::{Document, DocumentFormat, Intake};
 use crate::output::Context;
-use crate::progress;
-use crate::recipe;
+use crate::output::progress;
 
 /// Documents per batch. A batch has one commit, and so one sync.
 const BATCH: usize = 4096;

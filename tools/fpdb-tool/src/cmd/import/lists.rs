@@ -9,11 +9,11 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Args;
-use crate::database::{self, Target};
-use crate::failure;
+use crate::args::database::{self, Target};
 use crate::input::fingerprints::{Listed, Lists};
+use crate::output::failure;
+use crate::output::progress;
 use crate::output::{Context, say_peak};
-use crate::progress;
 
 /// Entries per commit, where they are not loaded in bulk.
 const BATCH: usize = 4096;

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use crate::database::{self, NewDatabase, by_width};
-use crate::failure::Exit;
+use crate::args::database::{self, NewDatabase, by_width};
+use crate::args::memory::MemoryArgs;
+use crate::args::numbers::parse_size;
+use crate::args::suggested;
 use crate::input::fingerprints::ListArgs;
 use crate::input::{self, DocumentArgs, InputFormat};
-use crate::memory::MemoryArgs;
-use crate::numbers::parse_size;
 use crate::output::Context;
-use crate::suggested;
+use crate::output::failure::Exit;
 
 const EXAMPLE: &str = "\
 Examples:

@@ -11,8 +11,8 @@ use fpdb::reports::SegmentStats;
 use fpdb::{Description, Layout};
 use serde::Serialize;
 
-use crate::database::by_width;
-use crate::failure::Exit;
+use crate::args::database::by_width;
+use crate::output::failure::Exit;
 use crate::output::{self, Context, iec};
 use bits::{bit_order, ranges};
 use file::{FileReport, files};

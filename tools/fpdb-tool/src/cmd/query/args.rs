@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::args::memory::MemoryArgs;
+use crate::args::stamp;
+use crate::args::suggested;
 use crate::input::fingerprints::ListArgs;
 use crate::input::{DocumentArgs, InputFormat};
-use crate::memory::MemoryArgs;
-use crate::stamp;
-use crate::suggested;
 
 const EXAMPLE: &str = "\
 Examples:

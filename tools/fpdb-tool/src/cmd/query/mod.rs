@@ -11,11 +11,11 @@ use fpdb::text::Recipe;
 use fpdb::{Description, Fingerprint, Ids, Match, Options, QueryOptions, Snapshot, Within};
 use serde::Serialize;
 
-use crate::database::{self, by_width};
-use crate::failure::Exit;
+use crate::args::database::{self, by_width};
 use crate::input;
+use crate::output::failure::Exit;
+use crate::output::progress;
 use crate::output::{Context, json_line, printable};
-use crate::progress;
 pub(crate) use args::Args;
 use queries::Query;
 

@@ -7,11 +7,11 @@ use fpdb::{Description, Fingerprint};
 use indicatif::ProgressBar;
 
 use super::args::Args;
-use crate::failure;
+use crate::args::recipe;
 use crate::input::fingerprints::{Listed, Lists};
 use crate::input::{Document, InputFormat, Intake};
 use crate::output::Context;
-use crate::recipe;
+use crate::output::failure;
 
 /// Fingerprints of a list that are answered together. Large batches are faster.
 const LISTED: usize = 1 << 16;

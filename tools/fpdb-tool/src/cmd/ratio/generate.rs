@@ -6,9 +6,10 @@ use std::str::FromStr;
 use anyhow::{Result, ensure};
 use fpdb::Fingerprint;
 
+use crate::input;
 use crate::input::fingerprints::{ListArgs, Lists};
 use crate::output::Context;
-use crate::{input, progress};
+use crate::output::progress;
 
 #[derive(Debug, Clone)]
 pub(super) struct Random(fastrand::Rng);

@@ -14,13 +14,14 @@ use anyhow::{Context as _, Result, bail};
 use fpdb::{Fingerprint, Layout};
 use indicatif::ProgressBar;
 
-use crate::failure::{self, Exit};
+use crate::args::database;
+use crate::args::numbers::parse_count;
+use crate::args::suggested;
 use crate::input::fingerprints::{FingerprintFormat, ListArgs};
-use crate::numbers::parse_count;
 use crate::output::Context;
-use crate::suggested;
+use crate::output::failure::{self, Exit};
+use crate::output::progress;
 use crate::temporary::{self, Temporary};
-use crate::{database, progress};
 use generate::{Data, Source};
 use measure::{Content, Design};
 use report::{Report, Row};

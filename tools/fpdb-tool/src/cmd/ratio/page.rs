@@ -1,8 +1,8 @@
 //! The report as an HTML page with bars.
 
 use super::report::{BOUNDS, COLUMNS, LEGEND, Report, Row};
-use crate::page::{Bar, Bars, Page};
-use crate::provenance::Provenance;
+use crate::output::page::{Bar, Bars, Page};
+use crate::output::provenance::Provenance;
 
 /// Returns the report as one HTML file.
 pub(super) fn html(report: &Report, provenance: &Provenance) -> String {

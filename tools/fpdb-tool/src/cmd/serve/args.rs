@@ -7,11 +7,11 @@ use clap::builder::RangedU64ValueParser;
 
 use fpdb_server::Options;
 
+use crate::args::database::{self, NewDatabase};
+use crate::args::memory::MemoryArgs;
+use crate::args::numbers::parse_size;
+use crate::args::suggested;
 use crate::cmd::serve::log::Level;
-use crate::database::{self, NewDatabase};
-use crate::memory::MemoryArgs;
-use crate::numbers::parse_size;
-use crate::suggested;
 
 const EXAMPLE: &str = "\
 Example:

@@ -15,10 +15,10 @@ use fpdb::{Db, Description, Fingerprint, Options};
 use fpdb_server::{Database, Error, Server, Stop};
 use serde::Serialize;
 
-use crate::database::{self, by_width};
-use crate::failure::Exit;
+use crate::args::database::{self, by_width};
+use crate::args::recipe;
 use crate::output::Context;
-use crate::recipe;
+use crate::output::failure::Exit;
 pub(crate) use args::Args;
 use log::Level;
 

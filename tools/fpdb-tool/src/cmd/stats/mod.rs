@@ -8,11 +8,11 @@ use anyhow::{Context as _, Result};
 use fpdb::{Fingerprint, Ids, Options, Snapshot, Stats};
 use serde::Serialize;
 
-use crate::database::by_width;
-use crate::failure::Exit;
-use crate::memory::MemoryArgs;
+use crate::args::database::by_width;
+use crate::args::memory::MemoryArgs;
+use crate::output::failure::Exit;
+use crate::output::progress;
 use crate::output::{self, Context, iec};
-use crate::progress;
 use bits::{Bits, Survey};
 
 const EXAMPLE: &str = "\

@@ -4,8 +4,8 @@
 
 use std::fmt::Write;
 
+use crate::output::provenance::Provenance;
 use crate::output::{is_number, printable_lines};
-use crate::provenance::Provenance;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}

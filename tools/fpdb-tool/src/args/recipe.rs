@@ -7,8 +7,8 @@ use fpdb::text::Recipe;
 use fpdb::{Db, Description, ErrorKind, Fingerprint, Ids, Options};
 use fpdb_web::Extraction;
 
-use crate::database::{self, NewDatabase, Target};
-use crate::failure;
+use crate::args::database::{self, NewDatabase, Target};
+use crate::output::failure;
 
 /// The recipe of a new database unless `--recipe` names another: an alias of the library.
 pub(crate) const DEFAULT: &str = "default";

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use fpdb::{Db, Description, DocId, ErrorKind, Fingerprint, Ids, Jaccard, Key, Layout, Options};
 
-use crate::numbers::parse_count;
-use crate::suggested;
+use crate::args::numbers::parse_count;
+use crate::args::suggested;
 
 /// Evaluates an expression with options of a database's width: `u64` or `u128`.
 macro_rules! by_width {

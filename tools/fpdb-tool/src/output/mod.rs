@@ -1,13 +1,23 @@
 //! How results look: JSON lines, sizes, and columns for people.
 
+pub(crate) mod damage;
+pub(crate) mod document;
+pub(crate) mod escape;
+pub(crate) mod failure;
+pub(crate) mod page;
+pub(crate) mod pair_writer;
+pub(crate) mod progress;
+pub(crate) mod provenance;
+pub(crate) mod standard_output;
+
 use std::fmt::Display;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::escape::SafeJson;
-pub(crate) use crate::escape::{printable, printable_lines};
-use crate::provenance::{Provenance, Traced};
+use escape::SafeJson;
+pub(crate) use escape::{printable, printable_lines};
+use provenance::{Provenance, Traced};
 
 /// Where a command writes, and in which form.
 pub(crate) struct Context<'a> {

@@ -2,7 +2,7 @@
 
 use fpdb::{Fingerprint, Options};
 
-use crate::numbers::parse_size;
+use crate::args::numbers::parse_size;
 
 /// Options of commands that read a database.
 #[derive(clap::Args, Clone, Default)]
