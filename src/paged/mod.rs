@@ -4,7 +4,6 @@
 //! "Paged files"). The body begins with the file header. Opening a file reads only its header and
 //! footer; a page is read into memory and checked when it is first used.
 
-mod copy;
 mod load;
 mod open_file;
 mod read_ahead;

@@ -7,7 +7,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::copy::BodyCopy;
 use super::{
     CHECKSUM_PAGE_FLAG, CHECKSUMS_PER_PAGE, Checksum, END_MARK, FOOTER_NUMBER, FileSummary, PAGE,
     TRAILER_LEN,
@@ -25,6 +24,16 @@ pub(super) const CHUNK: usize = 64;
 fn checksums_len(body_len: usize) -> usize {
     let pages = body_len.div_ceil(PAGE);
     pages.saturating_add(pages.div_ceil(CHECKSUMS_PER_PAGE)).saturating_mul(4)
+}
+
+/// A copy of the end of a file's body, whose pages have all passed their checksums.
+#[derive(Debug)]
+pub(super) struct BodyCopy {
+    /// The offset in the file of the first byte, a multiple of the length of a page.
+    pub(super) base: usize,
+    pub(super) memory: PageMemory,
+    /// Held for its drop.
+    pub(super) _reserved: Reservation,
 }
 
 /// What is shared by all page memories of a file.

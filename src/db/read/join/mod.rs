@@ -3,12 +3,11 @@
 
 mod batches;
 mod other;
-mod report;
 mod visitor;
 
 use batches::Batches;
 pub(crate) use other::Other;
-pub use report::JoinReport;
+pub use visitor::JoinReport;
 pub(crate) use visitor::Visit;
 use visitor::Visitor;
 

@@ -4,6 +4,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use humantime::{parse_duration, parse_rfc3339_weak};
 
+/// Where the stamps of documents come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StampSource {
+    /// All have this one.
+    Given(u64),
+    /// A field of the records.
+    Field(String),
+}
+
+impl StampSource {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("expected a stamp or the name of a field".to_owned());
+        }
+        Ok(parse(text).map_or_else(|_| Self::Field(text.to_owned()), Self::Given))
+    }
+}
+
 /// Parses a stamp: a number, a date or time, `now`, or a duration, which means so long ago.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
     if let Ok(number) = text.parse() {

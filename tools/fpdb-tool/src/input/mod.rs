@@ -19,7 +19,6 @@ mod piece;
 pub(crate) mod pool;
 mod reader;
 mod source;
-mod text;
 pub(crate) mod walk;
 pub(crate) mod web;
 

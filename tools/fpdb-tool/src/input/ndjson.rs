@@ -6,8 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::document::Document;
-use super::text::decode_line;
+use super::document::{Document, decode_line};
 
 /// The fields with a document's id and text and, if it is requested, its stamp. Each is the name of
 /// a field or, if it starts with `/`, a JSON pointer through objects.

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use fpdb::Key;
 use fpdb_web::{ErrorKind, Extractor, SkipReason};
 
-use super::document::Document;
+use super::document::{Document, decode_line};
 use super::ndjson::Fields;
-use super::text::decode_line;
 
 /// The place of something in the input, for messages.
 #[derive(Debug, Clone)]
@@ -112,7 +111,7 @@ impl Rules {
             Content::Line { id, bytes } => line(id, bytes, self.zeros),
             Content::Row(raw, document) => document.map(|document| document.on_line(raw)),
             Content::Text { id, bytes } => {
-                super::text::decode(bytes, self.zeros).map(|text| Document::new(id, text, None))
+                super::document::decode(bytes, self.zeros).map(|text| Document::new(id, text, None))
             }
             Content::Header(raw) => return Converted::Header(raw),
             Content::Bad(message) => Err(message),

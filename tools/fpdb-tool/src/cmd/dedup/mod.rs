@@ -2,7 +2,6 @@
 
 mod batch;
 mod report;
-mod stamp;
 
 use std::path::PathBuf;
 
@@ -15,6 +14,7 @@ use serde::Serialize;
 use crate::args::database::{self, NewDatabase, by_width};
 use crate::args::memory::MemoryArgs;
 use crate::args::recipe;
+use crate::args::stamp::StampSource;
 use crate::args::suggested;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
 use crate::output::failure::Exit;
@@ -22,7 +22,6 @@ use crate::output::progress;
 use crate::output::{self, Context, printable};
 use batch::{Deduplicator, Prepared, Printer, Recrawl};
 use report::Report;
-use stamp::StampSource;
 
 const EXAMPLE: &str = "\
 Examples:

@@ -3,10 +3,8 @@
 
 mod args;
 mod log;
-mod notify;
-mod open_files;
+mod os;
 mod passwords;
-mod signals;
 
 use std::net::SocketAddr;
 
@@ -38,7 +36,7 @@ impl Args {
         }
         let default = if context.quiet { Level::Warn } else { Level::Info };
         log::start(self.log.unwrap_or(default))?;
-        let stop = signals::stop_on_signal()?;
+        let stop = os::stop_on_signal()?;
         // Before the database is opened, which may take a while.
         let server = Server::bind(&self.listen, &options).map_err(explain)?;
         let existing = database::find(&self.path)?;
@@ -91,14 +89,14 @@ impl Args {
             format_args!("listening on {address}{}", metrics.unwrap_or_default()),
         )?;
         context.out.flush()?;
-        notify::notify("READY=1");
+        os::notify("READY=1");
         server.serve(db, stop)?;
         Ok(Exit::Done)
     }
 
     /// Returns the most connections at the same time.
     fn allowed_connections(&self, context: &mut Context<'_>) -> usize {
-        let allowed = open_files::allowed_connections(self.max_connections);
+        let allowed = os::allowed_connections(self.max_connections);
         if allowed < self.max_connections {
             context.say(format_args!(
                 "at most {allowed} connections, because the system limits the open files of this \
