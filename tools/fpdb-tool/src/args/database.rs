@@ -106,10 +106,6 @@ pub(crate) fn jaccard(similarity: f64, recall: Option<f64>) -> Jaccard {
     recall.map_or(similar, |recall| similar.recall(recall))
 }
 
-/// The files of a database before its first commit, in the order in which they are removed: the copy
-/// alone would look like a damaged database.
-const FILES: [&str; 3] = ["MANIFEST.copy", "MANIFEST", "LOCK"];
-
 /// A database that a run stores in, and may have created.
 pub(crate) struct Target<F: Fingerprint> {
     pub(crate) db: Db<F>,
@@ -144,27 +140,29 @@ impl<F: Fingerprint> Target<F> {
             return self.db.close();
         }
         let path = self.db.path().to_owned();
-        let is_removed = self.remove_if_empty();
         self.db.close()?;
-        if is_removed && self.has_new_folder {
+        if remove_if_empty::<F>(&path) && self.has_new_folder {
             // If somebody else has put something into it, it stays.
             let _ = fs::remove_dir(path);
         }
         Ok(())
     }
+}
 
-    /// Removes the files of a database in which nothing has ever been stored. Returns whether it
-    /// did. The database is still open, so that no other process can write to it in the meantime.
-    fn remove_if_empty(&self) -> bool {
-        let path = self.db.path();
-        let is_own = |entry: io::Result<fs::DirEntry>| {
-            entry.is_ok_and(|entry| {
-                entry.file_name().to_str().is_some_and(|name| FILES.contains(&name))
-            })
-        };
-        fs::read_dir(path).is_ok_and(|mut all| all.all(is_own))
-            && FILES.iter().all(|name| fs::remove_file(path.join(name)).is_ok())
-    }
+/// The files of a database before its first commit, in the order in which they are removed: the copy
+/// alone would look like a damaged database.
+const FILES: [&str; 3] = ["MANIFEST.copy", "MANIFEST", "LOCK"];
+
+/// Removes the files of a database that was closed, if it holds nothing. Returns whether it did. The
+/// database is open meanwhile, so that no other process can write to it.
+fn remove_if_empty<F: Fingerprint>(path: &Path) -> bool {
+    let Ok(_locked) = Options::<F>::default().background(false).open(path) else { return false };
+    let is_own = |entry: io::Result<fs::DirEntry>| {
+        entry
+            .is_ok_and(|entry| entry.file_name().to_str().is_some_and(|name| FILES.contains(&name)))
+    };
+    fs::read_dir(path).is_ok_and(|mut all| all.all(is_own))
+        && FILES.iter().all(|name| fs::remove_file(path.join(name)).is_ok())
 }
 
 /// `--ids`
