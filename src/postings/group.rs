@@ -98,8 +98,10 @@ impl<'a> IdGroup<'a> {
         starts.clear();
         let Some(lists) = &self.lists else { return Ok(()) };
         let places = self.first_place()?..lists.start(self.fingerprints.1)?;
+        let count = self.fingerprints.1.saturating_sub(self.fingerprints.0);
+        starts.reserve(usize::try_from(count).unwrap_or(0) + 1);
         lists.starts_in(&places, starts)?;
-        if starts.len() as u64 != self.fingerprints.1.saturating_sub(self.fingerprints.0) {
+        if starts.len() as u64 != count {
             return Err(self.corruption());
         }
         starts.push(places.end);

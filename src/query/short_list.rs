@@ -41,6 +41,8 @@ impl<T: Copy, const N: usize> ShortList<T, N> {
     #[inline(never)]
     fn push_to_all(&mut self, item: T) {
         if self.all.is_empty() {
+            // Where the first places are not enough, there are often many times as many.
+            self.all.reserve(16 * N);
             self.all.extend_from_slice(&self.first);
         }
         self.all.push(item);

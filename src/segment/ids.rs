@@ -55,6 +55,8 @@ impl<F: Fingerprint> Segment<F> {
         let together = if self.is_cold() { usize::MAX } else { TOGETHER };
         loop {
             finder.lookups.clear();
+            let left = fingerprints.size_hint().1.unwrap_or(0);
+            finder.lookups.reserve(left.min(TOGETHER));
             for (number, fingerprint, block) in fingerprints.by_ref().take(together) {
                 let lookup = match block {
                     Some(block) => Lookup::in_block(fingerprint, block as usize),
