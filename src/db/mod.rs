@@ -21,6 +21,8 @@ mod build;
 mod commit;
 mod handle;
 mod options;
+#[cfg(test)]
+mod random;
 mod read;
 mod recovery;
 mod repair;

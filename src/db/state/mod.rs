@@ -8,7 +8,5 @@ pub(crate) mod group;
 pub(crate) mod index_loader;
 pub(crate) mod key;
 pub(crate) mod poison;
-#[cfg(test)]
-pub(crate) mod random;
 pub(crate) mod signals;
 pub(crate) mod wake;

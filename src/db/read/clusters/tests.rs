@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::db::state::random::Random;
+use crate::db::random::Random;
 use crate::db::{Clusters, Db};
 use crate::error::ErrorKind;
 use crate::fingerprint::DocId;

@@ -1,8 +1,8 @@
 use std::ops::ControlFlow;
 
 use super::*;
+use crate::db::random::Random;
 use crate::db::read::pairs::Pair;
-use crate::db::state::random::Random;
 use crate::db::{Db, Join, Options};
 use crate::error::ErrorKind;
 use crate::fingerprint::{DocId, Entry};

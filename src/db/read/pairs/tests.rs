@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use super::*;
-use crate::db::state::random::Random;
+use crate::db::random::Random;
 use crate::db::{Db, Options, Snapshot};
 use crate::fingerprint::Entry;
 use crate::layout::Layout;
