@@ -30,13 +30,13 @@ fn main() {
     let sizes = option("--n", if common::is_test() { "10" } else { "20,24" }.to_owned());
     let jaccard = Jaccard::at_least(option("--jaccard", 0.8)).recall(option("--recall", 0.95));
     println!("uniform, {jaccard}, in memory");
-    println!(
-        "| n | layout | within | expected us | p50, p99 us | found at .7, .8, .85, .9 | false | \
-         bytes per document | load s |"
-    );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for size in sizes.split(',') {
         let n = 1u64 << size.parse::<u32>().expect("log2 of the number of documents");
+        println!(
+            "\n| n | layout | within | expected us | p50, p99 us | found at .7, .8, .85, .9 | false | \
+             bytes per document | load s |"
+        );
+        println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
         measure(n, jaccard);
     }
 }
