@@ -9,8 +9,8 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 
 mod sealed {
-    /// What only the two widths are. With the feature `text`, both are widths of recipes, so that a
-    /// function for any fingerprint can use a recipe.
+    /// Only the two widths implement this. With the feature `text`, recipes have both widths, so that
+    /// a function that is generic over fingerprints can use a recipe.
     #[cfg(feature = "text")]
     pub trait Sealed: fpdb_text::Width {}
     #[cfg(not(feature = "text"))]

@@ -74,8 +74,8 @@ impl<F: Fingerprint> Version<F> {
         copies
     }
 
-    /// Takes memory back that is set aside for files, until the copies of indexes fit, which more
-    /// queries use. The next operation frees the pages of these files.
+    /// Takes back memory that is set aside for files until the copies of indexes fit, because more
+    /// queries use those. The next operation frees the pages of these files.
     pub(crate) fn make_room_for_copies(&self) {
         let mut files: Vec<_> = self.files().filter(|file| file.set_aside() > 0).collect();
         files.sort_by_key(|file| file.set_aside());

@@ -20,8 +20,8 @@ pub(super) fn remaining_len(h: u32, next: u32) -> u32 {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Remaining<'a, F> {
     bytes: &'a [u8],
-    /// A bit of the first byte of the word whose last byte contains the lowest unread bit: the bit
-    /// at the same place as the lowest unread one. The highest bit of the block is bit 0.
+    /// The position of the lowest unread bit, less the length of a word without its last byte: the
+    /// next word begins with the byte at this position. The highest bit of the block is bit 0.
     position: usize,
     width: PhantomData<F>,
 }
@@ -65,8 +65,8 @@ impl<'a, F: Fingerprint> Remaining<'a, F> {
         }
     }
 
-    /// Returns the next bits, none of them missing. It takes a copy, so that the one that is read
-    /// from stays in registers.
+    /// Returns the next bits, none of them missing. Takes a copy, so that the caller's reader can
+    /// stay in registers.
     #[cold]
     fn peek_long(mut self) -> Result<F> {
         let half = F::BITS / 2;

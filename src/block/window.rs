@@ -14,10 +14,11 @@ const PLACES: usize = 32;
 
 const _: () = assert!((RUNS as usize - 1) * MAX_RUN + 1 < PLACES);
 
-/// Memory for the leading differences of a window. It is apart from the rest of the window, which so
-/// stays in registers.
+/// Memory for the leading differences of a window. It is separate, so that the rest of the window
+/// can stay in registers.
 pub(super) type Buffer = [u8; PLACES + MAX_RUN];
 
+/// A buffer for a new window.
 pub(super) const EMPTY: Buffer = [0; PLACES + MAX_RUN];
 
 /// Some leading differences of a block in a row, and the next one after them.

@@ -118,7 +118,7 @@ impl LowBitWriter {
         }
     }
 
-    /// Apart from [`put`](Self::put), which could not be inlined with it.
+    /// Separate, so that [`put`](Self::put) can be inlined.
     #[cold]
     fn put_long(&mut self, value: u64, len: u32) {
         self.put(value & u64::MAX >> HALF, HALF);

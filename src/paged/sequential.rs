@@ -18,7 +18,7 @@ pub(crate) trait Paged: Sized {
     }
 }
 
-/// What reads one file, of which header and footer say everything.
+/// A reader that needs nothing but the header and the footer of its file to open it.
 pub(crate) trait OpenPaged: Paged {
     /// Reads the footer.
     fn from_file(file: PagedFile) -> Result<Self>;

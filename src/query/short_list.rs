@@ -41,7 +41,7 @@ impl<T: Copy, const N: usize> ShortList<T, N> {
     #[inline(never)]
     fn push_to_all(&mut self, item: T) {
         if self.all.is_empty() {
-            // Where the first places are not enough, there are often many times as many.
+            // A list that outgrows the first places is often many times as long.
             self.all.reserve(16 * N);
             self.all.extend_from_slice(&self.first);
         }

@@ -367,8 +367,8 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Returns the fingerprints of a block, which is what a query decodes of a table, in the order
     /// in which the table sorts them; `None` if there is no such segment, table of blocks, or block.
-    /// A segment is identified by its [number](crate::reports::SegmentStats::id), a table and a block by their
-    /// positions.
+    /// A segment is identified by its [number](crate::reports::SegmentStats::id), a table and a block
+    /// by their positions.
     ///
     /// # Errors
     ///

@@ -51,8 +51,8 @@ impl<'a, F: Fingerprint> Source<'a, F> {
     ///   ids that the databases before it have assigned. A name that several databases have keeps
     ///   the id that it has in the first of them.
     ///
-    /// The build fails with `Unsupported` for databases of different recipes, extractions or widths,
-    /// and with `InvalidArgument` for none, and for different kinds of ids.
+    /// The build fails with `Unsupported` if recipes, extractions or widths differ, and with
+    /// `InvalidArgument` if there is no database or if kinds of ids differ.
     ///
     /// # Examples
     ///
@@ -154,15 +154,16 @@ impl<'a, F: Fingerprint> Source<'a, F> {
     /// names or unique ids.
     ///
     /// Takes what [`Snapshot::documents`](crate::Snapshot::documents) returns: in ascending order of
-    /// names, compared by their bytes, or of unique ids. So documents keep their ids, also in a
-    /// database with names, and duplicates the ids of their originals. With names, `next_id` is the
+    /// names, compared by their bytes, or of unique ids. Documents keep their ids, in a database with
+    /// names too, and duplicates keep the ids of their originals. With names, `next_id` is the
     /// id that the next new name gets, which is greater than all of them; see
     /// [`Snapshot::next_id`](crate::Snapshot::next_id). The build takes about 70 MiB in addition to
     /// [`bulk_memory`](crate::Options::bulk_memory).
     ///
-    /// The build fails with the first error that `documents` yields, with `InvalidArgument` for
-    /// documents that are not `count`, are not in order, have no name where they need one or an id
-    /// that is not below the next, and with `Corruption` if two documents have the same id.
+    /// The build fails with the first error that `documents` yields, with `InvalidArgument`
+    /// if there are not `count` documents, if they are not in order, if one lacks the name that it
+    /// needs, or if an id is not below the next, and with `Corruption` if two documents have the same
+    /// id.
     ///
     /// # Examples
     ///

@@ -29,8 +29,8 @@ impl<F> Options<F> {
     /// Sets how many bytes of memory the pages of files and the [copies](Self::index_memory) of
     /// directories and filters may take together.
     ///
-    /// A page is read into memory when it is first used, is checked there, and stays. What copies
-    /// leave of fifteen sixteenths of the limit is set aside for entire files, as far as they fit.
+    /// A page is read into memory when it is first used, is checked there, and stays. Fifteen
+    /// sixteenths of the limit, less the copies, are set aside for entire files, as far as they fit.
     /// The background reads these from beginning to end, and so does [`warm`](crate::Db::warm). The
     /// system is asked to keep no second copy of them in its cache.
     ///

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match};
 use crate::progress::Meter;
 
-/// What a join found, and how far it came.
+/// What a join found, and how far it got.
 ///
 /// # Examples
 ///

@@ -59,7 +59,7 @@ impl Reader {
     pub(crate) fn entry<F: Fingerprint>(&mut self) -> Result<Option<Entry<F>>> {
         self.record(|Record { name, id, fingerprint, stamp, duplicate_of }| {
             if name.is_some() || stamp.is_some() || duplicate_of.is_some() {
-                bail!("with user ids, an entry has a fingerprint and an id, and nothing else");
+                bail!("an entry of a database with user ids has a fingerprint and an id only");
             }
             Ok(Entry { fingerprint: parse_fingerprint(&fingerprint)?, id: DocId(id) })
         })
