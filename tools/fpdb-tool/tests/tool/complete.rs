@@ -184,7 +184,7 @@ fn entries_have_no_names_and_ascend() {
     folder
         .write("file", with_end(&[lines[0], &lines[1].replace('{', "{\"name\":\"a\","), lines[2]]));
     let run = folder.exits(2, "import new file --all");
-    assert!(run.err.contains("file, line 2: with user ids"), "{}", run.err);
+    assert!(run.err.contains("file, line 2: an entry of a database with user ids"), "{}", run.err);
 }
 
 #[test]
