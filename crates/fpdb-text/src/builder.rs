@@ -1,14 +1,17 @@
 //! Recipes that the user defines.
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::hash::{FeatureHash, xxh3};
+use crate::method::Method;
 use crate::names::is_built_in;
 use crate::normalization::{NFKC_LOWER_CASE, Normalization};
-use crate::pipeline::{Counting, Grams, Pipeline};
+use crate::pipeline::{Counting, Grams, MinHash, Pipeline};
 use crate::recipe::Recipe;
 use crate::segment::{Segment, Short};
 use crate::simhash::Tie;
-use crate::width::Width;
+use crate::width::{Operations, PerWidth, Width};
 
 /// Builds a recipe of your own from parts: a SimHash or a one-bit MinHash.
 ///
@@ -245,7 +248,9 @@ impl<F: Width> Builder<F> {
     ///
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is empty, is longer than
     /// 64 bytes, is the name or alias of a built-in recipe, or contains a control character or a
-    /// `#`; if the `n` of an n-gram is 0; or if the hash function does not have this width.
+    /// `#`; if the `n` of an n-gram is 0; if the hash function does not have the width of the
+    /// fingerprint, or 128 bits for a [`Sketch`](crate::Sketch); or if the fingerprint is a sketch
+    /// and the recipe is not a [one-bit MinHash](Self::one_bit).
     ///
     /// # Examples
     ///
@@ -259,15 +264,22 @@ impl<F: Width> Builder<F> {
         if n == 0 {
             return Err(Error::invalid("an n-gram must have at least 1 part, not 0"));
         }
-        let Some(hash) = self.hash.hasher::<F>() else {
+        let name = format!("{}#{:08x}", self.name, xxh3(&self.definition()) >> 32);
+        let one_bit = self.one_bit;
+        let pipeline = self.pipeline()?;
+        let method = if one_bit { Arc::new(MinHash(pipeline)) } else { sim_hash(pipeline)? };
+        Ok(Recipe::custom(&name, method))
+    }
+
+    fn pipeline(self) -> Result<Pipeline<F::Hash>> {
+        let Some(hash) = self.hash.hasher::<F::Hash>() else {
             return Err(Error::invalid(format!(
                 "the hash function {:?} has no {}-bit form",
                 self.hash,
-                F::WIDTH
+                F::Hash::WIDTH
             )));
         };
-        let name = format!("{}#{:08x}", self.name, xxh3(&self.definition()) >> 32);
-        let pipeline = Pipeline {
+        Ok(Pipeline {
             normalization: self.normalization.into(),
             segment: self.segment,
             grams: self.grams,
@@ -275,10 +287,8 @@ impl<F: Width> Builder<F> {
             counting: self.counting,
             hash,
             tie: self.tie,
-            one_bit: self.one_bit,
             min_features: self.min_features,
-        };
-        Ok(Recipe::custom(&name, pipeline))
+        })
     }
 
     /// Encodes all settings for the digest, in numbers that never change their meaning.
@@ -297,11 +307,23 @@ impl<F: Width> Builder<F> {
             self.tie as u8,
             self.one_bit as u8,
         ]);
-        for number in [n, self.min_features, F::WIDTH as usize] {
+        for number in [n, self.min_features, (F::MINIMA * F::KEPT) as usize] {
             bytes.extend((number as u64).to_le_bytes());
         }
         bytes
     }
+}
+
+/// Returns a SimHash, which no sketch can be.
+fn sim_hash<F: Width>(pipeline: Pipeline<F::Hash>) -> Result<Arc<dyn Method<F>>> {
+    struct Make;
+    impl PerWidth for Make {
+        type At<F: Width> = Option<fn(Pipeline<F::Hash>) -> Arc<dyn Method<F>>>;
+    }
+    let make = F::pick::<Make>(Some(|it| Arc::new(it)), Some(|it| Arc::new(it)), None);
+    make.map(|make| make(pipeline)).ok_or_else(|| {
+        Error::invalid("only a one-bit MinHash makes sketches: call `one_bit`, or take 128 bits")
+    })
 }
 
 fn check_name(name: &str) -> Result<()> {
@@ -325,6 +347,7 @@ fn check_name(name: &str) -> Result<()> {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use crate::width::Sketch;
 
     fn begin() -> Builder {
         Recipe::builder("mine/1")
@@ -429,6 +452,25 @@ mod tests {
         assert!(begin().characters(0).build().is_err());
         let wide = Recipe::<u128>::builder("mine/1").hash(FeatureHash::Fnv1);
         assert!(wide.build().unwrap_err().to_string().contains("128"));
+        let sketches = Recipe::<Sketch>::builder("mine/1").one_bit().hash(FeatureHash::Fnv1);
+        assert!(sketches.build().unwrap_err().to_string().contains("128"));
+    }
+
+    #[test]
+    fn only_one_bit_recipes_make_sketches() {
+        let begin = || Recipe::<Sketch>::builder("mine/1");
+        let error = begin().build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("only a one-bit MinHash"), "{error}");
+
+        let wide = Recipe::<u128>::builder("mine/1").one_bit().build().unwrap();
+        let recipe = begin().one_bit().build().unwrap();
+        assert_ne!(recipe.name(), wide.name());
+        for text in ["to be or not to be, that is the question", "to be"] {
+            let (found, first) = (recipe.fingerprint(text), wide.fingerprint(text));
+            assert_eq!(found.fingerprint.map(|sketch| sketch[0]), first.fingerprint);
+            assert_eq!(found.features, first.features);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::minhash::OneBit;
 use crate::simhash::{Sums, Tie, Weight, fingerprinted, is_set};
-use crate::width::Width;
+use crate::width::{Bits, Operations, Width};
 
 /// An explanation of the fingerprint that a [`Recipe`](crate::Recipe) gives a text.
 ///
@@ -21,14 +21,14 @@ use crate::width::Width;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Explanation<F = u64> {
+pub struct Explanation<F: Width = u64> {
     /// The fingerprint, equal to the result of [`fingerprint`](crate::Recipe::fingerprint).
     pub fingerprint: Option<F>,
     /// The distinct features, in descending order of weight. Features of equal weight are in the
     /// order of the text.
-    pub features: Vec<Feature<F>>,
-    /// The bits, starting with the least significant. They are present even if the text has too few
-    /// features for a fingerprint.
+    pub features: Vec<Feature<F::Hash>>,
+    /// The bits, starting with the least significant; for a [`Sketch`](crate::Sketch) only those of
+    /// plane 0. They are present even if the text has too few features for a fingerprint.
     pub bits: Vec<Bit>,
 }
 
@@ -47,7 +47,7 @@ pub struct Explanation<F = u64> {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Feature<F = u64> {
+pub struct Feature<H = u64> {
     /// The text that is hashed.
     pub text: String,
     /// The number of times it occurs in the text.
@@ -55,7 +55,7 @@ pub struct Feature<F = u64> {
     /// Its weight, in the recipe's own unit. For a one-bit MinHash: the number of bits it decides.
     pub weight: f64,
     /// The hash of the feature.
-    pub hash: F,
+    pub hash: H,
 }
 
 /// One bit of a fingerprint.
@@ -85,14 +85,14 @@ pub struct Bit {
 }
 
 /// A distinct feature, with its weight in the unit in which it is summed.
-pub(crate) struct Found<F, W> {
+pub(crate) struct Found<H, W> {
     pub(crate) text: String,
     pub(crate) occurrences: usize,
     pub(crate) weight: W,
-    pub(crate) hash: F,
+    pub(crate) hash: H,
 }
 
-impl<F: Width> Explanation<F> {
+impl<F: Bits> Explanation<F> {
     /// Sums the features in the given order, as the fingerprint does. Weights are in units of
     /// 2^-`fraction_bits`.
     pub(crate) fn of_sums<W: Weight>(
@@ -127,9 +127,9 @@ impl<F: Width> Explanation<F> {
     }
 }
 
-impl<F, W> From<Found<F, W>> for Feature<F> {
+impl<H, W> From<Found<H, W>> for Feature<H> {
     /// Converts without a weight, which is set later.
-    fn from(Found { text, occurrences, hash, .. }: Found<F, W>) -> Self {
+    fn from(Found { text, occurrences, hash, .. }: Found<H, W>) -> Self {
         Self { text, occurrences, weight: 0.0, hash }
     }
 }
@@ -139,7 +139,7 @@ impl<F: Width> Explanation<F> {
     /// of bits it decides; the sum of a bit is the number of features that would have to be removed
     /// before it changes.
     pub(crate) fn of_one_bit(
-        mut features: Vec<Feature<F>>,
+        mut features: Vec<Feature<F::Hash>>,
         sketch: &mut OneBit<F>,
         min: usize,
     ) -> Self {
@@ -156,7 +156,7 @@ impl<F: Width> Explanation<F> {
             Bit { set: winner.set, sum, margin: agreeing / total as f64 }
         });
         let mut bits: Vec<_> = bits.collect();
-        bits.resize(F::WIDTH as usize, Bit { set: false, sum: 0.0, margin: 0.0 }); // if there are no features
+        bits.resize(F::MINIMA as usize, Bit { set: false, sum: 0.0, margin: 0.0 }); // if there are no features
         features.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let fingerprint = sketch.finish().filter(|_| total >= min);
         Self { fingerprint, features, bits }

@@ -6,7 +6,7 @@
 use md5::{Digest, Md5};
 use twox_hash::{XxHash3_64, XxHash3_128};
 
-use crate::width::{PerWidth, Width};
+use crate::width::{Bits, PerWidth, Width};
 
 /// The hash function of a recipe's features.
 ///
@@ -57,17 +57,17 @@ impl FeatureHash {
     /// assert_eq!(FeatureHash::Fnv1a.hash::<u128>("abc"), None);
     /// ```
     #[must_use]
-    pub fn hash<F: Width>(self, feature: &str) -> Option<F> {
+    pub fn hash<F: Bits>(self, feature: &str) -> Option<F> {
         self.hasher().map(|hash| hash(feature))
     }
 
     /// Returns the function that hashes features to a width, if there is one for it.
-    pub(crate) fn hasher<F: Width>(self) -> Option<Hasher<F>> {
+    pub(crate) fn hasher<F: Bits>(self) -> Option<Hasher<F>> {
         struct OfHash;
         impl PerWidth for OfHash {
             type At<F: Width> = Option<Hasher<F>>;
         }
-        F::pick::<OfHash>(self.hasher64(), self.hasher128())
+        F::pick::<OfHash>(self.hasher64(), self.hasher128(), None)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "one half of a digest is wanted")]

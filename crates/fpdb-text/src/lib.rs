@@ -23,7 +23,7 @@
 //! - `pairs/1` and its variants, which the [aliases](Recipe::aliases) `default`, `default-zh` and
 //!   `default-short` stand for, are one-bit [MinHashes](minhash) of the pairs of neighbouring
 //!   tokens. If the pairs of two texts have Jaccard similarity J, each bit differs with probability
-//!   (1 - J) / 2.
+//!   (1 - J) / 2. They also make [sketches](Sketch), whose distances tell J more exactly.
 //! - All others but `sentences/1` are [SimHashes](simhash). The text is normalized and cut into
 //!   features. Each feature has a hash and a weight. A bit of the fingerprint is set if the
 //!   features whose hash has that bit set weigh more than the others. So texts that have most
@@ -94,7 +94,7 @@ pub use normalization::Normalization;
 pub use pipeline::Counting;
 pub use recipe::Recipe;
 pub use segment::Segment;
-pub use width::{Fingerprinted, Width, distance};
+pub use width::{Bits, Fingerprinted, Sketch, Width, distance};
 
 /// Compiles and runs the example in the README.
 #[cfg(doctest)]

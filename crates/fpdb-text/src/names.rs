@@ -3,7 +3,7 @@
 use crate::catalogue::{ALIASES, Availability, CATALOGUE, Entry};
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
-use crate::width::Width;
+use crate::width::{Sketch, Width};
 
 /// Returns the name that an [alias](Recipe::aliases) stands for, and any other name unchanged.
 ///
@@ -74,6 +74,7 @@ pub fn built_in_names() -> impl Iterator<Item = &'static str> {
     message = "this function is for 64-bit recipes, not for `{Self}`",
     label = "not a 64-bit recipe",
     note = "for 128 bits, call `Recipe::bits128(name)` or `Recipe::names128()`",
+    note = "for sketches, call `Recipe::for_sketches(name)` or `Recipe::names_for_sketches()`",
     note = "in code that is generic over the width, call `Recipe::<F>::find(name)`"
 )]
 pub trait Bits64: sealed::Sealed {}
@@ -91,8 +92,8 @@ where
 {
     /// Returns the 64-bit recipe of this name, or of this [alias](Recipe::aliases).
     ///
-    /// [`bits128`](Recipe::bits128) does the same at 128 bits, and [`find`](Recipe::find) at a
-    /// width that a type parameter names.
+    /// [`bits128`](Recipe::bits128) does the same at 128 bits, [`for_sketches`](Recipe::for_sketches)
+    /// for a [`Sketch`], and [`find`](Recipe::find) at a width that a type parameter names.
     ///
     /// # Errors
     ///
@@ -194,11 +195,49 @@ impl Recipe<u128> {
     }
 }
 
+impl Recipe<Sketch> {
+    /// Returns the recipe of this name, or of this [alias](Recipe::aliases), whose fingerprints are
+    /// [sketches](Sketch). Only one-bit MinHashes have this form: the `pairs` and `fives` recipes.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`named`](Recipe::named). It is also an
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the recipe is not a one-bit MinHash.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::{Recipe, Sketch};
+    ///
+    /// let recipe = Recipe::for_sketches("pairs/1")?;
+    /// let sketch: Option<Sketch> = recipe.fingerprint("five words are enough here").fingerprint;
+    /// assert!(sketch.is_some());
+    /// assert!(Recipe::for_sketches("words/1").is_err());
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn for_sketches(name: &str) -> Result<Self> {
+        Self::find(name)
+    }
+
+    /// Returns the names of all recipes of this build that make [sketches](Sketch).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    /// assert!(Recipe::names_for_sketches().any(|name| name == "pairs/1"));
+    /// assert!(Recipe::names_for_sketches().all(|name| Recipe::bits128(name).is_ok()));
+    /// ```
+    pub fn names_for_sketches() -> impl Iterator<Item = &'static str> {
+        names::<Sketch>()
+    }
+}
+
 impl<F: Width> Recipe<F> {
     /// Returns the recipe of this name or [alias](Recipe::aliases) at the width `F`.
     ///
-    /// This is for code that is generic over the width. Elsewhere [`named`](Recipe::named) and
-    /// [`bits128`](Recipe::bits128) are shorter.
+    /// This is for code that is generic over the width. Elsewhere [`named`](Recipe::named),
+    /// [`bits128`](Recipe::bits128) and [`for_sketches`](Recipe::for_sketches) say more.
     ///
     /// # Errors
     ///
@@ -209,13 +248,14 @@ impl<F: Width> Recipe<F> {
     /// # Examples
     ///
     /// ```
-    /// use fpdb_text::{Recipe, Result, Width};
+    /// use fpdb_text::{Recipe, Result, Sketch, Width};
     ///
     /// fn fingerprint<F: Width>(text: &str) -> Result<Option<F>> {
     ///     Ok(Recipe::<F>::find("default-short")?.fingerprint(text).fingerprint)
     /// }
     /// assert!(fingerprint::<u64>("ok")?.is_some());
     /// assert!(fingerprint::<u128>("ok")?.is_some());
+    /// assert!(fingerprint::<Sketch>("ok")?.is_some());
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     pub fn find(name: &str) -> Result<Self> {
@@ -236,8 +276,8 @@ impl<F: Width> Recipe<F> {
             }
             Availability::Never => {
                 return Err(Error::invalid(format!(
-                    "recipe {name:?} has no {}-bit form; these have: {}",
-                    F::WIDTH,
+                    "recipe {name:?} has no {}; these have: {}",
+                    F::FORM,
                     listed::<F>()
                 )));
             }

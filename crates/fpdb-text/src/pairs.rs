@@ -33,7 +33,7 @@ use crate::jaccard::Shingles;
 use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::tokens::is_one_of_few;
-use crate::width::{Fingerprinted, Width};
+use crate::width::{Fingerprinted, Operations, Width};
 
 /// The smallest number of distinct runs that makes a text comparable. With fewer, pages that have
 /// only a title or an error message in common would count as duplicates.
@@ -155,7 +155,7 @@ impl<F: Width, C: Cut, const N: usize, const L: usize> Method<F> for Runs<C, N, 
     fn explain(&self, text: &str) -> Explanation<F> {
         let mut window = self.window();
         let mut sketch = OneBit::new();
-        let mut features: Vec<Feature<F>> = Vec::new();
+        let mut features: Vec<Feature<F::Hash>> = Vec::new();
         let mut places = HashMap::new();
         let mut tokens = VecDeque::from(["^".to_owned()]);
         self.cut.cut(text, |token| {
@@ -169,7 +169,7 @@ impl<F: Width, C: Cut, const N: usize, const L: usize> Method<F> for Runs<C, N, 
                     let before = tokens.len().saturating_sub(Window::<N, L>::length(token));
                     let words: Vec<_> = tokens.range(before..).map(String::as_str).collect();
                     let text = words.join(" ");
-                    let hash = F::from_low64(run);
+                    let hash = F::Hash::from_low64(run);
                     features.push(Feature { text, occurrences: 0, weight: 0.0, hash });
                     sketch.push(run);
                 }

@@ -10,9 +10,9 @@ use crate::minhash::OneBit;
 use crate::normalization::{Normalization, normalized};
 use crate::segment::{Segment, Short, character_grams, word_grams};
 use crate::simhash::{Sums, Tie, fingerprinted, fixed_point};
-use crate::width::{Fingerprinted, Width};
+use crate::width::{Bits, Fingerprinted, Operations, Width};
 
-/// A method in steps: normalize the text, cut it into segments, combine these into n-grams, which
+/// A SimHash in steps: normalize the text, cut it into segments, combine these into n-grams, which
 /// are the features, and count and sum their hashes.
 pub(crate) struct Pipeline<F> {
     pub(crate) normalization: Cow<'static, [Normalization]>,
@@ -25,11 +25,11 @@ pub(crate) struct Pipeline<F> {
     pub(crate) counting: Counting,
     pub(crate) hash: fn(&str) -> F,
     pub(crate) tie: Tie,
-    /// Whether to make a one-bit MinHash of the set of features instead of a SimHash. Then
-    /// `counting` and `tie` are not used.
-    pub(crate) one_bit: bool,
     pub(crate) min_features: usize,
 }
+
+/// The one-bit MinHash of the set of a pipeline's features. It does not use `counting` and `tie`.
+pub(crate) struct MinHash<H>(pub(crate) Pipeline<H>);
 
 /// How segments are combined into features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,7 +92,7 @@ impl Counting {
     }
 
     /// Adds features, counted by their hashes, and returns the number of distinct ones.
-    fn add<F: Width>(self, mut hashes: Vec<F>, sums: &mut Sums<F>) -> usize {
+    fn add<F: Bits>(self, mut hashes: Vec<F>, sums: &mut Sums<F>) -> usize {
         if self == Self::Each {
             sums.add_all(&hashes, 1);
         }
@@ -169,34 +169,11 @@ fn lower_case<'b>(feature: &str, buffer: &'b mut String) -> &'b str {
     buffer
 }
 
-impl<F: Width> Pipeline<F> {
-    fn one_bit(&self, mut hashes: Vec<F>) -> Fingerprinted<F> {
-        hashes.sort_unstable();
-        hashes.dedup();
-        let mut sketch = OneBit::with_capacity(hashes.len());
-        hashes.iter().for_each(|&hash| sketch.push(hash.low64()));
-        let features = hashes.len();
-        Fingerprinted {
-            fingerprint: sketch.finish().filter(|_| features >= self.min_features),
-            features,
-        }
-    }
-}
-
-impl<F: Width> Method<F> for Pipeline<F> {
-    fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
-        let mut hashes = Vec::new();
-        self.each_feature(text, |feature| hashes.push((self.hash)(feature)));
-        if self.one_bit {
-            return self.one_bit(hashes);
-        }
-        let mut sums = Sums::new();
-        let distinct = self.counting.add(hashes, &mut sums);
-        fingerprinted(sums.fingerprint(self.tie), distinct, self.min_features)
-    }
-
-    fn explain(&self, text: &str) -> Explanation<F> {
-        let mut found: Vec<Found<F, i64>> = Vec::new();
+impl<H: Bits> Pipeline<H> {
+    /// Returns the distinct features in the order of the text, each with its number of occurrences
+    /// and without a weight.
+    fn found(&self, text: &str) -> Vec<Found<H, i64>> {
+        let mut found: Vec<Found<H, i64>> = Vec::new();
         let mut places = HashMap::new();
         self.each_feature(text, |feature| {
             let hash = (self.hash)(feature);
@@ -206,12 +183,25 @@ impl<F: Width> Method<F> for Pipeline<F> {
             });
             found[place].occurrences += 1;
         });
-        if self.one_bit {
-            let features: Vec<_> = found.into_iter().map(Feature::from).collect();
-            let mut sketch = OneBit::new();
-            features.iter().for_each(|feature| sketch.push(feature.hash.low64()));
-            return Explanation::of_one_bit(features, &mut sketch, self.min_features);
-        }
+        found
+    }
+
+    fn hashes(&self, text: &str) -> Vec<H> {
+        let mut hashes = Vec::new();
+        self.each_feature(text, |feature| hashes.push((self.hash)(feature)));
+        hashes
+    }
+}
+
+impl<F: Bits> Method<F> for Pipeline<F> {
+    fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
+        let mut sums = Sums::new();
+        let distinct = self.counting.add(self.hashes(text), &mut sums);
+        fingerprinted(sums.fingerprint(self.tie), distinct, self.min_features)
+    }
+
+    fn explain(&self, text: &str) -> Explanation<F> {
+        let mut found = self.found(text);
         for feature in &mut found {
             feature.weight = self.counting.weight(feature.occurrences);
         }
@@ -221,9 +211,33 @@ impl<F: Width> Method<F> for Pipeline<F> {
     fn min_features(&self) -> usize {
         self.min_features
     }
+}
+
+impl<F: Width> Method<F> for MinHash<F::Hash> {
+    fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
+        let mut hashes = self.0.hashes(text);
+        hashes.sort_unstable();
+        hashes.dedup();
+        let mut sketch = OneBit::with_capacity(hashes.len());
+        hashes.iter().for_each(|&hash| sketch.push(hash.low64()));
+        let features = hashes.len();
+        let fingerprint = sketch.finish().filter(|_| features >= self.0.min_features);
+        Fingerprinted { fingerprint, features }
+    }
+
+    fn explain(&self, text: &str) -> Explanation<F> {
+        let features: Vec<_> = self.0.found(text).into_iter().map(Feature::from).collect();
+        let mut sketch = OneBit::new();
+        features.iter().for_each(|feature| sketch.push(feature.hash.low64()));
+        Explanation::of_one_bit(features, &mut sketch, self.0.min_features)
+    }
+
+    fn min_features(&self) -> usize {
+        self.0.min_features
+    }
 
     fn is_min_hash(&self) -> bool {
-        self.one_bit
+        true
     }
 }
 

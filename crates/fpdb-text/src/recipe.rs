@@ -41,8 +41,8 @@ impl<F: Width> Recipe<F> {
     }
 
     /// A recipe that the user defined.
-    pub(crate) fn custom(name: &str, method: impl Method<F> + 'static) -> Self {
-        Self::new(name, "defined by its user", Arc::new(method))
+    pub(crate) fn custom(name: &str, method: Arc<dyn Method<F>>) -> Self {
+        Self::new(name, "defined by its user", method)
     }
 
     /// Returns the name, including the version. It is never an alias. A database stores this name.
@@ -132,12 +132,19 @@ impl<F: Width> Recipe<F> {
     }
 
     /// Returns the estimated Jaccard similarity of the [features](Self::features) of two texts whose
-    /// fingerprints differ in `distance` bits, and the standard error of the estimate; `None` for a
-    /// recipe that is not a one-bit MinHash, whose distances do not tell a similarity.
+    /// fingerprints are at this [distance](crate::distance), and the standard error of the estimate;
+    /// `None` for a recipe that is not a one-bit MinHash, whose distances do not tell a similarity.
     ///
-    /// With f bits, the estimate is 1 - 2 `distance` / f, and at least 0. Each bit differs with
-    /// probability p = (1 - J) / 2 (Li and König, *b-Bit Minwise Hashing*, WWW 2010), so the
-    /// standard error is 2 sqrt(p (1 - p) / f), with the p of the estimate.
+    /// Minima of different features are equal in b bits with probability 2^-b, so two texts differ in
+    /// each minimum with probability p = (1 - J) (1 - 2^-b) (Li and König, *b-Bit Minwise Hashing*,
+    /// WWW 2010). Of n minima, p is estimated as `distance` / n with a standard error of
+    /// sqrt(p (1 - p) / n). Therefore
+    ///
+    /// - with n bits, the estimate of J is 1 - 2 p, with 2 times that error;
+    /// - with a [`Sketch`](crate::Sketch), in which n = 128 and b = 6, it is 1 - 64/63 p, with 64/63
+    ///   times that error.
+    ///
+    /// An estimate below 0 becomes 0.
     ///
     /// # Examples
     ///
@@ -146,15 +153,21 @@ impl<F: Width> Recipe<F> {
     ///
     /// let (similarity, error) = Recipe::bits128("pairs/1")?.similarity(13).expect("a MinHash");
     /// assert!((similarity - 0.797).abs() < 0.001 && (error - 0.053).abs() < 0.001);
+    ///
+    /// let (similarity, error) = Recipe::for_sketches("pairs/1")?.similarity(26).expect("a MinHash");
+    /// assert!((similarity - 0.794).abs() < 0.001 && (error - 0.036).abs() < 0.001);
+    ///
     /// assert!(Recipe::named("words/1")?.similarity(3).is_none());
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     #[must_use]
     pub fn similarity(&self, distance: u32) -> Option<(f64, f64)> {
-        let bits = f64::from(F::WIDTH);
-        let p = (f64::from(distance) / bits).min(0.5);
-        let error = 2.0 * (p * (1.0 - p) / bits).sqrt();
-        self.method.is_min_hash().then_some((1.0 - 2.0 * p, error))
+        let minima = f64::from(F::MINIMA);
+        let unequal_if_different = 1.0 - 1.0 / f64::from(1u32 << F::KEPT);
+        let p = (f64::from(distance) / minima).min(unequal_if_different);
+        let error = (p * (1.0 - p) / minima).sqrt();
+        let estimate = (1.0 - p / unequal_if_different, error / unequal_if_different);
+        self.method.is_min_hash().then_some(estimate)
     }
 
     /// Explains the fingerprint of a text: by its features, and by how close each bit is to having

@@ -9,7 +9,7 @@ use crate::normalization::{NFKC_LOWER_CASE, Normalization};
 use crate::pipeline::{Counting, Grams, Pipeline};
 use crate::segment::{Segment, Short};
 use crate::simhash::Tie;
-use crate::width::Width;
+use crate::width::Bits;
 
 /// `words/1`: the words of a text, in any order.
 pub(crate) fn words_1() -> Arc<dyn Method<u64>> {
@@ -36,7 +36,7 @@ pub(crate) fn shingle2_1() -> Arc<dyn Method<u64>> {
 /// `python-simhash/1`: PyPI `simhash` 2.1, with `f` = 64 or 128.
 ///
 /// An empty text has one feature, the empty string.
-pub(crate) fn python_simhash_1<F: Width>() -> Arc<dyn Method<F>> {
+pub(crate) fn python_simhash_1<F: Bits>() -> Arc<dyn Method<F>> {
     let grams = Grams::Characters { n: 4, from: 4, short: Short::ItselfOrEmpty };
     Arc::new(Pipeline {
         normalization: Cow::Borrowed(&[Normalization::LowerCase]),
@@ -79,7 +79,7 @@ pub(crate) fn rust_simhash_1() -> Arc<dyn Method<u64>> {
 }
 
 /// `text-dedup-xxh3/1`: `text-dedup` 0.4 with its defaults. It requires at least 5 characters.
-pub(crate) fn text_dedup_xxh3_1<F: Width>() -> Arc<dyn Method<F>> {
+pub(crate) fn text_dedup_xxh3_1<F: Bits>() -> Arc<dyn Method<F>> {
     let grams = Grams::Characters { n: 3, from: 5, short: Short::Nothing };
     Arc::new(Pipeline {
         lower_case_features: true,
@@ -107,7 +107,7 @@ pub(crate) fn string_hash_1() -> Arc<dyn Method<u128>> {
     clippy::expect_used,
     reason = "the hash is a constant of the recipe, and the tests cover each"
 )]
-fn pipeline<F: Width>(segment: Segment, grams: Grams, hash: FeatureHash) -> Pipeline<F> {
+fn pipeline<F: Bits>(segment: Segment, grams: Grams, hash: FeatureHash) -> Pipeline<F> {
     Pipeline {
         normalization: Cow::Borrowed(&[]),
         segment,
@@ -116,7 +116,6 @@ fn pipeline<F: Width>(segment: Segment, grams: Grams, hash: FeatureHash) -> Pipe
         counting: Counting::Each,
         hash: hash.hasher::<F>().expect("the recipe's hash has its width"),
         tie: Tie::Unset,
-        one_bit: false,
         min_features: 0,
     }
 }

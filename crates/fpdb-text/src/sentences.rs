@@ -14,7 +14,7 @@ use crate::explain::{Bit, Explanation, Feature};
 use crate::hash::FeatureHash;
 use crate::method::Method;
 use crate::normalization::{NFKC_LOWER_CASE, normalized};
-use crate::width::{Fingerprinted, Width};
+use crate::width::{Bits, Fingerprinted};
 
 /// Separates the sentences when they are hashed. No sentence contains it.
 const SEPARATOR: &str = "\n";
@@ -42,7 +42,7 @@ fn longest(text: &str, n: usize) -> Vec<String> {
 }
 
 /// Returns the XXH3 hash of sentences, joined by line feeds, or `None` if there is none.
-fn hash<F: Width>(sentences: &[String]) -> Option<F> {
+fn hash<F: Bits>(sentences: &[String]) -> Option<F> {
     let hash = FeatureHash::Xxh3.hasher::<F>().filter(|_| !sentences.is_empty())?;
     Some(hash(&sentences.join(SEPARATOR)))
 }
@@ -50,13 +50,13 @@ fn hash<F: Width>(sentences: &[String]) -> Option<F> {
 /// The number of sentences of `sentences/1`.
 const SENTENCES: usize = 3;
 
-pub(crate) fn sentences_1<F: Width>() -> Arc<dyn Method<F>> {
+pub(crate) fn sentences_1<F: Bits>() -> Arc<dyn Method<F>> {
     Arc::new(Sentences)
 }
 
 struct Sentences;
 
-impl<F: Width> Method<F> for Sentences {
+impl<F: Bits> Method<F> for Sentences {
     fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
         let sentences = longest(text, SENTENCES);
         Fingerprinted { fingerprint: hash(&sentences), features: sentences.len() }
@@ -116,7 +116,7 @@ fn ends_sentence(before: char, c: char, after: char) -> bool {
 mod tests {
     use super::*;
 
-    fn value<F: Width>(text: &str, n: usize) -> Option<F> {
+    fn value<F: Bits>(text: &str, n: usize) -> Option<F> {
         hash(&longest(text, n))
     }
 

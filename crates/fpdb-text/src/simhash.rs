@@ -7,7 +7,7 @@
 
 use std::marker::PhantomData;
 
-use crate::width::{Fingerprinted, Width};
+use crate::width::{Bits, Fingerprinted};
 
 /// The value of a bit whose sum is 0, which is also the value of all bits if there are no features.
 ///
@@ -109,7 +109,7 @@ mod sealed {
 /// let features = counted.map(|(word, count)| (hash(word), count));
 /// assert_eq!(fold(features, Tie::Unset), 66_237_222_457_941_138_286_276_456_718_971_054_176);
 /// ```
-pub fn fold<F: Width, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie: Tie) -> F {
+pub fn fold<F: Bits, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie: Tie) -> F {
     let mut sums = Sums::new();
     for (hash, weight) in features {
         sums.add(hash, weight);
@@ -138,7 +138,7 @@ pub struct Sums<F, W = i64> {
     width: PhantomData<F>,
 }
 
-impl<F: Width, W: Weight> Sums<F, W> {
+impl<F: Bits, W: Weight> Sums<F, W> {
     /// Returns the sums of no features.
     ///
     /// # Examples
@@ -204,7 +204,7 @@ impl<F: Width, W: Weight> Sums<F, W> {
     }
 }
 
-impl<F: Width, W: Weight> Default for Sums<F, W> {
+impl<F: Bits, W: Weight> Default for Sums<F, W> {
     fn default() -> Self {
         Self::new()
     }
@@ -232,7 +232,7 @@ struct Counters<F> {
 
 const PLANES: usize = u32::BITS as usize;
 
-impl<F: Width> Counters<F> {
+impl<F: Bits> Counters<F> {
     /// Counts fewer than 2^32 hashes.
     fn of(hashes: &[F]) -> Self {
         let mut counters =
@@ -270,7 +270,7 @@ impl<F: Width> Counters<F> {
     }
 }
 
-impl<F: Width> Sums<F, i64> {
+impl<F: Bits> Sums<F, i64> {
     /// Adds hashes of equal weight, in a fraction of the time that adding them one by one takes.
     pub(crate) fn add_all(&mut self, hashes: &[F], weight: i64) {
         for some in hashes.chunks(u32::MAX as usize) {
@@ -324,7 +324,7 @@ mod tests {
         }
     }
 
-    fn assert_same_sums<F: Width>(hashes: &[F]) {
+    fn assert_same_sums<F: Bits>(hashes: &[F]) {
         let (mut plain, mut counted) = (Sums::new(), Sums::new());
         for &hash in hashes {
             plain.add(hash, 3);

@@ -74,6 +74,9 @@ fn recipes_are_listed_and_found_by_name() {
     for name in Recipe::names128() {
         assert_eq!(Recipe::bits128(name).unwrap().name(), name);
     }
+    for name in Recipe::names_for_sketches() {
+        assert_eq!(Recipe::for_sketches(name).unwrap().name(), name);
+    }
     assert_eq!(Recipe::names().next(), Some("pairs/1"));
     assert_eq!(Recipe::names().any(|name| name == "jieba/1"), cfg!(feature = "zh"));
 }
@@ -111,6 +114,12 @@ fn width_that_a_recipe_does_not_have_is_refused() {
     ] {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("python-simhash/1"), "{error}");
+    }
+    for name in ["words/1", "python-simhash/1", "sentences/1"] {
+        let error = Recipe::for_sketches(name).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("one-bit MinHash"), "{error}");
+        assert!(error.to_string().contains("pairs/1, "), "{error}");
     }
 }
 
@@ -195,7 +204,7 @@ fn random_texts_have_fingerprints_and_explanations() {
     }
 }
 
-fn assert_explained<F: Width>(recipe: &Recipe<F>, text: &str) {
+fn assert_explained<F: Bits>(recipe: &Recipe<F>, text: &str) {
     let (found, why) = (recipe.fingerprint(text), recipe.explain(text));
     assert_eq!(why.fingerprint, found.fingerprint, "{recipe:?}: {text}");
     let counts_repeats = recipe.name().starts_with("pairs") && found.fingerprint.is_some();
@@ -212,6 +221,34 @@ fn assert_explained<F: Width>(recipe: &Recipe<F>, text: &str) {
         }
     }
     assert!(why.features.is_sorted_by(|a, b| a.weight >= b.weight));
+}
+
+#[test]
+fn sketch_is_explained_by_the_bits_of_its_first_plane() {
+    for name in Recipe::names_for_sketches() {
+        let (recipe, wide) = (Recipe::for_sketches(name).unwrap(), Recipe::bits128(name).unwrap());
+        for text in ["", "one", "to be or not to be", ENGLISH, CHINESE, MIXED, NOTICE] {
+            let (why, first) = (recipe.explain(text), wide.explain(text));
+            assert_eq!(why.fingerprint, recipe.fingerprint(text).fingerprint, "{name}: {text}");
+            assert_eq!(why.fingerprint.map(|sketch| sketch[0]), first.fingerprint);
+            assert_eq!((why.features, why.bits), (first.features, first.bits), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn similarity_goes_from_1_to_0_where_unrelated_texts_are() {
+    fn estimates<F: Width>(distances: [u32; 4]) -> [f64; 4] {
+        let recipe = Recipe::<F>::find("pairs/1").unwrap();
+        distances.map(|distance| {
+            let (similarity, error) = recipe.similarity(distance).unwrap();
+            assert_eq!(error == 0.0, distance == 0);
+            (similarity * 1e9).round() / 1e9
+        })
+    }
+    assert_eq!(estimates::<u64>([0, 16, 32, 64]), [1.0, 0.5, 0.0, 0.0]);
+    assert_eq!(estimates::<u128>([0, 32, 64, 128]), [1.0, 0.5, 0.0, 0.0]);
+    assert_eq!(estimates::<Sketch>([0, 63, 126, 128]), [1.0, 0.5, 0.0, 0.0]);
 }
 
 #[test]

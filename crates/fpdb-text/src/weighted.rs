@@ -3,7 +3,7 @@
 use crate::explain::{Explanation, Found};
 use crate::method::Method;
 use crate::simhash::{Sums, Tie, Weight, fingerprinted};
-use crate::width::{Fingerprinted, Width};
+use crate::width::{Bits, Fingerprinted};
 
 /// Visits the features of a text, each once, in the order in which they are summed.
 pub(crate) trait Extract<W>: Send + Sync {
@@ -27,7 +27,7 @@ pub(crate) struct Weighted<F, W> {
     pub(crate) min_features: usize,
 }
 
-impl<F: Width, W: Weight> Method<F> for Weighted<F, W> {
+impl<F: Bits, W: Weight> Method<F> for Weighted<F, W> {
     fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
         let mut sums = Sums::new();
         let mut count = 0;

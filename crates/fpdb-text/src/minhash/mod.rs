@@ -13,6 +13,7 @@
 //! | [`Signature`] | 8 k bytes | sqrt(J (1 - J) / k) | estimates, [`Bands`] |
 //! | [`BottomK`] | 8 k bytes | sqrt(J (1 - J) / k) | cheap estimates of large sets |
 //! | [`OneBit`] | 8 or 16 bytes | sqrt((1 - J²) / bits), at most | fingerprints, compared by distance |
+//! | [`OneBit`] as a [`Sketch`](crate::Sketch) | 96 bytes | sqrt((1 - J) (J + 1/63) / 128), at most | estimates, and keys that likely pairs share |
 //! | [`Bands`] | 8 b bytes | - | exact lookup of likely pairs in any map |
 //!
 //! # Examples
@@ -67,9 +68,9 @@ mod sets {
     use super::{GOLDEN, mix};
 
     /// Returns two sets of `size` elements, `shared` of which are in both. Sets of different seeds have
-    /// no element in common.
+    /// no element in common, and no element is the key of a function.
     pub(super) fn pair(size: u64, shared: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
-        let element = |i: u64| mix((seed << 32 | i).wrapping_mul(GOLDEN));
+        let element = |i: u64| mix(((seed + 1) << 32 | i).wrapping_mul(GOLDEN));
         let a = (0..size).map(element).collect();
         let b = (size - shared..2 * size - shared).map(element).collect();
         (a, b)

@@ -2,13 +2,13 @@
 //! databases. After a failure the recipe needs a new version; do not change the values.
 //!
 //! The values of compatible recipes were computed by the other programs where these could be run
-//! (PyPI `simhash` 2.1.2, Daft 0.7.26), or else by plain Python code of their rules.
+//! (PyPI `simhash` 2.1.2, Daft 0.7.26), or else by plain Python code of their rules. The sketches were
+//! computed from the hashes of the features by plain Python code of their definition in recipes.md.
 
 use std::collections::BTreeMap;
-use std::fmt::LowerHex;
 
 use fpdb_text::simhash::Tie;
-use fpdb_text::{Builder, Counting, FeatureHash, Normalization, Recipe, Segment, Width};
+use fpdb_text::{Builder, Counting, FeatureHash, Normalization, Recipe, Segment, Sketch, Width};
 use serde_json::Value;
 
 use crate::{lines, text};
@@ -20,27 +20,51 @@ fn recipes_are_frozen() {
         let name = text(&vector, "recipe").to_owned();
         let bits = vector["bits"].as_u64().unwrap();
         match bits {
-            64 => check(&Recipe::named(&name), &vector),
-            _ => check(&Recipe::bits128(&name), &vector),
+            64 => check(&Recipe::named(&name), &vector, |bits| format!("{bits:#018x}").into()),
+            128 => check(&Recipe::bits128(&name), &vector, hex128),
+            _ => check(&Recipe::for_sketches(&name), &vector, |sketch| sketch.map(hex128).into()),
         }
         *vectors.entry((bits, name)).or_insert(0) += 1;
     }
-    let all =
-        Recipe::names().map(|name| (64, name)).chain(Recipe::names128().map(|name| (128, name)));
-    for (bits, name) in all {
+    let all = Recipe::names().map(|name| (64, name));
+    let all = all.chain(Recipe::names128().map(|name| (128, name)));
+    for (bits, name) in all.chain(Recipe::names_for_sketches().map(|name| (768, name))) {
         let count = vectors.get(&(bits, name.to_owned()));
         assert!(count >= Some(&11), "{name} of {bits} bits has {count:?} vectors");
     }
 }
 
 /// Skips recipes that this build lacks.
-fn check<F: Width + LowerHex>(recipe: &fpdb_text::Result<Recipe<F>>, vector: &Value) {
+fn check<F: Width>(
+    recipe: &fpdb_text::Result<Recipe<F>>,
+    vector: &Value,
+    written: impl Fn(F) -> Value,
+) {
     let Ok(recipe) = recipe else { return };
     let found = recipe.fingerprint(text(vector, "text"));
-    let digits = usize::try_from(vector["bits"].as_u64().unwrap() / 4).unwrap();
-    let hex = found.fingerprint.map(|bits| format!("0x{bits:0digits$x}"));
-    assert_eq!(hex.as_deref(), vector["fingerprint"].as_str(), "{vector}");
+    assert_eq!(found.fingerprint.map_or(Value::Null, written), vector["fingerprint"], "{vector}");
     assert_eq!(Some(found.features as u64), vector["features"].as_u64(), "{vector}");
+}
+
+fn hex128(bits: u128) -> Value {
+    format!("{bits:#034x}").into()
+}
+
+#[test]
+fn first_plane_of_a_sketch_is_the_fingerprint_of_128_bits() {
+    let mut checked = 0;
+    for name in Recipe::names_for_sketches() {
+        let recipe = Recipe::for_sketches(name).unwrap();
+        for vector in lines(include_str!("frozen.ndjson")) {
+            if text(&vector, "recipe") == name && vector["bits"] == 128 {
+                let sketch: Option<Sketch> = recipe.fingerprint(text(&vector, "text")).fingerprint;
+                let first = sketch.map_or(Value::Null, |planes| hex128(planes[0]));
+                assert_eq!(first, vector["fingerprint"], "{vector}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 3 * 19, "{checked}");
 }
 
 /// The same sentence in four programs.

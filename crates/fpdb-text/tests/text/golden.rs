@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fpdb_text::simhash::{Sums, Tie, Weight, fold};
-use fpdb_text::{FeatureHash, Recipe, Width, distance};
+use fpdb_text::{Bits, FeatureHash, Recipe, distance};
 use serde_json::Value;
 
 use crate::{hex, lines, list, read_larger, text};
@@ -100,7 +100,7 @@ fn wide_hex(digits: &str) -> u128 {
     u128::from_str_radix(digits.trim_start_matches("0x"), 16).unwrap()
 }
 
-fn hashed<F: Width>(hash: FeatureHash, word: &str) -> F {
+fn hashed<F: Bits>(hash: FeatureHash, word: &str) -> F {
     hash.hash(word).unwrap()
 }
 
@@ -155,7 +155,7 @@ fn check_simhash128(vector: &Value) {
 }
 
 /// Folds a list of words, each with its weight and possibly more.
-fn fold_words<F: Width, W: Weight>(
+fn fold_words<F: Bits, W: Weight>(
     words: &[Value],
     hash: impl Fn(&str) -> F,
     weight: impl Fn(&Value) -> W,
@@ -165,7 +165,7 @@ fn fold_words<F: Width, W: Weight>(
 
 /// Folds features as PyPI `simhash` does. They are given in a list, or by a rule that generates
 /// numbers.
-fn fold_md5<F: Width>(vector: &Value) -> F {
+fn fold_md5<F: Bits>(vector: &Value) -> F {
     let md5 = |word: &str| hashed(FeatureHash::Md5Low, word);
     match vector["features_rule"].as_str() {
         None => fold_words(list(vector, "features"), md5, |feature| feature[1].as_i64().unwrap()),

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use fpdb_text::distance;
 use fpdb_text::jaccard::Shingles;
 use fpdb_text::minhash::{BottomK, one_bit};
+use fpdb_text::{Recipe, Sketch, Width, distance};
 
 use crate::{DOCUMENTS, in_repository, larger_collection, lines, read, text};
 
@@ -116,23 +116,37 @@ fn sketches_estimate_the_similarity_of_real_texts() {
 }
 
 fn check_sketches(bases: &Documents, variants: &Documents, pairs: &[Pair], max_bias: f64) {
-    let (mut errors, mut squares, mut bottom) = (0.0, 0.0, 0.0);
-    for Pair { a, b, .. } in pairs {
-        let (a, b) = (&bases[a][0], &variants[b][0]);
-        let [x, y] = [a, b].map(|s| one_bit::<u64>(&s.hashes().collect::<Vec<_>>()).unwrap());
-        let error = 1.0 - f64::from(distance(x, y)) / 32.0 - a.jaccard(b);
-        errors += error;
-        squares += error * error;
-        let [x, y] = [a, b].map(|s| {
-            let mut sketch = BottomK::new(128);
-            sketch.extend(s.hashes());
-            sketch
-        });
-        bottom += (x.jaccard(&y) - a.jaccard(b)).abs();
+    type Estimate = fn(&Shingles, &Shingles) -> f64;
+    let estimates: [(&str, Estimate, f64); 3] = [
+        ("64 bits", one_bit_estimate::<u64>, 0.08),
+        ("sketch", one_bit_estimate::<Sketch>, 0.05),
+        ("bottom-k", bottom_k_estimate, 0.05),
+    ];
+    for (name, estimate, max_spread) in estimates {
+        let (mut errors, mut squares) = (0.0, 0.0);
+        for Pair { a, b, .. } in pairs {
+            let (a, b) = (&bases[a][0], &variants[b][0]);
+            let error = estimate(a, b) - a.jaccard(b);
+            errors += error;
+            squares += error * error;
+        }
+        let n = pairs.len() as f64;
+        let (bias, spread) = (errors / n, (squares / n).sqrt());
+        assert!(bias.abs() < max_bias, "{name}: bias {bias:.4}");
+        assert!(spread < max_spread, "{name}: spread {spread:.4}");
     }
-    let n = pairs.len() as f64;
-    let (bias, spread, bottom) = (errors / n, (squares / n).sqrt(), bottom / n);
-    assert!(bias.abs() < max_bias, "bias {bias:.4}");
-    assert!(spread < 0.08, "spread {spread:.4}");
-    assert!(bottom < 0.03, "bottom-k {bottom:.4}");
+}
+
+fn one_bit_estimate<F: Width>(a: &Shingles, b: &Shingles) -> f64 {
+    let [x, y] = [a, b].map(|set| one_bit::<F>(&set.hashes().collect::<Vec<_>>()).unwrap());
+    Recipe::<F>::find("pairs/1").unwrap().similarity(distance(x, y)).unwrap().0
+}
+
+fn bottom_k_estimate(a: &Shingles, b: &Shingles) -> f64 {
+    let [x, y] = [a, b].map(|set| {
+        let mut sketch = BottomK::new(128);
+        sketch.extend(set.hashes());
+        sketch
+    });
+    x.jaccard(&y)
 }
