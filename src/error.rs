@@ -72,6 +72,10 @@ pub enum ErrorKind {
     /// open, for instance by a restored backup. Nothing that is there now was changed. Open the
     /// database again.
     Replaced,
+    /// The keys of a sketch lead to more documents than one query may read
+    /// ([`candidate_pages`](crate::Options::candidate_pages)). Allow more, or insert the document
+    /// without asking whether it is novel.
+    TooManyCandidates,
     /// The caller's progress function cancelled the operation, and nothing has changed. Repeat the
     /// call to start over.
     Cancelled,

@@ -5,8 +5,9 @@ use crate::block::{self, BlockBuilder, leading_difference};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
 use crate::codec::huffman::{Code, Histogram};
 use crate::codec::prefix_hash::prefix_hash;
-use crate::fingerprint::Fingerprint;
-use crate::layout::{KEY_BITS, Layout, MAX_BUCKET_BITS, bucket_bits};
+use crate::fingerprint::{Fingerprint, Sketch};
+use crate::keys::{MAX_BUCKET_BITS, REST_BITS, bucket_bits};
+use crate::layout::{Layout, MatchRule};
 use crate::log::{self, LogWriter, Start};
 use crate::storage::{Sim, Storage};
 use crate::{paged, settings};
@@ -148,27 +149,53 @@ fn constants_match_the_documented_ones() {
         FileKind::Postings,
         FileKind::Tombstones,
         FileKind::Documents,
-        FileKind::Columns,
+        FileKind::Keys,
     ];
     let kinds: Vec<String> = kinds.iter().map(|&kind| format!("{} {kind}", kind as u8)).collect();
     says("File header", &format!("| kind | {} |", kinds.join(", ")));
     says("Conventions", &format!("0x{:X}", crc32fast::hash(b"123456789")));
-    says("Columns", &format!("the next {KEY_BITS} bits"));
-    says("Columns", &format!("b, at most {MAX_BUCKET_BITS} |"));
-    assert_eq!(bucket_bits(1 << 20), 20 - 3);
-    says("Columns", "b = floor(log2 n) − 3");
+    says("Keys", &format!("the next {REST_BITS} bits"));
+    says("Keys", &format!("b, at most {MAX_BUCKET_BITS} |"));
+    assert_eq!(bucket_bits(1 << 20), 20 - 5);
+    says("Keys", "b is floor(log2 R) − 5");
     says("Paged files", &format!("`{}`", hex(&paged::END_MARK)));
     says("Paged files", &format!("pages of {} bytes", paged::PAGE));
     says("Paged files", &format!("checksum pages of {}", paged::CHECKSUMS_PER_PAGE));
     says("Paged files", &format!("trailer       {} bytes", paged::TRAILER_LEN));
     says("Limits", &format!("{} to {} bytes; 65,535", block::MIN_SIZE, block::MAX_SIZE));
-    let most = |bits| crate::MatchRule::max_distance(bits);
+    let most = |bits| MatchRule::max_distance(bits);
     says("Limits", &format!("| max distance | {} at 64 bits, {} at 128 ", most(64), most(128)));
     says("Limits", &format!("| filter | {} bits", settings::MAX_FILTER_BITS));
     says("Limits", &format!("| {} bytes; 64 bytes |", settings::MAX_RECIPE));
     says("Limits", &format!("| codeword | {} bits |", crate::codec::huffman::MAX_LENGTH));
     assert_eq!(log::MAX_NAME_LEN, 65_535);
     says("Limits", "1 to 65,535 bytes of UTF-8");
+}
+
+#[test]
+fn keys_of_a_sketch_are_those_of_the_example() {
+    let sketch = Sketch::read_le(&example("sketch")).unwrap();
+    let listed: Vec<_> =
+        rows(section("Keys")).filter(|row| row[0].starts_with("minimum")).collect();
+    let mut key = String::new();
+    for (minimum, row) in (24..).zip(listed) {
+        let bits = sketch.iter().rev().map(|plane| (plane >> minimum & 1).to_string());
+        let bits: String = bits.collect();
+        assert_eq!(row, [format!("minimum {minimum}"), bits.clone()]);
+        key += &bits;
+    }
+    assert_eq!(key.len(), 30);
+    assert_eq!(format!("{:030b}", sketch.key(3, 5) >> (64 - 30)), key);
+    assert!(section("Keys").contains(&format!("key 3 is `{key}`")), "{key}");
+}
+
+#[test]
+fn layout_of_a_database_of_sketches_is_the_documented_one() {
+    let layout = Layout::of_keys(8);
+    assert!(layout.cells().iter().all(|&width| width == 8) && layout.cells().len() == 16);
+    for says in ["16 cells of 8 bits", &format!("`{}`", layout.name())] {
+        assert!(section("Manifest").contains(says), "{says}");
+    }
 }
 
 #[test]

@@ -62,7 +62,6 @@
 
 mod block;
 mod codec;
-mod columns;
 mod compaction;
 mod cpu;
 mod db;
@@ -77,6 +76,7 @@ mod format_example;
 #[doc(hidden)]
 pub mod fuzzing;
 mod inspection;
+mod keys;
 pub mod layout;
 mod log;
 mod manifest;
@@ -107,7 +107,7 @@ pub use db::{
     PairsPosition, ReadOnlyDb, RecipeName, Snapshot, Source, Stamped, Stats, VerifyLevel, Write,
 };
 pub use error::{Error, ErrorKind, Result};
-pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match};
+pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match, Sketch, Word};
 #[cfg(feature = "text")]
 #[doc(inline)]
 pub use fpdb_text as text;

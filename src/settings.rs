@@ -7,8 +7,8 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
 use crate::file_names::FileId;
-use crate::fingerprint::Fingerprint;
-use crate::layout::{Layout, MatchRule, Permutation};
+use crate::fingerprint::{Fingerprint, MINIMA, Sketch, Word};
+use crate::layout::{Layout, MatchRule, Orders, Permutation};
 use crate::table::TableOptions;
 
 /// Where document ids come from. Chosen when a database is created, for the entire database.
@@ -78,9 +78,6 @@ pub(crate) struct Settings {
     pub extraction: Option<String>,
     pub block_size: usize,
     pub filter_bits: u32,
-    /// Whether the entries are in one table of blocks, and lookups in tables of columns that refer
-    /// to it, one for each table of the layout. Otherwise each table of the layout is one of blocks.
-    pub columns: bool,
 }
 
 impl Settings {
@@ -106,32 +103,45 @@ impl Settings {
 
     /// Returns the header of one of this database's files; `part` is a table's number.
     pub(crate) fn header(&self, kind: FileKind, part: u16, id: FileId) -> FileHeader {
-        let (bits, database_id) = (self.layout.bits(), self.database_id);
+        let (bits, database_id) = (self.bits(), self.database_id);
         FileHeader { kind, bits, part, file_id: id.number, nonce: id.nonce, database_id }
+    }
+
+    /// Returns the width of the fingerprints.
+    pub(crate) fn bits(&self) -> u32 {
+        if self.rule.key_rule().is_some() { Sketch::BITS } else { self.layout.bits() }
     }
 
     /// Returns the number of tables of blocks.
     pub(crate) fn tables(&self) -> usize {
-        if self.columns { 1 } else { self.layout.tables() }
+        if self.rule.key_rule().is_some() { 0 } else { self.layout.tables() }
     }
 
-    /// Returns the number of tables of columns.
-    pub(crate) fn column_tables(&self) -> usize {
-        if self.columns { self.layout.tables() } else { 0 }
+    /// Returns the number of tables of keys.
+    pub(crate) fn key_tables(&self) -> usize {
+        self.rule.key_rule().map_or(0, |rule| rule.keys as usize)
     }
 
     /// Returns how table `table` of a new segment is written.
     pub(crate) fn table_options(&self, table: usize) -> TableOptions {
         TableOptions {
             block_size: self.block_size,
-            filter_bits: if self.columns { 0 } else { self.filter_bits },
+            filter_bits: self.filter_bits,
             filter_depth: self.layout.filter_depth(table).into(),
         }
     }
 
     /// Returns the bit orders of the tables.
-    pub(crate) fn permutations<F: Fingerprint>(&self) -> Vec<Permutation<F>> {
-        self.layout.permutations()
+    pub(crate) fn permutations<F: Word>(&self) -> Vec<Permutation<F>> {
+        if self.rule.key_rule().is_some() { Vec::new() } else { self.layout.permutations() }
+    }
+
+    /// Returns the orders in which recent fingerprints are kept.
+    pub(crate) fn orders<F: Word>(&self) -> Orders<F> {
+        match self.rule.key_rule() {
+            Some(rule) => Orders::Keys(rule),
+            None => Orders::Tables(self.layout.permutations()),
+        }
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
@@ -143,7 +153,6 @@ impl Settings {
         out.put_u32(u32::try_from(self.block_size).unwrap_or(0));
         out.put_u8(block::CODE);
         out.put_u32(self.filter_bits);
-        out.put_u8(self.columns.into());
         out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
         out.put_string(self.extraction.as_deref().unwrap_or_default().as_bytes());
         self.layout.encode(out);
@@ -164,29 +173,19 @@ impl Settings {
             return Err(fields.corruption(format!("block code {code}")));
         }
         let filter_bits = fields.u32("filter bits")?;
-        let columns = match fields.u8("kind of tables")? {
-            0 => false,
-            1 => true,
-            other => return Err(fields.corruption(format!("kind of tables {other}"))),
-        };
         let recipe = fields.text("recipe")?;
         let recipe = (!recipe.is_empty()).then(|| recipe.to_owned());
         let extraction = fields.text("extraction")?;
         let extraction = (!extraction.is_empty()).then(|| extraction.to_owned());
-        let layout = Layout::decode(fields, header.bits)?;
+        let is_sketch = header.bits == Sketch::BITS;
+        let layout = Layout::decode(fields, if is_sketch { MINIMA } else { header.bits })?;
         let rule = MatchRule::decode(fields, &layout)?;
+        if rule.key_rule().is_some() != is_sketch || is_sketch && ids == Ids::User {
+            return Err(fields.corruption("a rule or ids that no database of this width has"));
+        }
         let database_id = header.database_id;
-        let settings = Self {
-            database_id,
-            layout,
-            rule,
-            ids,
-            recipe,
-            extraction,
-            block_size,
-            filter_bits,
-            columns,
-        };
+        let settings =
+            Self { database_id, layout, rule, ids, recipe, extraction, block_size, filter_bits };
         settings.check().map_err(|e| fields.corruption(e.to_string()))?;
         Ok(settings)
     }

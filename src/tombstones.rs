@@ -11,13 +11,13 @@ use std::marker::PhantomData;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::error::Result;
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{DocId, Entry, Word};
 use crate::inspection::Inspection;
 use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile, PagedWriter, Sequential};
 use crate::storage::Storage;
 
 /// Writes a file of tombstones for these entries, which must ascend.
-pub(crate) fn write<F: Fingerprint>(
+pub(crate) fn write<F: Word>(
     storage: &dyn Storage,
     name: &str,
     header: &FileHeader,
@@ -56,7 +56,7 @@ impl<F> Paged for Tombstones<F> {
     }
 }
 
-impl<F: Fingerprint> OpenPaged for Tombstones<F> {
+impl<F: Word> OpenPaged for Tombstones<F> {
     fn from_file(file: PagedFile) -> Result<Self> {
         let count = usize::try_from(file.meta().u64("tombstone count")?).unwrap_or(usize::MAX);
         let len = count.checked_mul(Self::RECORD_LEN);
@@ -65,7 +65,7 @@ impl<F: Fingerprint> OpenPaged for Tombstones<F> {
     }
 }
 
-impl<F: Fingerprint> Tombstones<F> {
+impl<F: Word> Tombstones<F> {
     /// Bytes of a record.
     const RECORD_LEN: usize = F::BYTES + 8;
 
@@ -143,7 +143,7 @@ mod tests {
     use crate::codec::header::FileKind;
     use crate::storage::Sim;
 
-    fn round_trip<F: Fingerprint>() {
+    fn round_trip<F: Word>() {
         let header = FileHeader {
             kind: FileKind::Tombstones,
             bits: F::BITS,

@@ -20,7 +20,7 @@ const TOGETHER: usize = 1 << 13;
 
 /// All sources of entries at one moment.
 #[derive(Debug, Clone)]
-pub(crate) struct Version<F> {
+pub(crate) struct Version<F: Fingerprint> {
     /// Oldest first.
     pub segments: Vec<Arc<Segment<F>>>,
     /// The memtable that is being written as a segment. Newer than all segments.
@@ -141,6 +141,7 @@ impl<F: Fingerprint> Version<F> {
                 return Ok(is_live);
             }
         }
+        let Some(entry) = entry.word() else { return Ok(false) };
         for segment in self.segments.iter().rev() {
             // The entries of a segment are newer than its tombstones.
             if segment.contains(entry)? {
@@ -157,24 +158,25 @@ impl<F: Fingerprint> Version<F> {
     /// many are fetched before the first is read.
     pub(crate) fn look_up(
         &self,
-        entries: &[Entry<F>],
+        entries: &[Entry<F::Word>],
         seq: u64,
-        mut visit: impl FnMut(Entry<F>, bool) -> Result<()>,
+        mut visit: impl FnMut(Entry<F::Word>, bool) -> Result<()>,
     ) -> Result<()> {
         for entries in entries.chunks(TOGETHER) {
             self.fetch(entries)?;
             for &entry in entries {
-                visit(entry, self.contains(entry, seq)?)?;
+                visit(entry, self.contains(Entry::of_word(entry), seq)?)?;
             }
         }
         Ok(())
     }
 
-    fn fetch(&self, entries: &[Entry<F>]) -> Result<()> {
+    fn fetch(&self, entries: &[Entry<F::Word>]) -> Result<()> {
         if entries.len() == 1 || !self.segments.iter().any(|segment| segment.is_cold()) {
             return Ok(());
         }
-        let mut fingerprints: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
+        let mut fingerprints: Vec<F::Word> =
+            entries.iter().map(|entry| entry.fingerprint).collect();
         fingerprints.sort_unstable();
         self.segments.iter().try_for_each(|segment| segment.fetch_each(&fingerprints))
     }
@@ -231,7 +233,7 @@ impl<F: Fingerprint> Version<F> {
 /// When another generation of pages begins (see [`PageBudget`]), it is replaced by one with the same
 /// sources and empty memory for pages. The old memory is freed with the last reference to the old
 /// version. So a query takes its version once, and needs no lock or count per page.
-pub(crate) struct Current<F> {
+pub(crate) struct Current<F: Fingerprint> {
     version: RwLock<Arc<Version<F>>>,
     /// Called with each version that replaces another because of its pages.
     on_renewal: Box<OnRenewal<F>>,
@@ -275,7 +277,7 @@ impl<F: Fingerprint> Current<F> {
     }
 }
 
-impl<F> std::fmt::Debug for Current<F> {
+impl<F: Fingerprint> std::fmt::Debug for Current<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Current").finish_non_exhaustive()
     }

@@ -42,9 +42,9 @@ mod tests {
     use super::*;
     use crate::block::{BlockBuilder, MAX_SIZE, MIN_SIZE, leading_difference};
     use crate::codec::huffman::{Code, Histogram};
-    use crate::fingerprint::Fingerprint;
+    use crate::fingerprint::Word;
 
-    fn blocks<F: Fingerprint>(fingerprints: &[F], size: usize, code: &Code) -> u64 {
+    fn blocks<F: Word>(fingerprints: &[F], size: usize, code: &Code) -> u64 {
         let mut builder = BlockBuilder::new(size, code);
         let (mut rest, mut blocks, mut out) = (fingerprints, 0, Vec::new());
         while !rest.is_empty() {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     /// Fingerprints that are random, dense, in clusters, or as far from each other as possible.
-    fn sets<F: Fingerprint>(count: u64) -> Vec<Vec<F>> {
+    fn sets<F: Word>(count: u64) -> Vec<Vec<F>> {
         let mix = |i: u64| i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let wide = |high: u64, low: u64| {
             F::from_u128(u128::from(high) << (F::BITS - 64) | u128::from(low))
@@ -79,7 +79,7 @@ mod tests {
         sets
     }
 
-    fn check<F: Fingerprint>() {
+    fn check<F: Word>() {
         let (mut tightest, mut loosest) = (0.0f64, 1.0f64);
         for count in [1, 2, 3, 7, 100, 3000, 40_000] {
             for set in sets::<F>(count) {

@@ -6,7 +6,7 @@ use super::packed::{COUNT_LEN, MAX_SIZE, MIN_SIZE, leading_difference};
 use super::remaining::remaining_len;
 use crate::codec::huffman::{Code, MAX_LENGTH, MAX_SYMBOLS};
 use crate::cpu;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Bytes after a block that codewords may write zeros to, because they are written a word at a
 /// time.
@@ -39,7 +39,7 @@ struct Symbol {
     cost: u8,
 }
 
-impl<F: Fingerprint> BlockBuilder<F> {
+impl<F: Word> BlockBuilder<F> {
     /// Creates a builder of blocks of `size` bytes, a power of two from `MIN_SIZE` to `MAX_SIZE`.
     /// `code` must have a codeword for every leading difference to come.
     pub(crate) fn new(size: usize, code: &Code) -> Self {
@@ -193,7 +193,7 @@ struct RemainingBits<F> {
     end: usize,
 }
 
-impl<F: Fingerprint> RemainingBits<F> {
+impl<F: Word> RemainingBits<F> {
     /// Writes the remaining bits of a fingerprint, given its leading difference and the next one.
     #[inline(always)]
     fn put_below(&mut self, block: &mut [u8], fingerprint: F, h: u32, next: u32) {

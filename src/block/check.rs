@@ -9,12 +9,12 @@ use super::window;
 use crate::codec::bits::BitReader;
 use crate::codec::huffman::Code;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Checks strictly that the first `size` bytes of `bytes` are a block as a builder writes it: the
 /// fingerprints ascend, and all bits between codewords and remaining bits are zero. Passes each
 /// fingerprint to `visit`.
-pub(crate) fn check<F: Fingerprint>(
+pub(crate) fn check<F: Word>(
     bytes: &[u8],
     size: usize,
     code: &Code,

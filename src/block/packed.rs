@@ -4,7 +4,7 @@
 
 use crate::codec::huffman::Code;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Size of the smallest block in bytes. Sizes are powers of two, so that a block is within one
 /// page.
@@ -23,7 +23,7 @@ pub(super) const COUNT_LEN: usize = 2;
 /// Returns the position of the highest bit in which two unequal fingerprints differ, counted from
 /// the lowest bit.
 #[inline]
-pub(crate) fn leading_difference<F: Fingerprint>(a: F, b: F) -> u32 {
+pub(crate) fn leading_difference<F: Word>(a: F, b: F) -> u32 {
     debug_assert!(a != b);
     F::BITS - 1 - (a ^ b).leading_zeros()
 }

@@ -8,7 +8,7 @@ use super::window::{self, Buffer, Window};
 use crate::codec::huffman::Decoder;
 use crate::cpu;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -25,7 +25,7 @@ pub(super) struct Block<'a, F> {
     after: usize,
 }
 
-impl<'a, F: Fingerprint> Block<'a, F> {
+impl<'a, F: Word> Block<'a, F> {
     /// Reads the start of the block.
     #[inline(always)]
     pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
@@ -106,19 +106,19 @@ impl<'a, F: Fingerprint> Block<'a, F> {
 
 impl Packed<'_> {
     /// Returns how many fingerprints a search up to `high` decodes.
-    pub(crate) fn count_candidates<F: Fingerprint>(&self, high: F) -> Result<usize> {
+    pub(crate) fn count_candidates<F: Word>(&self, high: F) -> Result<usize> {
         Block::open(self)?.count_candidates(high)
     }
 
     /// Returns the place of a fingerprint in the block, if the block holds it.
-    pub(crate) fn place<F: Fingerprint>(&self, fingerprint: F) -> Result<Option<usize>> {
+    pub(crate) fn place<F: Word>(&self, fingerprint: F) -> Result<Option<usize>> {
         Block::open(self)?.place(fingerprint)
     }
 }
 
 /// Appends the fingerprints of blocks to `out`, in order.
 #[inline(always)]
-pub(crate) fn decode_all<'a, F: Fingerprint>(
+pub(crate) fn decode_all<'a, F: Word>(
     blocks: impl Iterator<Item = Result<Packed<'a>>>,
     out: &mut Vec<F>,
 ) -> Result<()> {
@@ -135,7 +135,7 @@ pub(crate) fn decode_all<'a, F: Fingerprint>(
 
 /// Visits the fingerprints of blocks, in order.
 #[inline(always)]
-pub(crate) fn visit_all<'a, F: Fingerprint>(
+pub(crate) fn visit_all<'a, F: Word>(
     blocks: impl Iterator<Item = Result<Packed<'a>>>,
     mut visit: impl FnMut(F),
 ) -> Result<()> {
@@ -153,7 +153,7 @@ pub(crate) fn visit_all<'a, F: Fingerprint>(
 /// Searches the blocks that `next` returns, and passes the fingerprints within `distance` bits of
 /// their query to `found`.
 #[inline(always)]
-pub(crate) fn search<'a, F: Fingerprint, T: Copy>(
+pub(crate) fn search<'a, F: Word, T: Copy>(
     mut next: impl FnMut() -> Result<Option<Job<'a, F, T>>>,
     distance: u32,
     mut found: impl FnMut(T, F),

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use crate::codec::bits::UNPEEKED;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Returns the number of remaining bits of a fingerprint, given its leading difference and the next
 /// one. The bit at the next leading difference, if it is among them, is known to be 0 and is left
@@ -26,7 +26,7 @@ pub(super) struct Remaining<'a, F> {
     width: PhantomData<F>,
 }
 
-impl<'a, F: Fingerprint> Remaining<'a, F> {
+impl<'a, F: Word> Remaining<'a, F> {
     /// Creates a reader of the block of `size` bytes at the start of `bytes`.
     #[inline(always)]
     pub(super) fn new(bytes: &'a [u8], size: usize) -> Self {

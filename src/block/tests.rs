@@ -2,9 +2,9 @@ use super::reader::Block;
 use super::*;
 use crate::codec::huffman::{Code, Histogram};
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
-fn code_for<F: Fingerprint>(values: &[F]) -> Code {
+fn code_for<F: Word>(values: &[F]) -> Code {
     let mut histogram = Histogram::default();
     for pair in values.windows(2) {
         histogram.add(leading_difference(pair[0], pair[1]));
@@ -14,7 +14,7 @@ fn code_for<F: Fingerprint>(values: &[F]) -> Code {
 
 /// Builds the first block of `values`, in the code that is best for all of them. Returns the number
 /// of fingerprints in it.
-fn build<F: Fingerprint>(values: &[F], size: usize) -> (Code, Vec<u8>, usize) {
+fn build<F: Word>(values: &[F], size: usize) -> (Code, Vec<u8>, usize) {
     let code = code_for(values);
     let mut builder = BlockBuilder::new(size, &code);
     let taken = builder.push_all(values);
@@ -28,12 +28,12 @@ fn packed<'a>(block: &'a [u8], code: &'a Code) -> Packed<'a> {
     Packed { bytes: block, size: block.len(), code }
 }
 
-fn checked<F: Fingerprint>(block: &[u8], code: &Code) -> Result<()> {
+fn checked<F: Word>(block: &[u8], code: &Code) -> Result<()> {
     check(block, block.len(), code, |_: F| ())
 }
 
 /// Decodes a block twice in a row, visits it twice in a row, and compares the results.
-fn read<F: Fingerprint>(block: Packed<'_>) -> Result<Vec<F>> {
+fn read<F: Word>(block: Packed<'_>) -> Result<Vec<F>> {
     let (mut all, mut visited) = (vec![F::ONE], Vec::new());
     decode_all([Ok(block), Ok(block)].into_iter(), &mut all)?;
     visit_all([Ok(block), Ok(block)].into_iter(), |fingerprint| visited.push(fingerprint))?;
@@ -45,7 +45,7 @@ fn read<F: Fingerprint>(block: Packed<'_>) -> Result<Vec<F>> {
 
 /// Returns ascending values whose neighbours have every leading difference, with runs and with
 /// crowds that share their leading bits.
-fn values<F: Fingerprint>() -> Vec<F> {
+fn values<F: Word>() -> Vec<F> {
     let mut values = vec![F::ZERO];
     let mut x = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
     for i in 0..400u32 {
@@ -60,14 +60,14 @@ fn values<F: Fingerprint>() -> Vec<F> {
     values
 }
 
-fn near<F: Fingerprint>(block: Packed<'_>, query: F, low: F, high: F, distance: u32) -> Vec<F> {
+fn near<F: Word>(block: Packed<'_>, query: F, low: F, high: F, distance: u32) -> Vec<F> {
     let mut job = Some(Job { block, query, low, high, tag: () });
     let mut found = Vec::new();
     search(|| Ok(job.take()), distance, |(), f| found.push(f)).unwrap();
     found
 }
 
-fn round_trip<F: Fingerprint>() {
+fn round_trip<F: Word>() {
     let values = values::<F>();
     for size in [128, 256, 512, 1024, 2048, 4096] {
         let mut rest = &values[..];
@@ -86,7 +86,7 @@ fn round_trip<F: Fingerprint>() {
 }
 
 /// Checks that ranges of many widths around some of the values are found in full, and places.
-fn check_searches<F: Fingerprint>(block: Packed<'_>, inside: &[F]) {
+fn check_searches<F: Word>(block: Packed<'_>, inside: &[F]) {
     let opened = Block::<F>::open(&block).unwrap();
     for (place, &value) in inside.iter().enumerate().step_by(1 + inside.len() / 50) {
         assert_eq!(opened.place(value).unwrap(), Some(place));

@@ -5,7 +5,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Reads bits from a slice, followed by endless zeros.
 #[derive(Debug, Clone)]
@@ -59,7 +59,7 @@ const HALF: u32 = 32;
 /// missing.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "only the low three bits are used")]
-pub(crate) fn peek<W: Fingerprint>(bytes: &[u8], position: usize) -> W {
+pub(crate) fn peek<W: Word>(bytes: &[u8], position: usize) -> W {
     let byte = position / 8;
     // A single comparison: `byte` is an eighth of a number, so the sum is far from overflow.
     let word = bytes.get(byte..byte.wrapping_add(W::BYTES)).and_then(W::read_be);
@@ -68,7 +68,7 @@ pub(crate) fn peek<W: Fingerprint>(bytes: &[u8], position: usize) -> W {
 
 /// Loads the bytes from `byte` to the end, fewer than a word, as the top of a big-endian word.
 #[cold]
-fn load_tail<W: Fingerprint>(bytes: &[u8], byte: usize) -> W {
+fn load_tail<W: Word>(bytes: &[u8], byte: usize) -> W {
     let mut word = [0u8; 16];
     for (to, from) in word.iter_mut().zip(bytes.iter().skip(byte)) {
         *to = *from;

@@ -35,7 +35,7 @@ pub(crate) enum FileKind {
     Postings = 4,
     Tombstones = 5,
     Documents = 6,
-    Columns = 7,
+    Keys = 7,
 }
 
 impl fmt::Display for FileKind {
@@ -47,7 +47,7 @@ impl fmt::Display for FileKind {
             Self::Postings => "postings",
             Self::Tombstones => "tombstones",
             Self::Documents => "documents",
-            Self::Columns => "columns",
+            Self::Keys => "keys",
         })
     }
 }
@@ -56,9 +56,9 @@ impl fmt::Display for FileKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub kind: FileKind,
-    /// Fingerprint width in bits.
+    /// Word width in bits.
     pub bits: u32,
-    /// The number in the layout of a table, or of the table that columns stand for; 0 for other
+    /// The number in the layout of a table, or of a table of keys; 0 for other
     /// kinds.
     pub part: u16,
     /// The segment's or log's number; 0 for the manifest.
@@ -124,7 +124,7 @@ impl FileHeader {
         let database_id = fields.u128("database id")?;
         let nonce = fields.u64("nonce")?;
         let reserved = fields.bytes(RESERVED_LEN, "reserved")?;
-        if !matches!(bits, 64 | 128) || zero != 0 || reserved.iter().any(|&b| b != 0) {
+        if !matches!(bits, 64 | 128 | 768) || zero != 0 || reserved.iter().any(|&b| b != 0) {
             return Err(
                 Error::corruption("the file header has a value that is not allowed").at_offset(16)
             );
@@ -157,7 +157,7 @@ impl fmt::Display for FileHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, bits, part, file_id, database_id, .. } = self;
         write!(f, "{kind} ")?;
-        if matches!(kind, FileKind::Table | FileKind::Columns) {
+        if matches!(kind, FileKind::Table | FileKind::Keys) {
             write!(f, "{part} ")?;
         }
         write!(f, "of file number {file_id:016x}, {bits} bits, database {database_id:032x}")

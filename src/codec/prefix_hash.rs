@@ -1,6 +1,6 @@
 //! The hash that prefix filters use.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// The rotations of each round. A round triples the number of hash bits that a bit of the prefix
 /// changes. With these rotations, the leading bits of the hashes of neighbouring prefixes differ.
@@ -12,7 +12,7 @@ const ROUNDS: [(u32, u32); 3] = [(5, 24), (34, 35), (12, 50)];
 /// other in a few flipped bits, whose hashes the plan knows. So the query hashes its own prefix,
 /// and each probe costs only one xor. storage-format.md, "Prefix filter".
 #[inline(always)]
-pub(crate) fn prefix_hash<F: Fingerprint>(fingerprint: F, depth: u32) -> u64 {
+pub(crate) fn prefix_hash<F: Word>(fingerprint: F, depth: u32) -> u64 {
     hash_of_prefix(fingerprint.top64() & u64::prefix_mask(depth))
 }
 

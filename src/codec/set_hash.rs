@@ -1,9 +1,9 @@
 //! Comparing sets regardless of their order.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Returns a hash of a fingerprint. Sums of these hashes compare sets regardless of their order.
-pub(crate) fn set_hash<F: Fingerprint>(fingerprint: F) -> u64 {
+pub(crate) fn set_hash<F: Word>(fingerprint: F) -> u64 {
     let mut bytes = Vec::with_capacity(F::BYTES);
     fingerprint.write_le(&mut bytes);
     let low = u64::from(crc32fast::hash(&bytes));

@@ -6,17 +6,19 @@ use super::sizes::MergeSizes;
 use super::survey::{Survey, Surveyor};
 use crate::documents::{Documents, SymbolTable};
 use crate::error::{Error, Result};
-use crate::fingerprint::{Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::merge::DocumentMerge;
 use crate::merge::{Merge, Rows};
 use crate::paged::Sequential;
-use crate::segment::{Segment, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::segment::{
+    Replaced, Segment, SegmentContents, SegmentMeta, SegmentWriter, TableContents,
+};
 use crate::settings::Settings;
 use crate::storage::LockedFolder;
 use crate::table::{Profile, Sample, Table};
 
 /// Merges a run of segments, contiguous in age, into one.
-pub(crate) struct Merger<'a, F> {
+pub(crate) struct Merger<'a, F: Fingerprint> {
     pub folder: &'a LockedFolder,
     pub settings: &'a Settings,
     /// The segments to merge, oldest first.
@@ -35,7 +37,10 @@ impl<F: Fingerprint> Merger<'_, F> {
     /// per removed entry, the block keys of each table that is being written, and 24 bytes per
     /// document.
     pub(crate) fn run(&self, id: u64) -> Result<Option<SegmentMeta>> {
-        let survey = self.survey()?;
+        let survey = match self.settings.tables() {
+            0 => Survey::without_removals(0),
+            _ => self.survey()?,
+        };
         let documents = self.inputs.iter().map(|s| s.meta().document_gain()).sum::<i64>();
         // With older segments, records of removed documents are kept.
         let has_documents =
@@ -48,6 +53,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         writer.tombstones(&survey.tombstones)?;
         if has_documents {
             self.write_documents(&mut writer)?;
+            writer.keys::<F>(self.threads, &self.pause)?;
         }
         self.check_counts(writer.counts())?;
         let written = writer.finish()?;
@@ -65,18 +71,19 @@ impl<F: Fingerprint> Merger<'_, F> {
     pub(crate) fn work(settings: &Settings, inputs: &[Arc<Segment<F>>]) -> u64 {
         let rows: u64 = inputs.iter().map(|s| s.meta().fingerprints).sum();
         let entries: u64 = inputs.iter().map(|s| s.meta().entries).sum();
-        let other_tables = (settings.tables() - 1 + settings.column_tables()) as u64;
+        let other_tables = settings.tables().saturating_sub(1) + settings.key_tables();
+        let other_tables = other_tables as u64;
         let surveys = u64::from(inputs.iter().any(|s| s.meta().removed > 0));
         let records: u64 =
             inputs.iter().filter_map(|s| s.documents()).map(Documents::records).sum();
         (1 + surveys) * entries + other_tables * rows + records
     }
 
-    fn entries(&self) -> Result<Merge<'_, F>> {
-        Merge::of_segments(self.inputs.iter().map(|s| &**s), F::ZERO)
+    fn entries(&self) -> Result<Merge<'_, F::Word>> {
+        Merge::of_segments(self.inputs.iter().map(|s| &**s), F::Word::ZERO)
     }
 
-    fn survey(&self) -> Result<Survey<F>> {
+    fn survey(&self) -> Result<Survey<F::Word>> {
         if self.inputs.iter().all(|s| s.meta().removed == 0) {
             // Every entry is kept.
             let entries = self.inputs.iter().map(|s| s.meta().entries).sum();
@@ -96,20 +103,20 @@ impl<F: Fingerprint> Merger<'_, F> {
 
     /// Estimates the profile of a table of the output from parts of the inputs' tables. `gone` has
     /// the fingerprints to leave out, ascending, in the table's bit order.
-    fn profile(&self, table: usize, gone: &[F]) -> Result<Profile> {
+    fn profile(&self, table: usize, gone: &[F::Word]) -> Result<Profile> {
         let tables = self.inputs.iter().filter_map(|s| s.tables().get(table));
         let mut sample = Sample::default();
         for low in tables.max_by_key(|table| table.blocks()).map_or(Ok(vec![]), sampled)? {
             let mut rows = Rows::of_segments(self.inputs.iter().map(|s| &**s), table, low)?;
             let batch = rows.next_batch()?;
-            let is_gone = |row: &F| gone.binary_search(row).is_ok();
+            let is_gone = |row: &F::Word| gone.binary_search(row).is_ok();
             let kept = || batch.iter().copied().filter(|row| gone.is_empty() || !is_gone(row));
             sample.add(kept());
             let dropped = batch.len() - kept().count() + rows.repeated();
             sample.add_dropped(dropped as u64);
         }
         let rows = self.inputs.iter().map(|s| s.meta().fingerprints).sum();
-        Ok(Profile::estimate::<F>(&sample, rows))
+        Ok(Profile::estimate::<F::Word>(&sample, rows))
     }
 
     /// Passes the fingerprints in table `table` of the inputs to `visit`, in batches: each once, in
@@ -117,12 +124,12 @@ impl<F: Fingerprint> Merger<'_, F> {
     fn for_each_row(
         &self,
         table: usize,
-        gone: &[F],
-        mut visit: impl FnMut(&[F]) -> Result<()>,
+        gone: &[F::Word],
+        mut visit: impl FnMut(&[F::Word]) -> Result<()>,
     ) -> Result<()> {
         let mut gone = gone.iter().copied().peekable();
         let mut kept = Vec::new();
-        let mut rows = Rows::of_segments(self.inputs.iter().map(|s| &**s), table, F::ZERO)?;
+        let mut rows = Rows::of_segments(self.inputs.iter().map(|s| &**s), table, F::Word::ZERO)?;
         loop {
             let batch = rows.next_batch()?;
             let Some(&last) = batch.last() else { return Ok(()) };
@@ -154,6 +161,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         let most = inputs().map(Documents::records).sum();
         let replaced_before: u64 =
             self.inputs.iter().filter_map(|s| s.meta().documents).map(|d| d.replaced).sum();
+        let originals_before: u64 = self.inputs.iter().map(|s| s.meta().removed).sum();
         writer.documents(symbols, most, |writer| {
             let mut merge = DocumentMerge::new(inputs(), std::iter::empty())?;
             let mut since_pause = 0;
@@ -169,12 +177,16 @@ impl<F: Fingerprint> Merger<'_, F> {
             }
             (self.pause)(since_pause)?;
             // Each document that was dropped was replaced by exactly one record.
-            match replaced_before.checked_sub(merge.replaced()) {
-                Some(left) if left == 0 || !self.is_oldest => Ok(left),
+            let Replaced { documents, originals } = merge.replaced();
+            let originals = originals_before.saturating_sub(originals);
+            match replaced_before.checked_sub(documents) {
+                Some(documents) if documents == 0 || !self.is_oldest => {
+                    Ok(Replaced { documents, originals })
+                }
                 _ => Err(Error::corruption(format!(
                     "compaction of documents that replace {replaced_before} others dropped {}, so \
                      an input is damaged: run verify",
-                    merge.replaced()
+                    merge.replaced().documents
                 ))),
             }
         })
@@ -208,7 +220,7 @@ const SAMPLE_EVERY: usize = 1 << 11;
 const MAX_SAMPLES: usize = 256;
 
 /// Returns the fingerprints at evenly spaced places of a table.
-fn sampled<F: Fingerprint>(table: &Table<F>) -> Result<Vec<F>> {
+fn sampled<W: Word>(table: &Table<W>) -> Result<Vec<W>> {
     let blocks = table.blocks();
     // A segment that only removes entries has no blocks.
     let places = (blocks / SAMPLE_EVERY).clamp(1, MAX_SAMPLES).min(blocks);
@@ -219,23 +231,23 @@ fn sampled<F: Fingerprint>(table: &Table<F>) -> Result<Vec<F>> {
         rows.clear();
         reader.get()?.decode(block..block + 1, &mut rows)?;
         // No block is empty.
-        Ok(rows.first().copied().unwrap_or(F::ZERO))
+        Ok(rows.first().copied().unwrap_or(W::ZERO))
     };
     (0..places).map(first).collect()
 }
 
 /// The contents of the merged segment.
-struct Output<'a, F> {
+struct Output<'a, F: Fingerprint> {
     merger: &'a Merger<'a, F>,
-    survey: &'a Survey<F>,
+    survey: &'a Survey<F::Word>,
 }
 
-impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
+impl<F: Fingerprint> SegmentContents<F::Word> for Output<'_, F> {
     fn profile(&self) -> Result<Profile> {
         self.merger.profile(0, &self.survey.gone)
     }
 
-    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
+    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F::Word>]) -> Result<()>) -> Result<()> {
         let mut merge = self.merger.entries()?;
         let mut live = Vec::new();
         loop {
@@ -252,13 +264,9 @@ impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
         }
     }
 
-    fn wrote_rows(&self, rows: u64) -> Result<()> {
-        (self.merger.pause)(rows)
-    }
-
-    fn table(&self, table: usize) -> Result<Box<dyn TableContents<F> + '_>> {
-        let permutations = self.merger.settings.permutations::<F>();
-        let mut gone: Vec<F> =
+    fn table(&self, table: usize) -> Result<Box<dyn TableContents<F::Word> + '_>> {
+        let permutations = self.merger.settings.permutations::<F::Word>();
+        let mut gone: Vec<F::Word> =
             self.survey.gone.iter().map(|&f| permutations[table].apply(f)).collect();
         gone.sort_unstable();
         Ok(Box::new(OutputTable { merger: self.merger, table, gone }))
@@ -266,19 +274,19 @@ impl<F: Fingerprint> SegmentContents<F> for Output<'_, F> {
 }
 
 /// The contents of one table of the merged segment.
-struct OutputTable<'a, F> {
+struct OutputTable<'a, F: Fingerprint> {
     merger: &'a Merger<'a, F>,
     table: usize,
     /// Fingerprints to leave out, in the table's bit order.
-    gone: Vec<F>,
+    gone: Vec<F::Word>,
 }
 
-impl<F: Fingerprint> TableContents<F> for OutputTable<'_, F> {
+impl<F: Fingerprint> TableContents<F::Word> for OutputTable<'_, F> {
     fn profile(&self) -> Result<Profile> {
         self.merger.profile(self.table, &self.gone)
     }
 
-    fn for_each(&self, push: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
+    fn for_each(&self, push: &mut dyn FnMut(&[F::Word]) -> Result<()>) -> Result<()> {
         self.merger.for_each_row(self.table, &self.gone, push)
     }
 }

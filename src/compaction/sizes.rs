@@ -7,13 +7,13 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind};
 use crate::fingerprint::Fingerprint;
 use crate::segment::Segment;
-use crate::segment::bound::{Expected, columns_scratch, most_bytes};
+use crate::segment::bound::{Expected, keys_scratch, most_bytes};
 use crate::settings::Settings;
 use crate::storage::Storage;
 
 /// The most bytes that merges of runs of some segments take.
 #[derive(Debug)]
-pub(crate) struct MergeSizes<'a, F> {
+pub(crate) struct MergeSizes<'a, F: Fingerprint> {
     settings: &'a Settings,
     segments: &'a [Arc<Segment<F>>],
     /// How many tables are written in parallel.
@@ -55,7 +55,7 @@ impl<'a, F: Fingerprint> MergeSizes<'a, F> {
     fn bytes(&self, run: Range<usize>, greatest_id: Option<u64>) -> u64 {
         let segments = self.segments.get(run).unwrap_or_default().iter().map(|s| &**s);
         let expected = Expected::of_merge(segments, greatest_id);
-        let scratch = columns_scratch(self.settings, expected.fingerprints, self.threads);
+        let scratch = keys_scratch(self.settings, expected.fingerprints, self.threads);
         most_bytes::<F>(self.settings, &expected) + scratch
     }
 }

@@ -1,6 +1,6 @@
 //! The pass of a compaction over inputs with removals: finds out what will be left of them.
 
-use crate::fingerprint::{Entry, Fingerprint};
+use crate::fingerprint::{Entry, Word};
 use crate::merge::Merged;
 
 /// What will be left of the inputs of a compaction, and what goes.
@@ -14,7 +14,7 @@ pub(super) struct Survey<F> {
     pub(super) entries: u64,
 }
 
-impl<F: Fingerprint> Survey<F> {
+impl<F: Word> Survey<F> {
     /// Creates the survey of inputs that lose nothing.
     pub(super) fn without_removals(entries: u64) -> Self {
         Self { gone: Vec::new(), tombstones: Vec::new(), entries }
@@ -40,7 +40,7 @@ pub(super) struct Surveyor<F> {
     is_held: bool,
 }
 
-impl<F: Fingerprint> Surveyor<F> {
+impl<F: Word> Surveyor<F> {
     pub(super) fn new(is_oldest: bool) -> Self {
         let survey = Survey::without_removals(0);
         Self { survey, is_oldest, fingerprint: F::ZERO, is_left: false, is_held: false }

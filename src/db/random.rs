@@ -1,6 +1,6 @@
 //! Random fingerprints, for tests.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// A seeded generator of random numbers.
 pub(crate) struct Random(pub(crate) u64);
@@ -15,12 +15,12 @@ impl Random {
         self.next() % n
     }
 
-    pub(crate) fn fingerprint<F: Fingerprint>(&mut self) -> F {
+    pub(crate) fn fingerprint<F: Word>(&mut self) -> F {
         F::from_u128((0..4).fold(0, |all, _| all << 40 ^ u128::from(self.next())))
     }
 
     /// Returns the fingerprint with up to this many bits flipped.
-    pub(crate) fn flip<F: Fingerprint>(&mut self, fingerprint: F, errors: u64) -> F {
+    pub(crate) fn flip<F: Word>(&mut self, fingerprint: F, errors: u64) -> F {
         (0..errors).fold(fingerprint, |f, _| {
             f ^ F::ONE << u32::try_from(self.below(u64::from(F::BITS))).unwrap()
         })

@@ -92,8 +92,8 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
     }
 
     /// Returns how many documents were added, and how many removed ones.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.meta.live(), self.meta.removals)
+    pub(crate) fn counts(&self) -> (u64, u64, u64) {
+        (self.meta.live(), self.meta.removals, self.meta.duplicates)
     }
 
     fn check(&self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {

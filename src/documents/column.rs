@@ -1,5 +1,4 @@
-//! Columns of a leaf: numbers of equal width side by side, least significant bit first. They have
-//! nothing to do with tables of columns.
+//! Columns of a leaf: numbers of equal width side by side, least significant bit first.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

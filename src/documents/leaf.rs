@@ -225,6 +225,24 @@ impl<'a, F: Fingerprint> Leaf<'a, F> {
         }))
     }
 
+    /// Passes the place and the fingerprint of each original to `visit`, in order.
+    #[inline(always)]
+    pub(super) fn for_each_original(&self, mut visit: impl FnMut(usize, F)) {
+        let fingerprints = self.fingerprints.chunks_exact(F::BYTES).filter_map(F::read_le);
+        match (self.removed, self.duplicates) {
+            (None, None) => (0..).zip(fingerprints).for_each(|(index, f)| visit(index, f)),
+            (removed, duplicates) => {
+                let is_in = |bitmap: Option<Bitmap<'_>>, index| {
+                    bitmap.is_some_and(|bitmap| bitmap.contains(index))
+                };
+                let live = (0..self.keys.count()).filter(|&index| !is_in(removed, index));
+                let live = live.zip(fingerprints);
+                live.filter(|&(index, _)| !is_in(duplicates, index))
+                    .for_each(|(index, f)| visit(index, f));
+            }
+        }
+    }
+
     /// Returns the place of the live record with this id.
     pub(super) fn find_id(&self, id: DocId) -> Option<usize> {
         let ids = self.ids?;

@@ -17,6 +17,7 @@ mod inner;
 mod keys;
 mod leaf;
 mod leaf_builder;
+mod leaves;
 mod locator;
 mod meta;
 mod reader;
@@ -28,6 +29,7 @@ pub(crate) use bound::{MAX_FIXED_BYTES, most_record_bytes};
 pub(crate) use builder::DocumentsBuilder;
 pub(crate) use cursor::DocumentsCursor;
 pub(crate) use filter::{KeyHash, key_hash};
+pub(crate) use leaves::FoundInLeaf;
 pub(crate) use reader::Documents;
 pub(crate) use symbols::SymbolTable;
 

@@ -251,7 +251,7 @@ impl<F: Fingerprint> Documents<F> {
 }
 
 /// Returns the offset of a leaf, given its page counted from the first leaf.
-fn leaf_at(page: u64) -> usize {
+pub(super) fn leaf_at(page: u64) -> usize {
     let page = usize::try_from(page).unwrap_or(usize::MAX);
     page.saturating_add(1).saturating_mul(PAGE)
 }

@@ -9,7 +9,7 @@ use super::symbols::Symbol;
 use super::*;
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{ErrorKind, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::format_example::example;
 use crate::inspection::Inspection;
 use crate::paged::{FileSummary, PAGE};
@@ -35,7 +35,7 @@ fn random(seed: u64) -> impl FnMut() -> u64 {
     move || rng.u64(..)
 }
 
-fn original<F: Fingerprint>(number: u64) -> Document<F> {
+fn original<F: Word>(number: u64) -> Document<F> {
     let mut next = random(number);
     let fingerprint = F::from_u128(u128::from(next()) << 64 | u128::from(next()));
     Document { fingerprint, id: DocId(number), stamp: None, duplicate_of: None }
@@ -45,7 +45,7 @@ fn symbols_for<F>(records: &Records<F>) -> SymbolTable {
     SymbolTable::train(&records.keys().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
-fn write<F: Fingerprint>(
+fn write<F: Word>(
     sim: &Sim,
     ids: Ids,
     records: &Records<F>,
@@ -61,11 +61,11 @@ fn write<F: Fingerprint>(
     builder.finish()
 }
 
-fn open<F: Fingerprint>(sim: &Sim, ids: Ids, len: u64) -> Result<Documents<F>> {
+fn open<F: Word>(sim: &Sim, ids: Ids, len: u64) -> Result<Documents<F>> {
     Documents::open(sim, "d", &header(F::BITS), len, ids)
 }
 
-fn all<F: Fingerprint>(documents: &Documents<F>, after: Option<&[u8]>) -> Result<Records<F>> {
+fn all<F: Word>(documents: &Documents<F>, after: Option<&[u8]>) -> Result<Records<F>> {
     let (mut cursor, mut found) = (documents.iter_from(after), Records::new());
     while let Some((key, document)) = cursor.next()? {
         found.insert(key.to_vec(), document);
@@ -73,13 +73,13 @@ fn all<F: Fingerprint>(documents: &Documents<F>, after: Option<&[u8]>) -> Result
     Ok(found)
 }
 
-fn verify<F: Fingerprint>(documents: &Documents<F>, summary: FileSummary) -> usize {
+fn verify<F: Word>(documents: &Documents<F>, summary: FileSummary) -> usize {
     let mut inspection = Inspection::new(None);
     documents.verify(summary, &mut inspection).unwrap();
     inspection.into_errors().iter().inspect(|error| println!("{error}")).count()
 }
 
-fn get<F: Fingerprint>(documents: &Documents<F>, key: &[u8]) -> Option<Option<Document<F>>> {
+fn get<F: Word>(documents: &Documents<F>, key: &[u8]) -> Option<Option<Document<F>>> {
     documents.get(key, key_hash(key)).unwrap()
 }
 
@@ -100,14 +100,14 @@ fn neighbours(key: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Returns the most bytes that the file may take.
-fn most_bytes<F: Fingerprint>(records: &Records<F>) -> u64 {
+fn most_bytes<F: Word>(records: &Records<F>) -> u64 {
     let bytes: u64 = records.keys().map(|key| most_record_bytes::<F>(key.len())).sum();
     // With the checksums of its pages.
     (MAX_FIXED_BYTES + bytes) * 1000 / 999
 }
 
 /// Writes the records and checks everything that a reader returns.
-fn check<F: Fingerprint>(ids: Ids, records: &Records<F>) -> Documents<F> {
+fn check<F: Word>(ids: Ids, records: &Records<F>) -> Documents<F> {
     let sim = sim();
     let mut last = None;
     for symbols in [SymbolTable::none(), symbols_for(records)] {
@@ -122,7 +122,7 @@ fn check<F: Fingerprint>(ids: Ids, records: &Records<F>) -> Documents<F> {
     last.unwrap()
 }
 
-fn check_open<F: Fingerprint>(
+fn check_open<F: Word>(
     ids: Ids,
     records: &Records<F>,
     documents: &Documents<F>,
@@ -316,7 +316,7 @@ fn gaps_in_the_ids_cost_nothing() {
 }
 
 /// Returns records of all sorts.
-fn mixed<F: Fingerprint>(ids: Ids, count: u64, seed: u64) -> Records<F> {
+fn mixed<F: Word>(ids: Ids, count: u64, seed: u64) -> Records<F> {
     let mut next = random(seed);
     urls(count)
         .zip(0u64..)
@@ -339,7 +339,7 @@ fn mixed<F: Fingerprint>(ids: Ids, count: u64, seed: u64) -> Records<F> {
 
 #[test]
 fn records_of_all_sorts_agree_with_a_map() {
-    fn check_all<F: Fingerprint>(ids: Ids) {
+    fn check_all<F: Word>(ids: Ids) {
         for (seed, count) in (0..).zip([1, 2, 5, 7, 100, 1000]) {
             let records = mixed::<F>(ids, count, seed);
             let documents = check(ids, &records);

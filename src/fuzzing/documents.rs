@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::codec::header::{FileHeader, FileKind};
 use crate::documents::{Documents, DocumentsBuilder, SymbolTable, key_hash};
 use crate::error::Result;
-use crate::fingerprint::{DocId, Document, Fingerprint};
+use crate::fingerprint::{DocId, Document, Fingerprint, Sketch};
 use crate::inspection::Inspection;
 use crate::paged::FileSummary;
 use crate::settings::Ids;
@@ -19,7 +19,8 @@ pub fn documents(bytes: &[u8]) {
     for ids in [Ids::Unique, Ids::Names] {
         match header.bits {
             64 => documents_of::<u64>(bytes, &header, ids),
-            _ => documents_of::<u128>(bytes, &header, ids),
+            128 => documents_of::<u128>(bytes, &header, ids),
+            _ => documents_of::<Sketch>(bytes, &header, ids),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::block::{self, BlockBuilder, Job, Packed};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::codec::huffman::{Code, Histogram};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Sketch, Word};
 use crate::log::{ReadMode, read_log};
 use crate::manifest::Manifest;
 
@@ -23,7 +23,7 @@ pub fn block(bytes: &[u8]) {
     if choice & 2 == 0 { block_of::<u64>(choice, rest) } else { block_of::<u128>(choice, rest) }
 }
 
-fn block_of<F: Fingerprint>(choice: u8, bytes: &[u8]) {
+fn block_of<F: Word>(choice: u8, bytes: &[u8]) {
     let Some((code, bytes)) = code_of(F::BITS, bytes) else { return };
     let size = block_size(choice);
     let mut file = bytes.to_vec();
@@ -65,7 +65,7 @@ pub fn fingerprints(bytes: &[u8]) {
     if choice & 2 == 0 { encode::<u64>(choice, rest) } else { encode::<u128>(choice, rest) }
 }
 
-fn encode<F: Fingerprint>(choice: u8, bytes: &[u8]) {
+fn encode<F: Word>(choice: u8, bytes: &[u8]) {
     let mut all: Vec<F> = bytes.chunks_exact(F::BYTES).filter_map(F::read_le).collect();
     all.sort_unstable();
     all.dedup();
@@ -114,7 +114,8 @@ pub fn log(bytes: &[u8]) {
     let Ok(header) = FileHeader::decode(FileKind::Log, bytes) else { return };
     match header.bits {
         64 => log_of::<u64>(bytes, &header),
-        _ => log_of::<u128>(bytes, &header),
+        128 => log_of::<u128>(bytes, &header),
+        _ => log_of::<Sketch>(bytes, &header),
     }
 }
 

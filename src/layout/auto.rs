@@ -13,8 +13,7 @@ const MAX_RING: u8 = 6;
 
 impl Layout {
     /// Chooses a layout for queries within `max_distance` among `expected_entries` fingerprints of
-    /// `bits` bits, and the bits per fingerprint of a prefix filter that suits it: 8 or 0 (none, as
-    /// always at 128 bits from distance 8 on).
+    /// `bits` bits, and the bits per fingerprint of a prefix filter that suits it: 8 or 0.
     /// Queries at larger distances remain possible, but are slower.
     ///
     /// The layout is a ring of 1 to 6 tables, with or without a filter. It is the one for which
@@ -66,9 +65,7 @@ impl Layout {
     /// Returns, for each filter, the predicted time multiplied by the penalty for storage.
     fn weighed(&self, distance: u32, entries: u64) -> Vec<f64> {
         let entries = entries.max(MIN_ENTRIES);
-        let rule = MatchRule::within(self.bits(), distance);
-        let columns = rule.is_ok_and(|rule| rule.needs_columns());
-        let terms = FILTERS.map(|filter_bits| Terms { filter_bits, columns, ..Terms::default() });
+        let terms = FILTERS.map(|filter_bits| Terms { filter_bits, ..Terms::default() });
         let works = self.works(entries, distance, &terms);
         let weighed = |(terms, work): (&Terms, Work)| {
             work.ns * TABLE_PENALTY.powf(self.storage(entries, terms))

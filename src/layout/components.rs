@@ -20,7 +20,7 @@ use super::Layout;
 use super::complete::{self, BitStep, Verdict};
 use super::order::Permutation;
 use super::staircase::Step;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Search nodes for the check of one candidate.
 const MAX_NODES: u32 = 3_000;
@@ -114,7 +114,7 @@ pub(super) struct Candidates<'a, F> {
     known: RefCell<Known>,
 }
 
-impl<'a, F: Fingerprint> Candidates<'a, F> {
+impl<'a, F: Word> Candidates<'a, F> {
     /// Allows checks to use up to `nodes` search nodes in all.
     pub(super) fn new(layout: &'a Layout, orders: &'a [Permutation<F>], nodes: u32) -> Self {
         Self { layout, orders, nodes: Cell::new(nodes), known: RefCell::default() }
@@ -243,7 +243,7 @@ impl<'a, F: Fingerprint> Candidates<'a, F> {
 }
 
 /// Converts the steps of a staircase to sets of bits of the unpermuted word.
-pub(super) fn bit_steps<F: Fingerprint>(order: &Permutation<F>, steps: &[Step]) -> Vec<BitStep> {
+pub(super) fn bit_steps<F: Word>(order: &Permutation<F>, steps: &[Step]) -> Vec<BitStep> {
     let bit_step = |step: &Step| BitStep {
         bits: order.invert(F::prefix_mask(step.depth.into())).to_u128(),
         most: step.most.into(),

@@ -38,16 +38,6 @@ pub(crate) struct Costs {
     /// In a sweep: comparing a decoded entry with a query, where every entry is compared with every
     /// query.
     pub sweep_compare_ns: f64,
-    /// A lookup in a table of columns: an entry of the directory, and the first keys.
-    pub column_ns: f64,
-    /// Extra cost of such a lookup for each doubling of 1 + bytes of all columns / `cache_bytes`.
-    pub column_far_ns: f64,
-    /// Comparing the key of one row.
-    pub column_row_ns: f64,
-    /// Extra cost of a row for each doubling of 1 + bytes of all columns / `cache_bytes`.
-    pub column_row_far_ns: f64,
-    /// Decoding a block of 128 bytes, to which a row with a near key refers.
-    pub column_block_ns: f64,
     /// Bytes beyond which memory counts as far. Not in nanoseconds.
     pub cache_bytes: f64,
 }
@@ -69,11 +59,6 @@ impl Default for Costs {
             sweep_lookup_ns: 7.0,
             sweep_alone_ns: 20.0,
             sweep_compare_ns: 0.5,
-            column_ns: 2.0,
-            column_far_ns: 3.6,
-            column_row_ns: 0.05,
-            column_row_far_ns: 0.09,
-            column_block_ns: 800.0,
             cache_bytes: 1e6,
         }
     }

@@ -22,7 +22,7 @@ const RECALL: f64 = 0.95;
 /// use fpdb::{Jaccard, Options};
 ///
 /// let similar = Jaccard::at_least(0.8).recall(0.97);
-/// let db = Options::bits128().expected_entries(10_000_000).similar(similar).in_memory()?;
+/// let db = Options::sketches().expected_entries(10_000_000).similar(similar).in_memory()?;
 /// assert!(db.description().rule.found_at(0.8) >= 0.97);
 /// # Ok::<(), fpdb::Error>(())
 /// ```

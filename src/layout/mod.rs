@@ -17,49 +17,43 @@
 //! `docs/design.md`, "Why few tables are enough", explains the theory.
 
 // Submodules: `order` (permutations), `staircase`, `complete` and `certificate` (the check), `costs`
-// and `terms` (what lookups cost), `columns` (what they cost in columns), `prefix` and `probe` (one
-// lookup), `trie` (the cheapest lookups of one table), `components` (candidates), `search` and `plan`
-// (the choice), `design` and `presets` (how layouts are made), `auto` (which layout to use), `predict`
-// (what it takes), `rule` and `jaccard` (what a match is), `recall` (what a rule finds), `similar` (a
-// layout and a rule for a similarity), `encoding` (bytes).
+// and `terms` (what lookups cost), `prefix` and `probe` (one lookup), `trie` (the cheapest lookups of
+// one table), `components` (candidates), `search` and `plan` (the choice), `design` and `presets` (how
+// layouts are made), `auto` (which layout to use), `predict` (what it takes), `rule`, `keys` and
+// `jaccard` (what a match is), `encoding` (bytes).
 
 mod auto;
 mod certificate;
-mod columns;
 mod complete;
 mod components;
 mod costs;
 mod design;
 mod encoding;
 mod jaccard;
+mod keys;
 mod order;
 mod plan;
 mod predict;
 mod prefix;
 mod presets;
 mod probe;
-mod recall;
 mod rule;
 mod search;
-mod similar;
 mod staircase;
 mod terms;
 mod trie;
 
 use std::fmt;
 
-pub(crate) use columns::{
-    KEY_BITS, MAX_BLOCK_BYTES, MAX_BUCKET_BITS, RowTest, block_bytes, bucket_bits,
-};
 pub(crate) use costs::Costs;
 pub use jaccard::Jaccard;
-pub(crate) use order::Permutation;
+pub(crate) use keys::{KeyRule, SketchTest};
+pub(crate) use order::{Orders, Permutation};
 pub(crate) use plan::{Plan, TablePlan};
 pub use predict::Prediction;
 pub(crate) use prefix::Prefix;
 pub(crate) use probe::Probe;
 pub use rule::MatchRule;
-pub(crate) use rule::{MatchTest, RuleTables};
 pub(crate) use staircase::Staircase;
 #[cfg(test)]
 pub(crate) use staircase::Step;
@@ -67,11 +61,11 @@ pub(crate) use terms::{Terms, filter_is_useful};
 pub(crate) use trie::MAX_PLANNED_DISTANCE;
 
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{MINIMA, MINIMA_PER_KEY, Word};
 
 /// Largest distances that databases of 64 and of 128 bits can be created for.
 pub(crate) const MAX_DISTANCE_64: u8 = 12;
-pub(crate) const MAX_DISTANCE_128: u8 = 24;
+pub(crate) const MAX_DISTANCE_128: u8 = 10;
 /// Most tables that a layout may have.
 const MAX_TABLES: usize = 64;
 /// Most cells that a layout may have.
@@ -87,10 +81,8 @@ const MAX_NAME: usize = 64;
 /// it.
 ///
 /// Every table is a copy of the data (4 to 6 bytes per fingerprint at 64 bits), and more tables
-/// make queries faster. At 128 bits, for a similarity or a distance of 8 or more, only table 0 is a
-/// copy. The tables that are searched refer to it, and take 7.5 bytes per fingerprint. The layout
-/// does not fix a distance: every layout answers queries at any distance exactly, some faster than
-/// others.
+/// make queries faster. The layout does not fix a distance: every layout answers queries at any
+/// distance exactly, some faster than others.
 ///
 /// | preset | tables | for |
 /// | --- | --- | --- |
@@ -148,6 +140,18 @@ impl Layout {
         Ok(Self { name: name.to_owned(), bits, cells: cells.to_vec(), orders: orders.to_vec() })
     }
 
+    /// Returns the layout of tables of keys: table i has the minima of group i in front.
+    pub(crate) fn of_keys(keys: u32) -> Self {
+        let groups = (MINIMA / MINIMA_PER_KEY) as usize;
+        let order = |first: usize| (0..groups).map(move |i| narrow((first + i) % groups)).collect();
+        Self {
+            name: format!("keys-{keys}"),
+            bits: narrow(MINIMA as usize),
+            cells: vec![narrow(MINIMA_PER_KEY as usize); groups],
+            orders: (0..keys as usize).map(order).collect(),
+        }
+    }
+
     /// Returns the name: a preset's name, the one given to [`new`](Self::new), or the one made by
     /// [`auto`](Self::auto).
     #[must_use]
@@ -192,13 +196,13 @@ impl Layout {
     }
 
     /// Returns the bit order of one table, ready to apply. `F` must have the layout's width.
-    pub(crate) fn permutation<F: Fingerprint>(&self, table: usize) -> Permutation<F> {
+    pub(crate) fn permutation<F: Word>(&self, table: usize) -> Permutation<F> {
         debug_assert_eq!(F::BITS, self.bits());
         Permutation::new(&self.cells, self.order(table))
     }
 
     /// Returns the bit orders of all tables.
-    pub(crate) fn permutations<F: Fingerprint>(&self) -> Vec<Permutation<F>> {
+    pub(crate) fn permutations<F: Word>(&self) -> Vec<Permutation<F>> {
         (0..self.tables()).map(|table| self.permutation(table)).collect()
     }
 }
@@ -218,6 +222,11 @@ impl serde::Serialize for Layout {
     ) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.name)
     }
+}
+
+/// Narrows a number that fits.
+fn narrow<T: TryFrom<usize> + Default>(number: usize) -> T {
+    T::try_from(number).unwrap_or_default()
 }
 
 fn check_name(name: &str) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Permutations: a table's bit order as a few masks and rotations.
 
-use crate::fingerprint::Fingerprint;
+use super::keys::KeyRule;
+use crate::fingerprint::Word;
 
 /// A bit order, ready to apply.
 ///
@@ -11,6 +12,13 @@ pub(crate) struct Permutation<F> {
     terms: Box<[Term<F>]>,
 }
 
+/// The orders in which recent fingerprints are kept: the bit order of each table, or the keys.
+#[derive(Debug, Clone)]
+pub(crate) enum Orders<W> {
+    Tables(Vec<Permutation<W>>),
+    Keys(KeyRule),
+}
+
 /// The bits of `mask`, in the unpermuted word, are rotated left by `amount`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Term<F> {
@@ -18,7 +26,7 @@ struct Term<F> {
     amount: u32,
 }
 
-impl<F: Fingerprint> Permutation<F> {
+impl<F: Word> Permutation<F> {
     /// Makes the order that puts cell `order[0]` at the most significant end, then `order[1]`, and
     /// so on.
     ///
@@ -66,7 +74,7 @@ mod tests {
     use crate::layout::tests::Rng;
 
     /// Permutes bit by bit. Position 0 is the most significant bit.
-    fn permute_bit_by_bit<F: Fingerprint>(cells: &[u8], order: &[u16], value: F) -> F {
+    fn permute_bit_by_bit<F: Word>(cells: &[u8], order: &[u16], value: F) -> F {
         let mut out = F::ZERO;
         let mut target = 0;
         for &cell in order {
@@ -80,7 +88,7 @@ mod tests {
         out
     }
 
-    fn check<F: Fingerprint>() {
+    fn check<F: Word>() {
         let mut rng = Rng::new(1);
         for name in Layout::preset_names() {
             let layout = Layout::preset(name, F::BITS).unwrap();

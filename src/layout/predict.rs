@@ -1,7 +1,22 @@
 //! Predicts the size of a database and the time of its queries.
 
+use super::keys::KeyRule;
 use super::terms::Terms;
-use super::{Layout, MatchRule, columns};
+use super::{Layout, MatchRule};
+
+/// Bytes of a document with its sketch, and with its id or a short name.
+const DOCUMENT_BYTES: u64 = 104;
+/// Bytes of a page of documents.
+const PAGE: u64 = 4096;
+/// Rows of a table of keys for an entry of its directory: at least 2^5.
+const BUCKET_BITS: u32 = 5;
+/// What a query costs in memory, and each of its lookups, in nanoseconds: `cargo bench --bench
+/// sketches`.
+const QUERY_NS: f64 = 300.0;
+const LOOKUP_NS: f64 = 60.0;
+/// Extra cost of a lookup for each doubling of 1 + documents / [`NEAR_DOCUMENTS`].
+const LOOKUP_FAR_NS: f64 = 12.0;
+const NEAR_DOCUMENTS: f64 = 200_000.0;
 
 /// The size of a database, and the time of its queries, as predicted by
 /// [`Description::predict`](crate::Description::predict) for evenly spread fingerprints in one
@@ -21,7 +36,7 @@ use super::{Layout, MatchRule, columns};
 pub struct Prediction {
     /// Microseconds of a query without matches, if all files are in memory.
     pub query_us: f64,
-    /// Bytes of directories, filters and columns, which should be in memory.
+    /// Bytes of directories and filters, which should be in memory.
     pub memory_bytes: u64,
     /// Bytes of the tables on disk. Each id takes at least 3 more.
     pub disk_bytes: u64,
@@ -47,11 +62,14 @@ impl Layout {
         &self,
         rule: &MatchRule,
         entries: u64,
-        (block_size, filter_bits, columns): (usize, u32, bool),
+        (block_size, filter_bits): (usize, u32),
     ) -> Prediction {
-        let terms = Terms { block_size, filter_bits, columns, ..Terms::default() };
+        if let Some(rule) = rule.key_rule() {
+            return rule.predict(entries);
+        }
+        let terms = Terms { block_size, filter_bits, ..Terms::default() };
         let Sizes { disk, memory } = self.sizes(entries, &terms);
-        let works = self.works_by(rule, entries, std::slice::from_ref(&terms));
+        let works = self.works(entries, rule.distance(), std::slice::from_ref(&terms));
         // At a time, a load sorts entries with ids, the fingerprints of a table, and hashes of prefixes.
         let fingerprint = u64::from(self.bits / 8);
         let hash = if filter_bits > 0 { 8 } else { 0 };
@@ -67,16 +85,34 @@ impl Layout {
     /// Returns the expected bytes of all tables.
     pub(super) fn sizes(&self, entries: u64, terms: &Terms) -> Sizes {
         let table = |depth: u8| terms.table(self.bits.into(), entries, depth.into());
-        if terms.columns {
-            let first = table(0);
-            let columns = self.tables() as f64 * columns::bytes(entries.max(1), first.in_block);
-            return Sizes { disk: first.bytes() + columns, memory: first.index + columns };
-        }
         let tables = (0..self.tables()).map(|number| table(self.filter_depth(number)));
         tables.fold(Sizes { disk: 0.0, memory: 0.0 }, |sum, table| Sizes {
             disk: sum.disk + table.bytes(),
             memory: sum.memory + table.index + table.filter,
         })
+    }
+}
+
+impl KeyRule {
+    /// Predicts the size of a database, and the time of its queries.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn predict(&self, documents: u64) -> Prediction {
+        let keys = u64::from(self.keys);
+        let directory = 4 << documents.max(1).ilog2().saturating_sub(BUCKET_BITS);
+        let directories = keys * directory;
+        let sketches = documents.saturating_mul(DOCUMENT_BYTES);
+        // A row has two bytes of a key, and the number of a page.
+        let row = 2 + u64::from((sketches / PAGE).max(1).ilog2() / 8 + 1);
+        let rows = documents.saturating_mul(row * keys);
+        let disk = sketches.saturating_add(rows).saturating_add(directories);
+        let far = (1.0 + documents as f64 / NEAR_DOCUMENTS).log2();
+        let lookup_ns = LOOKUP_NS + LOOKUP_FAR_NS * far;
+        Prediction {
+            query_us: (QUERY_NS + f64::from(self.keys) * lookup_ns) / 1e3,
+            memory_bytes: directories,
+            disk_bytes: disk,
+            load_bytes: disk.saturating_add(documents.saturating_mul(16)),
+        }
     }
 }
 
@@ -91,7 +127,7 @@ mod tests {
                 let layout = Layout::preset(name, bits).unwrap();
                 for (entries, distance) in [(0, 0), (1, 3), (1 << 30, 2), (u64::MAX, 1)] {
                     let rule = MatchRule::within(bits, distance).unwrap();
-                    let found = layout.predict(&rule, entries, (128, 8, false));
+                    let found = layout.predict(&rule, entries, (128, 8));
                     assert!(found.query_us.is_finite() && found.query_us > 0.0, "{name} {found:?}");
                     assert!(found.memory_bytes <= found.disk_bytes, "{name}: {found:?}");
                     assert!(found.load_bytes >= found.disk_bytes, "{name}: {found:?}");
@@ -103,7 +139,7 @@ mod tests {
     #[test]
     fn more_tables_take_more_and_find_far_matches_faster() {
         let rule = MatchRule::within(64, 6).unwrap();
-        let of = |name| Layout::preset(name, 64).unwrap().predict(&rule, 1 << 24, (128, 0, false));
+        let of = |name| Layout::preset(name, 64).unwrap().predict(&rule, 1 << 24, (128, 0));
         let (few, many) = (of("half-2"), of("ring-4"));
         assert!(many.disk_bytes > few.disk_bytes && many.memory_bytes > few.memory_bytes);
         assert!(many.query_us < few.query_us, "{few:?} {many:?}");

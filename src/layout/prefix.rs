@@ -1,6 +1,6 @@
 //! Prefixes: the leading bits that some fingerprints of a table share.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// All fingerprints that begin with the same `depth` bits, in a table's bit order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(crate) struct Prefix<F> {
     pub(crate) depth: u32,
 }
 
-impl<F: Fingerprint> Prefix<F> {
+impl<F: Word> Prefix<F> {
     /// Every fingerprint.
     pub(crate) const ALL: Self = Self { bits: F::ZERO, depth: 0 };
 

@@ -1,6 +1,6 @@
 //! One prefix lookup of a plan.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Number of leading bits in which a probe may flip some.
 pub(super) const MAX_FLIPPED: u8 = 64;
@@ -23,13 +23,13 @@ impl Probe {
 
     /// Returns the flipped bits of a fingerprint.
     #[inline(always)]
-    pub(crate) fn flips<F: Fingerprint>(&self) -> F {
+    pub(crate) fn flips<F: Word>(&self) -> F {
         F::from_u128(u128::from(self.flips) << (F::BITS - u64::BITS))
     }
 
     /// Returns the probe of the leading `depth` bits with these flips.
     #[cfg(test)]
-    pub(super) fn of<F: Fingerprint>(depth: u8, flips: F) -> Self {
+    pub(super) fn of<F: Word>(depth: u8, flips: F) -> Self {
         Self { depth, flips: flips.top64() }
     }
 

@@ -8,7 +8,7 @@ use super::components::{Assignment, Candidates, Part, around};
 use super::staircase::{Staircase, Step};
 use super::terms::{Leaves, Terms, Work};
 use super::trie::Trie;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// A query with more probes than this scans instead. The list takes 16 bytes per probe.
 const MAX_PROBES: f64 = 1_048_576.0;
@@ -80,7 +80,7 @@ pub(super) fn leaves(layout: &Layout, entries: u64, terms: &Terms) -> Vec<Rc<Lea
     (0..layout.tables()).map(&mut of).collect()
 }
 
-impl<'a, F: Fingerprint> Search<'a, F> {
+impl<'a, F: Word> Search<'a, F> {
     /// Finds the cheapest staircases for these terms, for distances up to
     /// [`MAX_PLANNED_DISTANCE`](super::MAX_PLANNED_DISTANCE).
     pub(super) fn run(

@@ -1,6 +1,6 @@
 //! Staircases: how many wrong bits a table allows in its leading bits.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// A bound: at most `most` wrong bits among the `depth` leading bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ impl Staircase {
     /// Returns whether the table's lookups find an entry with this error. `error` is in the table's
     /// bit order.
     #[inline]
-    pub(crate) fn accepts<F: Fingerprint>(&self, error: F) -> bool {
+    pub(crate) fn accepts<F: Word>(&self, error: F) -> bool {
         self.steps.iter().all(|step| {
             (error >> (F::BITS - u32::from(step.depth))).count_ones() <= u32::from(step.most)
         })

@@ -8,7 +8,6 @@
 //! from its caches they grow with the logarithm of the size, since address translation gets more and
 //! more expensive.
 
-use super::columns;
 use super::costs::Costs;
 
 /// What a plan depends on besides the layout, the number of entries and the distance: how tables
@@ -21,21 +20,12 @@ pub(crate) struct Terms {
     pub decoded: bool,
     /// Bits per fingerprint of the prefix filter; 0 for none.
     pub filter_bits: u32,
-    /// Whether lookups are in tables of columns, which have neither blocks nor filters of their
-    /// own.
-    pub columns: bool,
     pub costs: Costs,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self {
-            block_size: 128,
-            decoded: false,
-            filter_bits: 0,
-            columns: false,
-            costs: Costs::default(),
-        }
+        Self { block_size: 128, decoded: false, filter_bits: 0, costs: Costs::default() }
     }
 }
 
@@ -106,17 +96,10 @@ impl Terms {
         let room = ((block - BLOCK_HEAD) * 8.0 - width) / each - 0.5;
         let in_block = (1.0 + room.max(0.0)).min(n);
         let blocks = (n / in_block).ceil();
-        let filtered =
-            self.filter_bits > 0 && !self.columns && filter_is_useful(filter_depth, entries);
+        let filtered = self.filter_bits > 0 && filter_is_useful(filter_depth, entries);
         let filter = if filtered { n * f64::from(self.filter_bits) / 8.0 } else { 0.0 };
         let index = (blocks / BLOCKS_PER_SLOT).ceil() * SLOT;
         TableSize { in_block, blocks: blocks * block, index, filter }
-    }
-
-    /// Returns the time to decode the block of a candidate, half of which does not depend on the
-    /// size of the block if that is 128 bytes.
-    pub(super) fn candidate_ns(&self) -> f64 {
-        self.costs.column_block_ns * (1.0 + self.block_size as f64 / 128.0) / 2.0
     }
 
     /// Returns the work of a query that reads an entire table.
@@ -178,9 +161,6 @@ impl Leaves {
         filter_depth: u32,
         tables: usize,
     ) -> Self {
-        if terms.columns {
-            return leaves_in_columns(terms, bits, entries, tables);
-        }
         let size = terms.table(bits, entries, filter_depth);
         let (n, costs) = (entries as f64, &terms.costs);
         let all = tables as f64;
@@ -208,26 +188,6 @@ impl Leaves {
         let deepest = u8::try_from(to_one_entry.max(filtered)).unwrap_or(u8::MAX);
         Self { by_depth: (0..=bits).map(leaf).collect(), deepest }
     }
-}
-
-/// Returns the costs of lookups in one of `tables` tables of columns.
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn leaves_in_columns(terms: &Terms, bits: u32, entries: u64, tables: usize) -> Leaves {
-    let (n, costs) = (entries as f64, &terms.costs);
-    let in_block = terms.table(bits, entries, 0).in_block;
-    let far = costs.doublings(tables as f64 * columns::bytes(entries, in_block));
-    let lookup_ns = costs.column_ns + costs.column_far_ns * far;
-    let row_ns = costs.column_row_ns
-        + costs.column_row_far_ns * far
-        + columns::CANDIDATES * terms.candidate_ns();
-    let deepest = columns::bucket_bits(entries);
-    let leaf = |depth: u32| {
-        let depth = depth.min(deepest.into());
-        let rows = n * 2f64.powi(-depth.cast_signed());
-        let ns = lookup_ns + rows * row_ns;
-        Work { ns, probes: 1.0, filter_checks: 0.0, lookups: 1.0, entries: rows }
-    };
-    Leaves { by_depth: (0..=bits).map(leaf).collect(), deepest }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ impl Rng {
         self.0.u32(..n)
     }
 
-    pub(super) fn fingerprint<F: Fingerprint>(&mut self) -> F {
+    pub(super) fn fingerprint<F: Word>(&mut self) -> F {
         F::from_u128(self.0.u128(..))
     }
 }

@@ -96,7 +96,7 @@ impl Trie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::Fingerprint;
+    use crate::fingerprint::Word;
     use crate::layout::staircase::Step;
     use crate::layout::terms::Terms;
     use crate::layout::tests::Rng;
@@ -132,7 +132,8 @@ mod tests {
             for pattern in 0u64..1 << bits {
                 let error = pattern << (64 - bits);
                 if stairs.accepts(error) {
-                    let above = |p: &&Probe| error & u64::prefix_mask(p.depth.into()) == p.flips();
+                    let above =
+                        |p: &&Probe| error & u64::prefix_mask(p.depth.into()) == p.flips::<u64>();
                     let above = probes.iter().filter(above).count();
                     assert_eq!(above, 1, "round {round}: {stairs:?} {pattern:b}");
                 }

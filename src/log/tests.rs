@@ -7,7 +7,7 @@ use super::reader::LogContents;
 use super::*;
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::{DocId, Document, Fingerprint};
+use crate::fingerprint::{DocId, Document, Word};
 use crate::storage::WriteFile;
 
 /// A file in memory whose appends can fail.
@@ -53,29 +53,29 @@ impl WriteFile for MemFile {
 
 const START: Start = Start { previous_log: 6, previous_end: 12_345, last_seq: 40 };
 
-fn header<F: Fingerprint>() -> FileHeader {
+fn header<F: Word>() -> FileHeader {
     let database_id = 0xfeed_0000_0000_0000_0000_0000_0000_beef;
     FileHeader { kind: FileKind::Log, bits: F::BITS, part: 0, file_id: 7, nonce: 8, database_id }
 }
 
-fn writer<F: Fingerprint>() -> (Arc<MemFile>, LogWriter) {
+fn writer<F: Word>() -> (Arc<MemFile>, LogWriter) {
     let file = MemFile::new();
     let writer = LogWriter::begin(Arc::clone(&file) as _, header::<F>(), START).unwrap();
     (file, writer)
 }
 
 /// Appends a commit and writes it.
-fn commit<F: Fingerprint>(writer: &mut LogWriter, seq: u64, ops: &[Op<F>]) -> u64 {
+fn commit<F: Word>(writer: &mut LogWriter, seq: u64, ops: &[Op<F>]) -> u64 {
     let end = writer.append(seq, ops).unwrap();
     writer.write().unwrap();
     end
 }
 
-fn read<F: Fingerprint>(bytes: &[u8]) -> Result<LogContents<F>> {
+fn read<F: Word>(bytes: &[u8]) -> Result<LogContents<F>> {
     read_log(bytes, Path::new("log"), &header::<F>(), None, ReadMode::Recover)
 }
 
-fn read_to<F: Fingerprint>(bytes: &[u8], end: u64) -> Result<LogContents<F>> {
+fn read_to<F: Word>(bytes: &[u8], end: u64) -> Result<LogContents<F>> {
     read_log(bytes, Path::new("log"), &header::<F>(), Some(end), ReadMode::Recover)
 }
 
@@ -91,7 +91,7 @@ fn assert_corruption<T: std::fmt::Debug>(result: Result<T>, offset: u64) {
 
 /// Returns a change of a document: each combination of what was before and what is after, and of
 /// what is optional.
-fn change<F: Fingerprint>(i: usize, fingerprint: F, id: DocId) -> DocumentChange<F> {
+fn change<F: Word>(i: usize, fingerprint: F, id: DocId) -> DocumentChange<F> {
     let before =
         [Before::Original(fingerprint ^ F::ONE), Before::Absent, Before::Duplicate][i / 3 % 3];
     let stamp = [None, Some(0), Some(u64::MAX)][i / 9 % 3];
@@ -106,7 +106,7 @@ fn change<F: Fingerprint>(i: usize, fingerprint: F, id: DocId) -> DocumentChange
 }
 
 /// Returns operations of every kind, on fingerprints that are near each other.
-fn ops<F: Fingerprint>(count: usize, seed: u64) -> Vec<Op<F>> {
+fn ops<F: Word>(count: usize, seed: u64) -> Vec<Op<F>> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let base = F::from_u128(u128::from(rng.u64(..)) << 64 | u128::from(seed));
     (0..count)
@@ -132,7 +132,7 @@ struct Sample<F> {
 
 /// Makes commits of 0 to 4 operations, with a sync after every third and a watermark after every
 /// fourth commit.
-fn sample<F: Fingerprint>(commits: u64, payload_limit: usize) -> Sample<F> {
+fn sample<F: Word>(commits: u64, payload_limit: usize) -> Sample<F> {
     let (file, writer) = writer::<F>();
     let mut writer = writer.with_payload_limit(payload_limit);
     let (mut committed, mut bounds) = (Vec::new(), Vec::new());
@@ -170,7 +170,7 @@ fn frames(bytes: &[u8]) -> Vec<(Head, std::ops::Range<usize>)> {
     found
 }
 
-fn round_trip<F: Fingerprint>(payload_limit: usize) {
+fn round_trip<F: Word>(payload_limit: usize) {
     let sample = sample::<F>(20, payload_limit);
     let contents = read::<F>(&sample.bytes).unwrap();
     assert_eq!(contents.start, Some(START));
@@ -291,7 +291,7 @@ fn truncation_before_the_known_end_is_corruption() {
 }
 
 /// Flips each bit; `known_end` as given to the reader.
-fn flip_every_bit<F: Fingerprint>(sample: &Sample<F>, known_end: Option<u64>) -> (u32, u32) {
+fn flip_every_bit<F: Word>(sample: &Sample<F>, known_end: Option<u64>) -> (u32, u32) {
     let (mut damaged, mut torn) = (0, 0);
     let mut bytes = sample.bytes.clone();
     for bit in 0..bytes.len() * 8 {

@@ -19,7 +19,6 @@ fn sample() -> Manifest {
         extraction: Some("main/1".into()),
         block_size: 256,
         filter_bits: 10,
-        columns: false,
     };
     let mut manifest = Manifest::new(settings, 90);
     manifest.generation = 6;
@@ -40,8 +39,8 @@ fn sample() -> Manifest {
         entries: 12,
         removed: 0,
         tables: vec![file; 2],
-        columns: Vec::new(),
-        postings: file,
+        keys: Vec::new(),
+        postings: Some(file),
         tombstones: None,
         documents: Some(DocumentsMeta { live: 14, removed: 2, replaced: 3, file }),
     });
@@ -146,7 +145,7 @@ fn counters_at_their_limits_are_read() {
     manifest.bytes_compacted = COUNTER_LIMIT - 1;
     manifest.segments[0].entries = (1 << 48) - 1;
     manifest.segments[0].fingerprints = (1 << 48) - 1;
-    manifest.segments[0].postings.len = u64::MAX;
+    manifest.segments[0].postings = Some(FileSummary { len: u64::MAX, crc: 7 });
     assert_eq!(Manifest::decode(&manifest.encode()).unwrap(), manifest);
 }
 

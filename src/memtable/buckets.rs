@@ -1,6 +1,6 @@
 //! The fingerprints of a memtable in one bit order, in buckets by their leading bits.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Most fingerprints per bucket, on average.
 const LOAD: usize = 4;
@@ -49,7 +49,7 @@ struct Bucket<F> {
     full: u32,
 }
 
-impl<F: Fingerprint> Bucket<F> {
+impl<F: Word> Bucket<F> {
     const EMPTY: Self = Self { values: [F::ZERO; CAPACITY], len: 0, full: 0 };
 
     fn values(&self) -> &[F] {
@@ -57,7 +57,7 @@ impl<F: Fingerprint> Bucket<F> {
     }
 }
 
-impl<F: Fingerprint> Buckets<F> {
+impl<F: Word> Buckets<F> {
     /// Makes no buckets yet. Their number grows with the number of fingerprints.
     pub(super) fn new() -> Self {
         let (buckets, split, full) = (Vec::new(), Vec::new(), Vec::new());
@@ -216,7 +216,7 @@ impl<F: Fingerprint> Buckets<F> {
 mod tests {
     use super::*;
 
-    fn near<F: Fingerprint>(buckets: &Buckets<F>, bounds: (F, F), query: F, k: u32) -> Vec<F> {
+    fn near<F: Word>(buckets: &Buckets<F>, bounds: (F, F), query: F, k: u32) -> Vec<F> {
         let mut found = Vec::new();
         buckets.for_each_near(bounds, query, k, |value, d| {
             assert_eq!(d, value.distance(query));
@@ -226,7 +226,7 @@ mod tests {
         found
     }
 
-    fn check<F: Fingerprint>() {
+    fn check<F: Word>() {
         for count in (1..=140).chain([300, 3000]) {
             let mut buckets = Buckets::<F>::new();
             // Most share their leading bits, which makes long chains with neighbours in them.

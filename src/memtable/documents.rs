@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::documents::{MAX_FIXED_BYTES, most_record_bytes};
-use crate::fingerprint::{DocId, Document, Fingerprint, Record};
-use crate::log::{Before, DocumentChange};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Record};
+use crate::log::{Before, DocumentChange, document_key};
 
 /// What the database knew about a document after each commit that changed it here.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ struct History<F> {
     key: Arc<[u8]>,
     /// Whether older sources have the document.
     replaces: bool,
+    /// Whether it is an original there.
+    replaces_original: bool,
     /// The state after each change, with the number of the commit, oldest first. Never empty.
     states: Vec<(u64, Option<Document<F>>)>,
 }
@@ -30,6 +32,8 @@ pub(crate) struct RecentDocument<F> {
     pub key: Arc<[u8]>,
     /// Whether older sources have the document.
     pub replaces: bool,
+    /// Whether it is an original there.
+    pub replaces_original: bool,
     /// `None` if it was removed.
     pub document: Option<Document<F>>,
 }
@@ -74,9 +78,11 @@ impl<F: Fingerprint> Documents<F> {
         (!fits).then(|| format!("document id {id} in the log, where the next new one is {next}"))
     }
 
-    /// Applies a change of commit `seq`.
-    pub(super) fn apply(&mut self, seq: u64, change: &DocumentChange<F>) {
+    /// Applies a change of commit `seq`. Returns the number of the document, and whether it was an
+    /// original with the same fingerprint here before.
+    pub(super) fn apply(&mut self, seq: u64, change: &DocumentChange<F>) -> (usize, bool) {
         let replaces = change.before != Before::Absent;
+        let replaces_original = matches!(change.before, Before::Original(_));
         let key = change.key();
         let at = match self.by_key.get(&*key) {
             Some(&at) => at,
@@ -85,17 +91,45 @@ impl<F: Fingerprint> Documents<F> {
                 self.key_bytes += key.len();
                 self.most_bytes += most_record_bytes::<F>(key.len());
                 self.by_key.insert(key.clone(), at);
-                self.histories.push(History { key, replaces, states: Vec::with_capacity(1) });
+                let states = Vec::with_capacity(1);
+                self.histories.push(History { key, replaces, replaces_original, states });
                 at
             }
         };
-        self.histories[at].states.push((seq, change.after));
+        let states = &mut self.histories[at].states;
+        let before = states.last().and_then(|(_, before)| *before);
+        let was_same = before.and_then(Document::entry) == change.after.and_then(Document::entry);
+        states.push((seq, change.after));
         self.changes += 1;
         self.gain += i64::from(change.after.is_some()) - i64::from(replaces);
         if change.name.is_some() {
             self.by_id.insert(change.id, at);
             self.next_doc = self.next_doc.max(change.id.0 + 1);
         }
+        (at, was_same)
+    }
+
+    /// Returns the number of documents that were changed here.
+    pub(super) fn len(&self) -> usize {
+        self.histories.len()
+    }
+
+    /// Returns the document with a number at commit `seq`, and the commit that made it what it is;
+    /// `None` if it was not there.
+    pub(super) fn at(&self, number: usize, seq: u64) -> Option<(u64, Document<F>)> {
+        let (changed, document) = self.histories.get(number)?.at(seq)?;
+        Some((changed, document?))
+    }
+
+    /// Returns whether the document of an entry is an original with its fingerprint at commit `seq`,
+    /// or `None` if no commit up to then changed it.
+    pub(super) fn is_original(&self, entry: Entry<F>, seq: u64) -> Option<bool> {
+        let number = match self.by_id.is_empty() {
+            true => self.by_key.get(&*document_key(None, entry.id)),
+            false => self.by_id.get(&entry.id),
+        };
+        let (_, document) = self.histories[*number?].at(seq)?;
+        Some(document.and_then(Document::entry) == Some(entry))
     }
 
     /// Returns the state of a document at commit `seq` and the commit that made it, if one up to
@@ -116,9 +150,11 @@ impl<F: Fingerprint> Documents<F> {
     pub(super) fn sorted(&self, seq: u64) -> Vec<RecentDocument<F>> {
         let recent = self.histories.iter().filter_map(|history| {
             let (_, document) = history.at(seq)?;
-            let (key, replaces) = (history.key.clone(), history.replaces);
+            let History { replaces, replaces_original, .. } = *history;
+            let key = history.key.clone();
             // Of one that came and went here, nothing is left.
-            (replaces || document.is_some()).then_some(RecentDocument { key, replaces, document })
+            let is_left = replaces || document.is_some();
+            is_left.then_some(RecentDocument { key, replaces, replaces_original, document })
         });
         let mut recent: Vec<_> = recent.collect();
         recent.sort_unstable_by(|a, b| a.key.cmp(&b.key));

@@ -6,8 +6,13 @@
 
 mod buckets;
 mod documents;
+mod history;
+mod keys;
+mod sketches;
 
 pub(crate) use documents::RecentDocument;
+pub(crate) use history::Net;
+pub(crate) use sketches::Similar;
 
 use std::collections::{BTreeMap, btree_map};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -15,11 +20,13 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use buckets::Buckets;
 use documents::Documents;
+use history::{Change, History};
+use keys::add_keys;
 
 use crate::cpu;
 use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
-use crate::layout::{MatchTest, Permutation, Plan};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Word};
+use crate::layout::{Orders, Plan};
 use crate::log::Op;
 
 /// Bytes of names that fill a memtable as much as an entry does.
@@ -27,87 +34,8 @@ const LONG_NAME: usize = 512;
 
 /// Most newer entries that are compared one by one. With more of them, probing costs less.
 const SCAN_NEWER: usize = 1024;
-
-/// What a commit did to an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Change {
-    seq: u64,
-    inserted: bool,
-}
-
-/// The changes of one entry. Nearly all entries have exactly one.
-#[derive(Debug)]
-struct History {
-    first: Change,
-    /// The others, oldest first.
-    #[expect(clippy::box_collection, reason = "one word, since it is nearly always empty")]
-    more: Option<Box<Vec<Change>>>,
-    /// The sum of all changes.
-    net: Net,
-}
-
-impl History {
-    fn new(first: Change) -> Self {
-        let mut net = Net::default();
-        net.apply(first.inserted);
-        Self { first, more: None, net }
-    }
-
-    fn push(&mut self, change: Change) {
-        self.net.apply(change.inserted);
-        self.more.get_or_insert_default().push(change);
-    }
-
-    fn changes(&self) -> impl DoubleEndedIterator<Item = &Change> {
-        [&self.first].into_iter().chain(self.more.iter().flat_map(|more| more.iter()))
-    }
-
-    /// Returns whether the entry was inserted by any change.
-    fn was_inserted(&self) -> bool {
-        self.changes().any(|change| change.inserted)
-    }
-
-    /// Returns the last change up to and including commit `seq`.
-    fn at(&self, seq: u64) -> Option<Change> {
-        self.changes().rev().find(|c| c.seq <= seq).copied()
-    }
-
-    /// Returns the sum of all changes up to and including commit `seq`.
-    fn net(&self, seq: u64) -> Net {
-        if self.changes().next_back().is_some_and(|last| last.seq <= seq) {
-            return self.net;
-        }
-        let mut net = Net::default();
-        for change in self.changes().filter(|c| c.seq <= seq) {
-            net.apply(change.inserted);
-        }
-        net
-    }
-}
-
-/// The sum of the changes to one entry within one source, or within several merged sources: it may
-/// remove the entry from older sources, and it may insert the entry again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Net {
-    pub removes_older: bool,
-    pub inserted: bool,
-}
-
-impl Net {
-    pub(crate) fn apply(&mut self, inserted: bool) {
-        match (inserted, self.inserted) {
-            (true, _) => self.inserted = true,
-            // The entry was inserted in this source: older sources do not have it.
-            (false, true) => self.inserted = false,
-            (false, false) => self.removes_older = true,
-        }
-    }
-
-    /// Returns by how much the number of live entries grows, compared with the older sources.
-    fn gain(self) -> i64 {
-        i64::from(self.inserted) - i64::from(self.removes_older)
-    }
-}
+/// The same for sketches.
+const SCAN_SKETCHES: usize = 64;
 
 /// What the memtable held after a commit.
 #[derive(Debug, Clone, Copy)]
@@ -123,11 +51,11 @@ struct Commit {
 }
 
 #[derive(Debug)]
-struct Inner<F> {
-    tables: Vec<Buckets<F>>,
-    entries: BTreeMap<Entry<F>, History>,
+struct Inner<F: Fingerprint> {
+    tables: Vec<Buckets<F::Word>>,
+    entries: BTreeMap<Entry<F::Word>, History>,
     /// Inserted entries in commit order.
-    inserted: Vec<Entry<F>>,
+    inserted: Vec<Entry<F::Word>>,
     commits: Vec<Commit>,
     documents: Documents<F>,
     /// Operations applied: more than entries, if some are inserted and removed again.
@@ -135,7 +63,7 @@ struct Inner<F> {
     gain: i64,
 }
 
-impl<F> Inner<F> {
+impl<F: Fingerprint> Inner<F> {
     /// Returns the state after commit `seq`.
     fn after(&self, seq: u64) -> Commit {
         let commits = self.commits.partition_point(|commit| commit.seq <= seq);
@@ -146,8 +74,8 @@ impl<F> Inner<F> {
 
 /// Recent entries in memory. See the [module documentation](self).
 #[derive(Debug)]
-pub(crate) struct Memtable<F> {
-    permutations: Vec<Permutation<F>>,
+pub(crate) struct Memtable<F: Fingerprint> {
+    orders: Orders<F::Word>,
     /// Number of entries changed here. A reader that sees a commit sees it counted.
     entries: AtomicUsize,
     /// Whether any entry was ever removed here. If not, readers need not check each id.
@@ -160,9 +88,13 @@ pub(crate) struct Memtable<F> {
 impl<F: Fingerprint> Memtable<F> {
     /// Makes an empty memtable, which takes little memory. `next_doc` is the next document id of a
     /// database with names.
-    pub(crate) fn new(permutations: Vec<Permutation<F>>, next_doc: u64) -> Self {
+    pub(crate) fn new(orders: Orders<F::Word>, next_doc: u64) -> Self {
+        let tables = match &orders {
+            Orders::Tables(permutations) => permutations.len(),
+            Orders::Keys(rule) => rule.keys as usize,
+        };
         let inner = Inner {
-            tables: permutations.iter().map(|_| Buckets::new()).collect(),
+            tables: (0..tables).map(|_| Buckets::new()).collect(),
             entries: BTreeMap::new(),
             inserted: Vec::new(),
             commits: Vec::new(),
@@ -173,7 +105,7 @@ impl<F: Fingerprint> Memtable<F> {
         let has_removals = AtomicBool::new(false);
         let entries = AtomicUsize::new(0);
         let flushed = Arc::default();
-        Self { permutations, entries, has_removals, flushed, inner: RwLock::new(inner) }
+        Self { orders, entries, has_removals, flushed, inner: RwLock::new(inner) }
     }
 
     /// Makes an empty memtable for the changes of a batch of this many documents, in which only
@@ -181,11 +113,11 @@ impl<F: Fingerprint> Memtable<F> {
     /// need no tables.
     pub(crate) fn for_batch(
         documents: usize,
-        permutations: &[Permutation<F>],
+        orders: impl FnOnce() -> Orders<F::Word>,
         next_doc: u64,
     ) -> Self {
-        let permutations = if documents <= SCAN_NEWER { &[] } else { permutations };
-        Self::new(permutations.to_vec(), next_doc)
+        let is_small = documents <= if F::BITS > u128::BITS { SCAN_SKETCHES } else { SCAN_NEWER };
+        Self::new(if is_small { Orders::Tables(Vec::new()) } else { orders() }, next_doc)
     }
 
     // A panic while the lock is held at worst leaves an entry whose commit never becomes visible.
@@ -205,33 +137,48 @@ impl<F: Fingerprint> Memtable<F> {
         for op in ops {
             match op {
                 Op::Insert { fingerprint, id } => {
-                    self.insert(&mut inner, seq, Entry { fingerprint: *fingerprint, id: *id });
+                    let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
+                    entry.into_iter().for_each(|entry| self.insert(&mut inner, seq, entry));
                 }
                 Op::Remove { fingerprint, id } => {
-                    self.remove(&mut inner, seq, Entry { fingerprint: *fingerprint, id: *id });
+                    let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
+                    entry.into_iter().for_each(|entry| self.remove(&mut inner, seq, entry));
                 }
                 Op::Change(change) => {
                     if let Some(problem) = inner.documents.contradiction(change) {
                         return Err(Error::corruption(problem));
                     }
-                    inner.documents.apply(seq, change);
+                    let (number, was_same) = inner.documents.apply(seq, change);
                     let (removed, inserted) = change.entries();
-                    removed.into_iter().for_each(|entry| self.remove(&mut inner, seq, entry));
-                    inserted.into_iter().for_each(|entry| self.insert(&mut inner, seq, entry));
+                    if let Orders::Keys(rule) = &self.orders {
+                        inner.gain += i64::from(inserted.is_some()) - i64::from(removed.is_some());
+                        // Older sources do not count for documents that are here.
+                        let original = change.after.and_then(Document::entry);
+                        let new = original.filter(|_| !was_same);
+                        new.into_iter().for_each(|e| add_keys(&mut inner.tables, number, e, rule));
+                        continue;
+                    }
+                    let words = |entry: Option<Entry<F>>| entry.and_then(Entry::word).into_iter();
+                    words(removed).for_each(|entry| self.remove(&mut inner, seq, entry));
+                    words(inserted).for_each(|entry| self.insert(&mut inner, seq, entry));
                 }
             }
         }
         let (inserted, gain) = (inner.inserted.len(), inner.gain);
         let document_gain = inner.documents.gain();
         inner.commits.push(Commit { seq, inserted, gain, document_gain });
-        self.entries.store(inner.entries.len(), Ordering::Relaxed);
+        let entries = inner.entries.len().max(inner.documents.len());
+        self.entries.store(entries, Ordering::Relaxed);
         Ok(inner.documents.next_doc())
     }
 
-    fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F>) {
+    fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F::Word>) {
         let is_inserted = |(_, history): (_, &History)| history.was_inserted();
-        if !inner.tables.is_empty() && !entries_of(inner, entry.fingerprint).any(is_inserted) {
-            for (table, permutation) in inner.tables.iter_mut().zip(&self.permutations) {
+        if let Orders::Tables(permutations) = &self.orders
+            && !permutations.is_empty()
+            && !entries_of(inner, entry.fingerprint).any(is_inserted)
+        {
+            for (table, permutation) in inner.tables.iter_mut().zip(permutations) {
                 table.insert(permutation.apply(entry.fingerprint));
             }
         }
@@ -239,7 +186,7 @@ impl<F: Fingerprint> Memtable<F> {
         inner.inserted.push(entry);
     }
 
-    fn remove(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F>) {
+    fn remove(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F::Word>) {
         self.has_removals.store(true, Ordering::Relaxed);
         change(inner, entry, Change { seq, inserted: false });
     }
@@ -292,10 +239,10 @@ impl<F: Fingerprint> Memtable<F> {
         let inner = self.read();
         let tables = inner.tables.iter().map(Buckets::memory).sum::<usize>();
         // B-tree nodes are three quarters full on average.
-        let per_entry = (size_of::<Entry<F>>() + size_of::<History>()) * 4 / 3;
+        let per_entry = (size_of::<Entry<F::Word>>() + size_of::<History>()) * 4 / 3;
         tables
             + inner.entries.len() * per_entry
-            + inner.inserted.len() * size_of::<Entry<F>>()
+            + inner.inserted.len() * size_of::<Entry<F::Word>>()
             + inner.commits.len() * size_of::<Commit>()
             + inner.documents.memory()
     }
@@ -304,15 +251,15 @@ impl<F: Fingerprint> Memtable<F> {
     /// is live at the reader's commit. The plan should be for about as many entries as there are.
     pub(crate) fn search(
         &self,
-        query: F,
-        plan: &Plan<F>,
-        test: MatchTest<'_, F>,
-        mut visit: impl FnMut(F, u32),
+        query: F::Word,
+        plan: &Plan<F::Word>,
+        distance: u32,
+        mut visit: impl FnMut(F::Word, u32),
     ) {
         let inner = self.read();
         if plan.is_scan() {
             // Not over the buckets: there are many of them even if there are few entries.
-            let mut near = near_entries(&inner.inserted, query, test);
+            let mut near = near_entries(&inner.inserted, query, distance);
             near.sort_unstable();
             near.dedup_by_key(|(_, entry)| entry.fingerprint);
             near.into_iter().for_each(|(d, entry)| visit(entry.fingerprint, d));
@@ -325,10 +272,10 @@ impl<F: Fingerprint> Memtable<F> {
                     let buckets = &inner.tables[table.number()];
                     let permuted = table.order().apply(query);
                     for probe in table.probes() {
-                        let mask = F::prefix_mask(u32::from(probe.depth));
+                        let mask = F::Word::prefix_mask(u32::from(probe.depth));
                         let low = (permuted ^ probe.flips()) & mask;
                         let bounds = (low, low | !mask);
-                        buckets.for_each_near(bounds, permuted, test.distance, |value, d| {
+                        buckets.for_each_near(bounds, permuted, distance, |value, d| {
                             let fingerprint = table.order().invert(value);
                             if plan.reports(table.number(), fingerprint ^ query) {
                                 visit(fingerprint, d);
@@ -345,16 +292,16 @@ impl<F: Fingerprint> Memtable<F> {
     /// called, with the number of entries, only if there are many newer entries.
     pub(crate) fn newer_match<'p>(
         &self,
-        query: F,
-        plan: impl FnOnce(usize) -> &'p Plan<F>,
-        test: MatchTest<'_, F>,
+        query: F::Word,
+        plan: impl FnOnce(usize) -> &'p Plan<F::Word>,
+        distance: u32,
         seq: u64,
-        accept: impl Fn(Entry<F>) -> bool,
-    ) -> Option<(u64, Entry<F>, u32)> {
+        accept: impl Fn(Entry<F::Word>) -> bool,
+    ) -> Option<(u64, Entry<F::Word>, u32)> {
         let inner = self.read();
         let newer = &inner.inserted[inner.after(seq).inserted..];
         if newer.len() <= SCAN_NEWER {
-            let mut near = near_entries(newer, query, test);
+            let mut near = near_entries(newer, query, distance);
             near.sort_unstable();
             return near.into_iter().find_map(|(d, entry)| {
                 let last = inner.entries.get(&entry)?.at(u64::MAX)?;
@@ -364,7 +311,7 @@ impl<F: Fingerprint> Memtable<F> {
         let plan = plan(inner.entries.len());
         drop(inner);
         let mut near = Vec::new();
-        self.search(query, plan, test, |fingerprint, d| near.push((d, fingerprint)));
+        self.search(query, plan, distance, |fingerprint, d| near.push((d, fingerprint)));
         near.sort_unstable();
         let inner = self.read();
         near.into_iter().find_map(|(d, fingerprint)| {
@@ -378,7 +325,11 @@ impl<F: Fingerprint> Memtable<F> {
     /// Returns whether the entry is live here at commit `seq`, or `None` if no commit up to then
     /// changed it.
     pub(crate) fn state(&self, entry: Entry<F>, seq: u64) -> Option<bool> {
-        Some(self.read().entries.get(&entry)?.at(seq)?.inserted)
+        let inner = self.read();
+        match entry.word() {
+            Some(entry) => Some(inner.entries.get(&entry)?.at(seq)?.inserted),
+            None => inner.documents.is_original(entry, seq),
+        }
     }
 
     /// Returns whether anything was removed here. It never misses a commit that a reader sees,
@@ -388,12 +339,12 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Returns whether the entry is removed from older sources, up to and including commit `seq`.
-    pub(crate) fn removes(&self, entry: Entry<F>, seq: u64) -> bool {
+    pub(crate) fn removes(&self, entry: Entry<F::Word>, seq: u64) -> bool {
         self.read().entries.get(&entry).is_some_and(|h| h.net(seq).removes_older)
     }
 
     /// Returns the live ids of a fingerprint at commit `seq`, ascending, at most `limit`.
-    pub(crate) fn ids(&self, fingerprint: F, seq: u64, limit: usize) -> Vec<DocId> {
+    pub(crate) fn ids(&self, fingerprint: F::Word, seq: u64, limit: usize) -> Vec<DocId> {
         let inner = self.read();
         entries_of(&inner, fingerprint)
             .filter(|(_, history)| history.at(seq).is_some_and(|c| c.inserted))
@@ -403,7 +354,7 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Returns the sum of changes of every entry up to and including commit `seq`, in order.
-    pub(crate) fn net_changes(&self, seq: u64) -> Vec<(Entry<F>, Net)> {
+    pub(crate) fn net_changes(&self, seq: u64) -> Vec<(Entry<F::Word>, Net)> {
         let inner = self.read();
         inner.entries.iter().map(|(&entry, history)| (entry, history.net(seq))).collect()
     }
@@ -437,7 +388,7 @@ impl<F: Fingerprint> Memtable<F> {
     }
 }
 
-fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F>, change: Change) {
+fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F::Word>, change: Change) {
     let mut before = Net::default();
     let history = match inner.entries.entry(entry) {
         btree_map::Entry::Vacant(place) => place.insert(History::new(change)),
@@ -452,18 +403,14 @@ fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F>, change: Change)
 }
 
 /// Returns the entries that match the query, with their distances.
-fn near_entries<F: Fingerprint>(
-    entries: &[Entry<F>],
-    query: F,
-    test: MatchTest<'_, F>,
-) -> Vec<(u32, Entry<F>)> {
+fn near_entries<F: Word>(entries: &[Entry<F>], query: F, distance: u32) -> Vec<(u32, Entry<F>)> {
     let mut near = Vec::new();
     cpu::with_native_instructions(
         #[inline(always)]
         || {
             for &entry in entries {
                 let d = entry.fingerprint.distance(query);
-                if d <= test.distance && test.accepts(entry.fingerprint ^ query) {
+                if d <= distance {
                     near.push((d, entry));
                 }
             }
@@ -474,8 +421,8 @@ fn near_entries<F: Fingerprint>(
 
 fn entries_of<F: Fingerprint>(
     inner: &Inner<F>,
-    fingerprint: F,
-) -> impl Iterator<Item = (&Entry<F>, &History)> {
+    fingerprint: F::Word,
+) -> impl Iterator<Item = (&Entry<F::Word>, &History)> {
     let (first, last) = (DocId(0), DocId(u64::MAX));
     inner.entries.range(Entry { fingerprint, id: first }..=Entry { fingerprint, id: last })
 }
@@ -487,11 +434,11 @@ mod tests {
     use crate::log::{Before, DocumentChange};
 
     fn memtable(layout: &Layout) -> Memtable<u64> {
-        Memtable::new(layout.permutations(), 0)
+        Memtable::new(Orders::Tables(layout.permutations()), 0)
     }
 
-    fn within(distance: u32) -> MatchTest<'static, u64> {
-        MatchTest { distance, tables: None }
+    fn within(distance: u32) -> u32 {
+        distance
     }
 
     fn insert(fingerprint: u64, id: u64) -> Op<u64> {
@@ -594,7 +541,7 @@ mod tests {
         let layout = Layout::preset("half-2", 64).unwrap();
         let plan = layout.plan_for(1000, 3, &Terms::default());
         for documents in [2, SCAN_NEWER, SCAN_NEWER + 1] {
-            let batch = Memtable::for_batch(documents, &layout.permutations(), 0);
+            let batch = Memtable::for_batch(documents, || Orders::Tables(layout.permutations()), 0);
             for id in 0..documents as u64 {
                 assert_eq!(batch.newer_match(id << 32, |_| &plan, within(0), 0, |_| true), None);
                 batch.apply(id + 1, &[insert(id << 32, id)]).unwrap();

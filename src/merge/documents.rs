@@ -6,6 +6,7 @@ use crate::documents::{Documents, DocumentsCursor};
 use crate::error::Result;
 use crate::fingerprint::{Document, Fingerprint, Record};
 use crate::memtable::RecentDocument;
+use crate::segment::Replaced;
 
 /// The documents of one source, in the order of their keys.
 enum Records<'a, F> {
@@ -45,7 +46,7 @@ pub(crate) struct DocumentMerge<'a, F> {
     /// Those that have records left, oldest first.
     sources: Vec<Source<'a, F>>,
     key: Vec<u8>,
-    replaced: u64,
+    replaced: Replaced,
 }
 
 impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
@@ -71,7 +72,7 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
                 sources.push(source);
             }
         }
-        Ok(Self { sources, key: Vec::new(), replaced: 0 })
+        Ok(Self { sources, key: Vec::new(), replaced: Replaced::default() })
     }
 
     /// Returns the next key and what the newest source says about it: the document, or that it was
@@ -90,7 +91,9 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
             if is_newest {
                 document = self.sources[at].document;
             } else {
-                self.replaced += u64::from(self.sources[at].document.is_some());
+                let skipped = self.sources[at].document;
+                self.replaced.documents += u64::from(skipped.is_some());
+                self.replaced.originals += u64::from(skipped.is_some_and(|it| it.is_original()));
             }
             is_newest = false;
             if !self.sources[at].advance()? {
@@ -101,7 +104,7 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
     }
 
     /// Returns how many documents were skipped so far because a newer source has their key.
-    pub(crate) fn replaced(&self) -> u64 {
+    pub(crate) fn replaced(&self) -> Replaced {
         self.replaced
     }
 }

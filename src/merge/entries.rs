@@ -4,7 +4,7 @@
 //! ones. Snapshots iterate over all sources, a flush over one, a compaction over a run of segments.
 
 use crate::error::Result;
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{DocId, Entry, Fingerprint, Word};
 use crate::memtable::Net;
 use crate::paged::Sequential;
 use crate::postings::Postings;
@@ -60,8 +60,8 @@ impl<F> Changes<F> {
     }
 }
 
-impl<F: Fingerprint> Source<F> for Changes<F> {
-    fn ready(&self) -> &[EntryChange<F>] {
+impl<W: Word> Source<W> for Changes<W> {
+    fn ready(&self) -> &[EntryChange<W>] {
         let rest = self.0.as_slice();
         &rest[..rest.len().min(STEP)]
     }
@@ -83,11 +83,15 @@ pub(crate) struct SegmentSource<'a, F> {
     at: usize,
 }
 
-impl<'a, F: Fingerprint> SegmentSource<'a, F> {
+impl<'a, W: Word> SegmentSource<'a, W> {
     /// Starts at the first entry whose fingerprint is at least `low`. Returns `None` for an empty
     /// segment.
-    pub(crate) fn new(segment: &'a Segment<F>, low: F) -> Result<Option<Self>> {
-        let Some(table) = segment.identity_table() else { return Ok(None) };
+    pub(crate) fn new<F: Fingerprint<Word = W>>(
+        segment: &'a Segment<F>,
+        low: W,
+    ) -> Result<Option<Self>> {
+        let tables = segment.identity_table().zip(segment.postings());
+        let Some((table, postings)) = tables else { return Ok(None) };
         let cursor = table.cursor(low)?;
         let mut tombstones: Box<dyn Iterator<Item = _> + Send> = match segment.tombstones() {
             Some(tombstones) => {
@@ -97,7 +101,7 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
             None => Box::new(std::iter::empty()),
         };
         let removed = tombstones.next().transpose()?;
-        let postings = segment.postings();
+        let postings = Sequential::new(postings);
         let mut source = Self { postings, cursor, tombstones, removed, ready: Vec::new(), at: 0 };
         source.fill()?;
         Ok(Some(source))
@@ -143,7 +147,7 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
         let last = self.cursor.rows().last().copied();
         let most = if last.is_some() { usize::MAX } else { STEP };
         for _ in 0..most {
-            let belongs = |entry: &Entry<F>| last.is_none_or(|last| entry.fingerprint <= last);
+            let belongs = |entry: &Entry<W>| last.is_none_or(|last| entry.fingerprint <= last);
             let Some(entry) = self.removed.filter(belongs) else { break };
             self.ready.push((entry, REMOVES));
             self.removed = self.tombstones.next().transpose()?;
@@ -152,8 +156,8 @@ impl<'a, F: Fingerprint> SegmentSource<'a, F> {
     }
 }
 
-impl<F: Fingerprint> Source<F> for SegmentSource<'_, F> {
-    fn ready(&self) -> &[EntryChange<F>] {
+impl<W: Word> Source<W> for SegmentSource<'_, W> {
+    fn ready(&self) -> &[EntryChange<W>] {
         &self.ready[self.at..]
     }
 
@@ -174,13 +178,13 @@ pub(crate) struct Merge<'a, F> {
     at: usize,
 }
 
-impl<'a, F: Fingerprint> Merge<'a, F> {
+impl<'a, W: Word> Merge<'a, W> {
     /// Merges segments, oldest first, from the first entry whose fingerprint is at least `low`.
-    pub(crate) fn of_segments(
+    pub(crate) fn of_segments<F: Fingerprint<Word = W>>(
         segments: impl IntoIterator<Item = &'a Segment<F>>,
-        low: F,
+        low: W,
     ) -> Result<Self> {
-        let mut sources: Vec<Box<dyn Source<F> + Send + 'a>> = Vec::new();
+        let mut sources: Vec<Box<dyn Source<W> + Send + 'a>> = Vec::new();
         for segment in segments {
             if let Some(source) = SegmentSource::new(segment, low)? {
                 sources.push(Box::new(source));
@@ -190,17 +194,17 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
     }
 
     /// Merges sources, oldest first.
-    pub(crate) fn new(sources: Vec<Box<dyn Source<F> + Send + 'a>>) -> Self {
+    pub(crate) fn new(sources: Vec<Box<dyn Source<W> + Send + 'a>>) -> Self {
         Self { sources, batch: Vec::new(), at: 0 }
     }
 
     /// Adds a source newer than the others.
-    pub(crate) fn push(&mut self, source: impl Source<F> + Send + 'a) {
+    pub(crate) fn push(&mut self, source: impl Source<W> + Send + 'a) {
         self.sources.push(Box::new(source));
     }
 
     /// Returns the next batch of entries. Empty at the end.
-    pub(crate) fn next_batch(&mut self) -> Result<&[Merged<F>]> {
+    pub(crate) fn next_batch(&mut self) -> Result<&[Merged<W>]> {
         self.next_changes()?;
         if self.sources.len() > 1 {
             self.batch.dedup_by(|newer, sum| newer.entry == sum.entry && sum.add(newer));
@@ -210,7 +214,7 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
 
     /// Returns the changes of the next batch by entry, and of the same entry from the oldest source
     /// to the newest. Empty at the end.
-    pub(crate) fn next_changes(&mut self) -> Result<&[Merged<F>]> {
+    pub(crate) fn next_changes(&mut self) -> Result<&[Merged<W>]> {
         self.batch.clear();
         self.at = 0;
         let ready = self.sources.iter().filter_map(|s| s.ready().last());
@@ -218,7 +222,7 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
         for source in &mut self.sources {
             let ready = source.ready();
             let count = ready.partition_point(|&(entry, _)| entry <= bound);
-            let merged = |&(entry, net): &EntryChange<F>| Merged { entry, net, held: net.inserted };
+            let merged = |&(entry, net): &EntryChange<W>| Merged { entry, net, held: net.inserted };
             self.batch.extend(ready[..count].iter().map(merged));
             source.skip(count)?;
         }
@@ -230,8 +234,8 @@ impl<'a, F: Fingerprint> Merge<'a, F> {
     }
 }
 
-impl<F: Fingerprint> Iterator for Merge<'_, F> {
-    type Item = Result<Merged<F>>;
+impl<W: Word> Iterator for Merge<'_, W> {
+    type Item = Result<Merged<W>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.at == self.batch.len()
@@ -255,12 +259,12 @@ pub(crate) struct Rows<'a, F> {
     repeated: usize,
 }
 
-impl<'a, F: Fingerprint> Rows<'a, F> {
+impl<'a, W: Word> Rows<'a, W> {
     /// Reads table `table` of these segments from the first fingerprint that is at least `low`.
-    pub(crate) fn of_segments(
+    pub(crate) fn of_segments<F: Fingerprint<Word = W>>(
         segments: impl IntoIterator<Item = &'a Segment<F>>,
         table: usize,
-        low: F,
+        low: W,
     ) -> Result<Self> {
         let tables = segments.into_iter().filter_map(|segment| segment.tables().get(table));
         let cursors = tables.map(|table| table.cursor(low)).collect::<Result<_>>()?;
@@ -269,7 +273,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
 
     /// Returns the next batch of fingerprints, each once. Empty at the end. Works as
     /// [`Merge::next_batch`] does.
-    pub(crate) fn next_batch(&mut self) -> Result<&[F]> {
+    pub(crate) fn next_batch(&mut self) -> Result<&[W]> {
         self.batch.clear();
         let ready = self.cursors.iter().filter_map(|cursor| cursor.rows().last());
         let Some(&bound) = ready.min() else { return Ok(&[]) };

@@ -137,7 +137,7 @@ impl OpenFile {
             source,
             path: path.to_owned(),
             checksum,
-            is_scattered: header.kind == FileKind::Columns
+            is_scattered: header.kind == FileKind::Keys
                 || header.kind == FileKind::Table && header.bits == 128,
             len,
             body_len: 0,

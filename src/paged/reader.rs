@@ -443,12 +443,6 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns `len` bytes at `offset`, checked, if they are in memory.
-    #[inline(always)]
-    pub(crate) fn bytes_in_memory(&self, offset: usize, len: usize) -> Option<&'a [u8]> {
-        self.bytes.get(offset.wrapping_sub(self.base), len)
-    }
-
     /// Returns the bytes from `offset` to the end of the page, at least `len`, all checked.
     #[inline(always)]
     pub(crate) fn until_page_end(&self, offset: usize, len: usize) -> Result<&'a [u8]> {

@@ -2,7 +2,7 @@
 //! more.
 
 use crate::error::Result;
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{DocId, Entry, Word};
 use crate::layout::Prefix;
 use crate::memtable::Net;
 use crate::merge::{Changes, Merge};
@@ -13,13 +13,13 @@ const IDS: usize = if cfg!(test) { 1 << 4 } else { 1 << 16 };
 
 /// Reads the entries of a view, in parts.
 #[derive(Debug)]
-pub(crate) struct EntryPass<'a, F> {
+pub(crate) struct EntryPass<'a, F: Word> {
     view: View<'a, F>,
     /// The changes of each memtable.
     recent: Vec<Vec<(Entry<F>, Net)>>,
 }
 
-impl<'a, F: Fingerprint> EntryPass<'a, F> {
+impl<'a, F: Word> EntryPass<'a, F> {
     pub(crate) fn new(view: &View<'a, F>) -> Self {
         let recent = view.version.memtables().map(|memtable| memtable.net_changes(view.seq));
         Self { view: *view, recent: recent.collect() }

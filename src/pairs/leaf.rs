@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::cpu;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::layout::Prefix;
 
 /// Fingerprints that are compared before a check for more. A cell has one or two, so there are
@@ -29,7 +29,7 @@ pub(super) struct Leaf<F> {
     directory: Box<[u32]>,
 }
 
-impl<F: Fingerprint> Leaf<F> {
+impl<F: Word> Leaf<F> {
     /// Makes the directory of a leaf with `1 << bits` cells. There are fewer than 2^32 rows.
     pub(super) fn new(all: &[F], rows: Range<usize>, prefix: Prefix<F>, bits: u32) -> Self {
         let mut leaf = Self { prefix, bits, rows, directory: vec![0; (1 << bits) + 1].into() };
@@ -147,7 +147,7 @@ impl<F: Fingerprint> Leaf<F> {
 
 /// Compares a fingerprint with the rows from `start` to `end`.
 #[inline(always)]
-fn compare<F: Fingerprint>(
+fn compare<F: Word>(
     all: &[F],
     fingerprint: F,
     mut start: usize,
@@ -171,7 +171,7 @@ fn compare<F: Fingerprint>(
 /// Rarely called: out of the way of the loop.
 #[cold]
 #[inline(never)]
-fn keep<F: Fingerprint>(near: &mut Vec<Near<F>>, fingerprint: F, rows: &[F], distance: u32) {
+fn keep<F: Word>(near: &mut Vec<Near<F>>, fingerprint: F, rows: &[F], distance: u32) {
     let found = rows.iter().filter(|row| row.distance(fingerprint) <= distance);
     near.extend(found.map(|&row| (fingerprint, row)));
 }

@@ -21,7 +21,6 @@ mod errors;
 mod leaf;
 mod rows;
 mod search;
-mod source;
 
 pub(crate) use entries::EntryPass;
 pub(crate) use search::{PairSearch, Report};

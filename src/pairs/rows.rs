@@ -1,16 +1,20 @@
 //! The fingerprints of all sources in one bit order, part by part.
 
-use super::source::{RowReader, RowSource};
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::layout::{Permutation, Prefix};
+use crate::paged::Sequential;
+use crate::table::Table;
 use crate::version::Version;
+
+/// Blocks that are decoded at a time.
+const STEP: usize = 1 << 10;
 
 /// The live fingerprints of a version in the bit order of one table.
 #[derive(Debug)]
 pub(super) struct Rows<'a, F> {
-    /// Those of each segment.
-    segments: Vec<RowSource<'a, F>>,
+    /// The table of each segment.
+    segments: Vec<&'a Table<F>>,
     /// The fingerprints in memtables, ascending.
     recent: Vec<F>,
     /// Fingerprints in `segments` that have no live entry, ascending.
@@ -18,9 +22,9 @@ pub(super) struct Rows<'a, F> {
 }
 
 /// Reads the segments of [`Rows`].
-pub(super) type Readers<'a, F> = Vec<RowReader<'a, F>>;
+pub(super) type Readers<'a, F> = Vec<Sequential<'a, Table<F>>>;
 
-impl<'a, F: Fingerprint> Rows<'a, F> {
+impl<'a, F: Word> Rows<'a, F> {
     /// Takes the fingerprints of memtables and those to leave out unpermuted.
     pub(super) fn new(
         version: &'a Version<F>,
@@ -34,30 +38,28 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             rows.sort_unstable();
             rows
         };
-        let source = |segment| RowSource::of(segment, table, order);
-        let segments = version.segments.iter().filter_map(|segment| source(segment)).collect();
+        let segments = version.segments.iter().filter_map(|segment| segment.tables().get(table));
+        let segments = segments.collect();
         Self { segments, recent: permuted(recent), gone: permuted(gone) }
     }
 
     pub(super) fn readers(&self) -> Readers<'a, F> {
-        self.segments.iter().map(RowSource::reader).collect()
+        self.segments.iter().map(|table| Sequential::new(*table)).collect()
     }
 
     /// Returns a number of rows below which [`most`](Self::most) says nothing: the rows of a few
     /// blocks per segment.
     pub(super) fn least_known(&self) -> u64 {
-        4 * self.segments.iter().map(|segment| segment.in_block() + 1).sum::<u64>()
-    }
-
-    /// Returns the length of the longest prefix that [`most`](Self::most) tells apart.
-    pub(super) fn resolution(&self) -> u32 {
-        self.segments.iter().map(RowSource::resolution).min().unwrap_or(F::BITS)
+        4 * self.segments.iter().map(|table| in_block(table) + 1).sum::<u64>()
     }
 
     /// Returns about how many fingerprints have this prefix, and never too few.
     pub(super) fn most(&self, prefix: Prefix<F>) -> Result<u64> {
         let recent = self.recent_between(prefix.low(), prefix.high()).len() as u64;
-        self.segments.iter().try_fold(recent, |most, segment| Ok(most + segment.most(prefix)?))
+        self.segments.iter().try_fold(recent, |most, table| {
+            let blocks = table.blocks_between(prefix.low(), prefix.high())?.len() as u64;
+            Ok(most + (blocks * (in_block(table) + 1)).min(table.count()))
+        })
     }
 
     /// Replaces `rows` by the live fingerprints with this prefix, ascending.
@@ -69,8 +71,8 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
     ) -> Result<()> {
         let (low, high) = (prefix.low(), prefix.high());
         rows.clear();
-        for (segment, reader) in self.segments.iter().zip(readers) {
-            segment.load(prefix, reader, rows)?;
+        for (table, reader) in self.segments.iter().zip(readers) {
+            load_table(table, prefix, reader, rows)?;
         }
         let recent = self.recent_between(low, high);
         rows.extend_from_slice(recent);
@@ -99,4 +101,30 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             });
         }
     }
+}
+
+/// Returns the number of fingerprints in a block, rounded up.
+fn in_block<F: Word>(table: &Table<F>) -> u64 {
+    table.count().div_ceil((table.blocks() as u64).max(1))
+}
+
+/// Appends the fingerprints of a table with this prefix to `rows`, ascending.
+fn load_table<'a, F: Word>(
+    table: &'a Table<F>,
+    prefix: Prefix<F>,
+    reader: &mut Sequential<'a, Table<F>>,
+    rows: &mut Vec<F>,
+) -> Result<()> {
+    let (low, high) = (prefix.low(), prefix.high());
+    let blocks = table.blocks_between(low, high)?;
+    for first in blocks.clone().step_by(STEP) {
+        let some = first..blocks.end.min(first + STEP);
+        let before = rows.len();
+        table.reader_of(&some, reader)?.decode(some, rows)?;
+        let lower = rows[before..].partition_point(|&row| row < low);
+        rows.drain(before..before + lower);
+        let end = before + rows[before..].partition_point(|&row| row <= high);
+        rows.truncate(end);
+    }
+    Ok(())
 }

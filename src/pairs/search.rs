@@ -8,8 +8,8 @@ use super::errors;
 use super::leaf::{GROUP, Leaf, Near};
 use super::rows::Rows;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
-use crate::layout::{MatchTest, Permutation, Prefix, RuleTables, Staircase};
+use crate::fingerprint::Word;
+use crate::layout::{Permutation, Prefix, Staircase};
 use crate::query::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, View, Within};
 
 /// Fingerprints of a leaf. With their directory they fit in the second-level cache. There are few
@@ -82,7 +82,7 @@ struct SearchedTable<'a, F> {
     patterns: Vec<f64>,
 }
 
-impl<'a, F: Fingerprint> PairSearch<'a, F> {
+impl<'a, F: Word> PairSearch<'a, F> {
     /// Prepares the search. `recent` are the fingerprints of memtables, and `gone` those in
     /// segments that have no live entry. Takes up to `memory` bytes for all threads together.
     pub(crate) fn new(
@@ -95,16 +95,10 @@ impl<'a, F: Fingerprint> PairSearch<'a, F> {
     ) -> Result<Self> {
         let in_segments: u64 = view.version.segments.iter().map(|s| s.meta().fingerprints).sum();
         let total = in_segments + recent.len() as u64;
-        let MatchTest { distance, tables } = view.planner.test(within);
-        let mut searched: Vec<(usize, Staircase)> = match tables {
-            Some(RuleTables(tables)) => {
-                tables.iter().map(|table| (table.number, table.stairs.clone())).collect()
-            }
-            None => {
-                let plan = view.planner.plan_of_pairs(total, distance);
-                plan.tables().iter().map(|t| (t.number(), t.stairs().clone())).collect()
-            }
-        };
+        let distance = view.planner.distance(within);
+        let plan = view.planner.plan_of_pairs(total, distance);
+        let searched = plan.tables().iter().map(|t| (t.number(), t.stairs().clone()));
+        let mut searched: Vec<(usize, Staircase)> = searched.collect();
         if searched.is_empty() {
             // No table has fewer candidates than another.
             let most = u8::try_from(distance.min(F::BITS)).unwrap_or(u8::MAX);
@@ -177,7 +171,7 @@ impl<'a, F: Fingerprint> PairSearch<'a, F> {
 }
 
 /// Returns how many rows a part has at most. Each thread has two parts in memory.
-fn most_rows<F: Fingerprint>(total: u64, memory: u64, threads: usize) -> u64 {
+fn most_rows<F: Word>(total: u64, memory: u64, threads: usize) -> u64 {
     let bytes = (F::BYTES * MEMORY_PER_ROW) as u64;
     let threads = threads as u64;
     let in_memory = memory / threads / 2 / bytes;
@@ -186,20 +180,20 @@ fn most_rows<F: Fingerprint>(total: u64, memory: u64, threads: usize) -> u64 {
 }
 
 /// Divides a prefix into parts of at most `most` rows, and appends them.
-fn divide<F: Fingerprint>(
+fn divide<F: Word>(
     rows: &Rows<'_, F>,
     prefix: Prefix<F>,
     most: u64,
     parts: &mut Vec<Prefix<F>>,
 ) -> Result<()> {
-    if rows.most(prefix)? <= most || prefix.depth >= rows.resolution() {
+    if rows.most(prefix)? <= most || prefix.depth >= F::BITS {
         parts.push(prefix);
         return Ok(());
     }
     prefix.halves().into_iter().try_for_each(|half| divide(rows, half, most, parts))
 }
 
-impl<F: Fingerprint> SearchedTable<'_, F> {
+impl<F: Word> SearchedTable<'_, F> {
     /// Returns whether the staircase allows what fingerprints of these parts differ in.
     fn may_have_pairs(&self, a: Prefix<F>, b: Prefix<F>) -> bool {
         let mask = F::prefix_mask(a.depth.min(b.depth));
@@ -290,7 +284,7 @@ struct Worker<'s, F> {
     silent: usize,
 }
 
-impl<'s, F: Fingerprint> Worker<'s, F> {
+impl<'s, F: Word> Worker<'s, F> {
     fn new(search: &'s PairSearch<'s, F>, number: usize, report: Report<'s, F>) -> Self {
         Self {
             search,

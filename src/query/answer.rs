@@ -5,16 +5,46 @@ use super::options::{QueryOptions, Within};
 use super::pipeline;
 use super::view::View;
 use crate::error::Result;
-use crate::fingerprint::{DocId, Fingerprint, Match};
+use crate::fingerprint::{DocId, Fingerprint, Match, Word};
 
-impl<F: Fingerprint> View<'_, F> {
-    /// Returns all matches, each once, sorted by distance, fingerprint, id.
-    pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
-        let mut hits = Hits::new(Hit::NONE);
-        pipeline::search(self, fingerprint, options.within, &mut hits)?;
-        self.select(hits.as_mut_slice(), options)
+/// Returns all matches, each once, sorted by distance, fingerprint, id.
+pub(super) fn query<F: Word>(
+    view: &View<'_, F>,
+    fingerprint: F,
+    options: QueryOptions,
+) -> Result<Vec<Match<F>>> {
+    let mut hits = Hits::new(Hit::NONE);
+    pipeline::search(view, fingerprint, options.within, &mut hits)?;
+    view.select(hits.as_mut_slice(), options)
+}
+
+/// Returns the nearest match.
+///
+/// Radii are tried from 0 up: few probes find a near match, and all radii together cost little more
+/// than the last one.
+pub(super) fn nearest<F: Word>(
+    view: &View<'_, F>,
+    fingerprint: F,
+    within: Within,
+) -> Result<Option<Match<F>>> {
+    let most = view.planner.distance(within);
+    let mut radius = 0;
+    while radius < most {
+        let options = QueryOptions::within(radius).limit(1);
+        if let Some(found) = query(view, fingerprint, options)?.pop() {
+            return Ok(Some(found));
+        }
+        radius = if radius == 0 { 1 } else { radius * 2 };
     }
+    Ok(query(view, fingerprint, QueryOptions::within(within).limit(1))?.pop())
+}
 
+/// Returns whether two fingerprints match by the rule.
+pub(super) fn are_near<F: Word>(view: &View<'_, F>, a: F, b: F) -> bool {
+    a.distance(b) <= view.planner.distance(Within::Rule)
+}
+
+impl<F: Word> View<'_, F> {
     /// Turns hits into the matches that the options ask for.
     pub(super) fn select(
         &self,
@@ -23,8 +53,20 @@ impl<F: Fingerprint> View<'_, F> {
     ) -> Result<Vec<Match<F>>> {
         let limit = options.limit.unwrap_or(usize::MAX);
         let Some(since) = options.since else { return self.matches(hits, limit) };
+        self.stamped_since(self.matches(hits, usize::MAX)?, since, limit)
+    }
+}
+
+impl<F: Fingerprint> View<'_, F> {
+    /// Keeps the first `limit` matches whose documents have this stamp or a greater one.
+    pub(super) fn stamped_since(
+        &self,
+        matches: Vec<Match<F>>,
+        since: u64,
+        limit: usize,
+    ) -> Result<Vec<Match<F>>> {
         let mut recent = Vec::new();
-        for found in self.matches(hits, usize::MAX)? {
+        for found in matches {
             if recent.len() == limit {
                 break;
             }
@@ -34,25 +76,6 @@ impl<F: Fingerprint> View<'_, F> {
             }
         }
         Ok(recent)
-    }
-
-    /// Returns the nearest match. Of several, it is the one with the lowest fingerprint and id.
-    ///
-    /// Radii are tried from 0 up: few probes find a near match, and all radii together cost little
-    /// more than the last one.
-    pub(crate) fn nearest(&self, fingerprint: F, within: Within) -> Result<Option<Match<F>>> {
-        let test = self.planner.test(within);
-        // By every rule, equal fingerprints match. More is not known about a rule's tables.
-        let surely = if test.tables.is_some() { 1.min(test.distance) } else { test.distance };
-        let mut radius = 0;
-        while radius < surely {
-            let options = QueryOptions::within(radius).limit(1);
-            if let Some(found) = self.query(fingerprint, options)?.pop() {
-                return Ok(Some(found));
-            }
-            radius = if radius == 0 { 1 } else { radius * 2 };
-        }
-        Ok(self.query(fingerprint, QueryOptions::within(within).limit(1))?.pop())
     }
 
     /// Returns the ids of a fingerprint, ascending.

@@ -10,7 +10,7 @@ use super::pipeline;
 use super::sweep::{self, QueryHit, Tally};
 use super::view::View;
 use crate::error::Result;
-use crate::fingerprint::{DocId, Fingerprint, Match};
+use crate::fingerprint::{DocId, Fingerprint, Match, Word};
 use crate::parallel;
 
 /// Hits whose ids are read together, and a few more with the same fingerprint.
@@ -23,27 +23,28 @@ const MATCHES: usize = 8;
 /// Queries for which a thread searches the memtables at a time.
 const QUERIES: usize = 1024;
 
+/// Returns whether this many queries are answered faster in a sweep than one by one.
+pub(super) fn sweep_pays<F: Word>(view: &View<'_, F>, queries: usize, within: Within) -> bool {
+    sweep::pays(view, queries, within)
+}
+
+/// Answers the queries of a batch in one sweep.
+pub(super) fn sweep<F: Word>(
+    view: &View<'_, F>,
+    batch: &Batch<'_, F>,
+) -> Result<Option<Answers<F>>> {
+    let tally = Tally::new(batch.most);
+    let mut hits = sweep::segments(view, batch, &tally)?;
+    if view.version.memtables().any(|memtable| !memtable.is_empty()) {
+        hits.append(&mut view.hits_in_memtables(batch, &tally)?);
+    }
+    if tally.is_full() {
+        return Ok(None);
+    }
+    answers(view, batch, hits)
+}
+
 impl<F: Fingerprint> View<'_, F> {
-    /// Returns whether this many queries are answered faster in a [sweep](Self::sweep) than one by
-    /// one.
-    pub(crate) fn sweep_pays(&self, queries: usize, within: Within) -> bool {
-        sweep::pays(self, queries, within)
-    }
-
-    /// Answers the queries of a batch in one sweep. Returns `None` if more is found than the batch
-    /// allows.
-    pub(crate) fn sweep(&self, batch: &Batch<'_, F>) -> Result<Option<Answers<F>>> {
-        let tally = Tally::new(batch.most);
-        let mut hits = sweep::segments(self, batch, &tally)?;
-        if self.version.memtables().any(|memtable| !memtable.is_empty()) {
-            hits.append(&mut self.hits_in_memtables(batch, &tally)?);
-        }
-        if tally.is_full() {
-            return Ok(None);
-        }
-        answers(self, batch, hits)
-    }
-
     /// Returns the nearest match of each query: in one sweep, if it pays and
     /// each query has few matches.
     pub(crate) fn nearest_of_each(
@@ -68,7 +69,9 @@ impl<F: Fingerprint> View<'_, F> {
         }
         Ok(nearest)
     }
+}
 
+impl<F: Word> View<'_, F> {
     fn hits_in_memtables(&self, batch: &Batch<'_, F>, tally: &Tally) -> Result<Vec<QueryHit<F>>> {
         let found = Mutex::new(Vec::new());
         let parts = (0..).step_by(QUERIES).zip(batch.queries.chunks(QUERIES));
@@ -107,7 +110,7 @@ impl IdGroups {
 }
 
 /// Turns hits into answers.
-fn answers<F: Fingerprint>(
+fn answers<F: Word>(
     view: &View<'_, F>,
     batch: &Batch<'_, F>,
     mut hits: Vec<QueryHit<F>>,
@@ -148,7 +151,7 @@ fn answers<F: Fingerprint>(
 
 /// Reads the ids of each fingerprint once, in the order of table 0. Replaces the source of each hit
 /// by the number of its fingerprint's group, and sorts the hits of each group by query.
-fn read_ids<F: Fingerprint>(
+fn read_ids<F: Word>(
     view: &View<'_, F>,
     batch: &Batch<'_, F>,
     all_hits: &mut [QueryHit<F>],
@@ -192,11 +195,11 @@ fn read_ids<F: Fingerprint>(
 }
 
 /// Returns the end of the first [`HITS`] hits, and of those with the fingerprint of the last one.
-fn end_of_groups<F: Fingerprint>(hits: &[QueryHit<F>]) -> usize {
+fn end_of_groups<F: Word>(hits: &[QueryHit<F>]) -> usize {
     let Some(last) = hits.get(HITS - 1) else { return hits.len() };
     HITS + hits[HITS..].partition_point(|hit| hit.fingerprint <= last.fingerprint)
 }
 
-fn is_same_hit<F: Fingerprint>(a: &QueryHit<F>, b: &QueryHit<F>) -> bool {
+fn is_same_hit<F: Word>(a: &QueryHit<F>, b: &QueryHit<F>) -> bool {
     (a.fingerprint, a.source) == (b.fingerprint, b.source)
 }

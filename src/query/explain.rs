@@ -5,13 +5,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::columns;
+use super::answer::query;
 use super::hit::{Hit, Hits};
 use super::options::QueryOptions;
 use super::pipeline::{self, LookupQueue, TableLookup, Tables};
 use super::view::View;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::layout::Plan;
 use crate::segment::Segment;
 
@@ -107,7 +107,7 @@ pub struct SegmentExplain {
 }
 
 impl SegmentExplain {
-    fn of<F: Fingerprint>(segment: &Segment<F>, plan: &Plan<F>) -> Self {
+    fn of<F: Word>(segment: &Segment<F>, plan: &Plan<F>) -> Self {
         let (meta, work) = (segment.meta(), plan.work());
         Self {
             id: meta.id,
@@ -129,62 +129,54 @@ fn lap(clock: &mut Instant) -> Duration {
     now - std::mem::replace(clock, now)
 }
 
-impl<F: Fingerprint> View<'_, F> {
-    /// Runs a query, and returns what it did and how long each step took.
-    pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
-        let QueryOptions { within, .. } = options;
-        let test = self.planner.test(within);
-        let segments = &self.version.segments;
-        let (mut explain, mut hits, mut alone) =
-            (Explain::default(), Hits::new(Hit::NONE), Vec::new());
-        let mut clock = Instant::now();
-        let mut tables = Tables::new(None);
-        pipeline::table_probes(self, fingerprint, within, &mut tables, |source, _, _| {
-            alone.push(source);
-            Ok(())
-        })?;
-        explain.plan = lap(&mut clock);
-        let mut queue = LookupQueue::new();
-        queue.start(&tables)?;
-        explain.filter = lap(&mut clock);
-        queue.find_all_blocks()?;
-        explain.find = lap(&mut clock);
-        let lookups: Vec<_> = queue.lookups().copied().collect();
-        clock = Instant::now();
-        let plan = |segment: &Segment<F>| self.planner.plan(segment.meta().fingerprints, within);
-        let mut counts = Vec::new();
-        for source in alone {
-            let segment = &segments[source];
-            let plan = plan(segment);
-            let counted =
-                pipeline::search_alone(segment, plan, fingerprint, test, source, &mut hits)?;
-            counts.push((source, counted));
-        }
-        pipeline::decode(fingerprint, test.distance, &mut queue, &mut hits)?;
-        explain.decode = lap(&mut clock);
-
-        explain.segments = segments.iter().map(|s| SegmentExplain::of(s, plan(s))).collect();
-        for (source, columns::Counts { rows, blocks }) in counts {
-            explain.segments[source].candidates += rows;
-            explain.segments[source].blocks += blocks;
-        }
-        hits.as_slice().iter().for_each(|hit| explain.segments[hit.source].found += 1);
-        count(&tables, &lookups, &mut explain.segments)?;
-
-        clock = Instant::now();
-        pipeline::search_memtables(self, fingerprint, within, &mut hits);
-        explain.memory = lap(&mut clock);
-        explain.recent = self.version.memtables().map(|m| m.len() as u64).sum();
-        let _ = self.select(hits.as_mut_slice(), options)?;
-        explain.ids = lap(&mut clock);
-        explain.matches = self.query(fingerprint, options)?.len();
-        explain.total = lap(&mut clock);
-        Ok(explain)
+/// Runs a query, and returns what it did and how long each step took.
+pub(super) fn explain<F: Word>(
+    view: &View<'_, F>,
+    fingerprint: F,
+    options: QueryOptions,
+) -> Result<Explain> {
+    let QueryOptions { within, .. } = options;
+    let distance = view.planner.distance(within);
+    let segments = &view.version.segments;
+    let (mut explain, mut hits, mut alone) = (Explain::default(), Hits::new(Hit::NONE), Vec::new());
+    let mut clock = Instant::now();
+    let mut tables = Tables::new(None);
+    pipeline::table_probes(view, fingerprint, within, &mut tables, |source, _| {
+        alone.push(source);
+        Ok(())
+    })?;
+    explain.plan = lap(&mut clock);
+    let mut queue = LookupQueue::new();
+    queue.start(&tables)?;
+    explain.filter = lap(&mut clock);
+    queue.find_all_blocks()?;
+    explain.find = lap(&mut clock);
+    let lookups: Vec<_> = queue.lookups().copied().collect();
+    clock = Instant::now();
+    let plan = |segment: &Segment<F>| view.planner.plan(segment.meta().fingerprints, within);
+    for source in alone {
+        pipeline::scan(&segments[source], fingerprint, distance, source, &mut hits)?;
     }
+    pipeline::decode(fingerprint, distance, &mut queue, &mut hits)?;
+    explain.decode = lap(&mut clock);
+
+    explain.segments = segments.iter().map(|s| SegmentExplain::of(s, plan(s))).collect();
+    hits.as_slice().iter().for_each(|hit| explain.segments[hit.source].found += 1);
+    count(&tables, &lookups, &mut explain.segments)?;
+
+    clock = Instant::now();
+    pipeline::search_memtables(view, fingerprint, within, &mut hits);
+    explain.memory = lap(&mut clock);
+    explain.recent = view.version.memtables().map(|m| m.len() as u64).sum();
+    let _ = view.select(hits.as_mut_slice(), options)?;
+    explain.ids = lap(&mut clock);
+    explain.matches = query(view, fingerprint, options)?.len();
+    explain.total = lap(&mut clock);
+    Ok(explain)
 }
 
 /// Counts what the lookups did in each segment.
-fn count<F: Fingerprint>(
+fn count<F: Word>(
     tables: &Tables<'_, F>,
     lookups: &[TableLookup<'_, F>],
     segments: &mut [SegmentExplain],

@@ -1,7 +1,7 @@
 //! What a query finds, before ids are read.
 
 use super::short_list::ShortList;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// A fingerprint within the distance, and the source that has it. Ordered as answers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,7 +14,7 @@ pub(super) struct Hit<F> {
     pub(super) block: Option<u32>,
 }
 
-impl<F: Fingerprint> Hit<F> {
+impl<F: Word> Hit<F> {
     /// Fills unused places of lists.
     pub(super) const NONE: Self = Self::new(0, F::ZERO, 0);
 

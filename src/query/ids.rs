@@ -4,12 +4,12 @@ use super::hit::Hit;
 use super::short_list::ShortList;
 use super::view::View;
 use crate::error::Result;
-use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
+use crate::fingerprint::{DocId, Entry, Match, Word};
 use crate::postings::Ids;
 use crate::segment::IdFinder;
 
 /// Reads the live ids of fingerprints.
-pub(super) struct LiveIds<'a, F> {
+pub(super) struct LiveIds<'a, F: Word> {
     view: &'a View<'a, F>,
     finder: IdFinder<F>,
     /// Sources from this number on remove nothing.
@@ -18,7 +18,7 @@ pub(super) struct LiveIds<'a, F> {
     ids: Vec<DocId>,
 }
 
-impl<F: Fingerprint> View<'_, F> {
+impl<F: Word> View<'_, F> {
     /// Turns hits into answers: at most `limit` matches, sorted by distance, fingerprint, id.
     pub(super) fn matches(&self, hits: &mut [Hit<F>], limit: usize) -> Result<Vec<Match<F>>> {
         let mut matches = Vec::new();
@@ -48,25 +48,6 @@ impl<F: Fingerprint> View<'_, F> {
         Ok(matches)
     }
 
-    /// Appends the live ids of each of these fingerprints, which ascend: at most `limit` each,
-    /// ascending.
-    pub(crate) fn ids_of_each(
-        &self,
-        fingerprints: &[F],
-        limit: usize,
-        out: &mut Vec<Entry<F>>,
-    ) -> Result<()> {
-        let segments = self.version.segments.len();
-        let memtables = (segments..).zip(self.version.memtables());
-        let memtables = memtables.filter(|(_, memtable)| !memtable.is_empty());
-        let sources: Vec<usize> =
-            (0..segments).chain(memtables.map(|(source, _)| source)).collect();
-        let hits = |&fingerprint| sources.iter().map(move |&s| Hit::new(0, fingerprint, s));
-        let hits: Vec<Hit<F>> = fingerprints.iter().flat_map(hits).collect();
-        let entry = |hit: &Hit<F>, id| Entry { fingerprint: hit.fingerprint, id };
-        LiveIds::new(self).read(&hits, limit, entry, out)
-    }
-
     /// Returns the number of the newest source (segments, then memtables) that removes entries,
     /// plus one.
     fn removals_end(&self) -> usize {
@@ -88,9 +69,26 @@ impl<F: Fingerprint> View<'_, F> {
     }
 }
 
+/// Appends the live ids of each of these fingerprints, which ascend.
+pub(super) fn ids_of_each<F: Word>(
+    view: &View<'_, F>,
+    fingerprints: &[F],
+    limit: usize,
+    out: &mut Vec<Entry<F>>,
+) -> Result<()> {
+    let segments = view.version.segments.len();
+    let memtables = (segments..).zip(view.version.memtables());
+    let memtables = memtables.filter(|(_, memtable)| !memtable.is_empty());
+    let sources: Vec<usize> = (0..segments).chain(memtables.map(|(source, _)| source)).collect();
+    let hits = |&fingerprint| sources.iter().map(move |&s| Hit::new(0, fingerprint, s));
+    let hits: Vec<Hit<F>> = fingerprints.iter().flat_map(hits).collect();
+    let entry = |hit: &Hit<F>, id| Entry { fingerprint: hit.fingerprint, id };
+    LiveIds::new(view).read(&hits, limit, entry, out)
+}
+
 /// Moves the `count` nearest hits to the front, and all others with the fingerprint of the last of
 /// them. Returns how many these are.
-fn select_nearest<F: Fingerprint>(hits: &mut [Hit<F>], count: usize) -> usize {
+fn select_nearest<F: Word>(hits: &mut [Hit<F>], count: usize) -> usize {
     if count == 0 || count >= hits.len() {
         return hits.len();
     }
@@ -109,7 +107,7 @@ fn select_nearest<F: Fingerprint>(hits: &mut [Hit<F>], count: usize) -> usize {
 const FEW: usize = 20;
 
 /// Sorts matches by distance. Matches at equal distances keep their order.
-fn sort_by_distance<F: Fingerprint>(matches: &mut [Match<F>]) {
+fn sort_by_distance<F: Word>(matches: &mut [Match<F>]) {
     if matches.len() <= FEW {
         return matches.sort_by_key(|found| found.distance);
     }
@@ -129,7 +127,7 @@ fn sort_by_distance<F: Fingerprint>(matches: &mut [Match<F>]) {
     }
 }
 
-impl<'a, F: Fingerprint> LiveIds<'a, F> {
+impl<'a, F: Word> LiveIds<'a, F> {
     pub(super) fn new(view: &'a View<'a, F>) -> Self {
         let finder = IdFinder::new();
         Self { view, finder, removals_end: view.removals_end(), ids: Vec::new() }

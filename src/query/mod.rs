@@ -12,15 +12,15 @@
 //! | [`Explain`] | what a query did, counted and timed step by step |
 //! | [`SegmentExplain`] | what a query did in one segment |
 
-// Submodules: `options` (what is asked for), `view` (what is searched), `planner` (plans, made
-// once), `answer`, `pipeline` and `columns` (one query), `near` (comparing), `hit` and `ids` (from hits to answers),
-// `batch` (many queries and their answers), `sweep` and `batch_answer` (answering them), `explain`
-// (measuring one query), `short_list`.
+// Submodules: `options` (what is asked for), `view` (what is searched), `search` (how, by the type of
+// fingerprint), `planner` (plans, made once), `answer` and `pipeline` (one query), `sketches` (one
+// query of sketches), `near` (comparing), `hit` and `ids` (from hits to answers), `batch` (many queries
+// and their answers), `sweep` and `batch_answer` (answering them), `explain` (measuring one query),
+// `short_list`.
 
 mod answer;
 mod batch;
 mod batch_answer;
-mod columns;
 mod explain;
 mod hit;
 mod ids;
@@ -28,7 +28,9 @@ mod near;
 mod options;
 mod pipeline;
 mod planner;
+mod search;
 mod short_list;
+mod sketches;
 mod sweep;
 mod view;
 
@@ -39,7 +41,5 @@ pub use options::{QueryOptions, Within};
 pub(crate) use planner::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, Planner};
 pub(crate) use view::View;
 
-#[cfg(test)]
-mod rule_tests;
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,13 @@
 //! Comparing one fingerprint with many.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Fingerprints that are compared before a branch on whether any is near: nearly always none is.
 const GROUP: usize = 8;
 
 /// Passes each fingerprint within `distance` of `query` to `found`, in order.
 #[inline(always)]
-pub(super) fn for_each_near<F: Fingerprint>(
+pub(super) fn for_each_near<F: Word>(
     fingerprints: &[F],
     query: F,
     distance: u32,

@@ -9,7 +9,6 @@
 //! 3. [`LookupQueue::next`] finds the blocks of the lookups that are left.
 //! 4. [`decode`] decodes the blocks, several at a time, and keeps the fingerprints that match.
 
-use super::columns;
 use super::hit::{Hit, Hits};
 use super::options::Within;
 use super::short_list::ShortList;
@@ -18,8 +17,8 @@ use crate::block::{self, Job};
 use crate::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
 use crate::cpu;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
-use crate::layout::{MatchTest, Plan, Probe, TablePlan};
+use crate::fingerprint::Word;
+use crate::layout::{Plan, Probe, TablePlan};
 use crate::segment::Segment;
 use crate::table::{
     CHECKED_TOGETHER, Decoded, FilterChecks, FilterView, Lookup, NEAR_TOGETHER, TableView,
@@ -45,31 +44,31 @@ type BlockSearch<'a, F> = Job<'a, F, (&'a TableProbes<'a, F>, usize)>;
 pub(super) type Tables<'a, F> = ShortList<Option<TableProbes<'a, F>>, 4>;
 
 /// Finds every matching fingerprint of the view, once per source that has it.
-pub(super) fn search<F: Fingerprint>(
+pub(super) fn search<F: Word>(
     view: &View<'_, F>,
     query: F,
     within: Within,
     hits: &mut Hits<F>,
 ) -> Result<()> {
-    let (mut tables, test) = (Tables::new(None), view.planner.test(within));
-    table_probes(view, query, within, &mut tables, |source, segment, plan| {
-        search_alone(segment, plan, query, test, source, hits).map(|_| ())
+    let (mut tables, distance) = (Tables::new(None), view.planner.distance(within));
+    table_probes(view, query, within, &mut tables, |source, segment| {
+        scan(segment, query, distance, source, hits)
     })?;
     let mut queue = LookupQueue::new();
     queue.start(&tables)?;
-    decode(query, test.distance, &mut queue, hits)?;
+    decode(query, distance, &mut queue, hits)?;
     search_memtables(view, query, within, hits);
     Ok(())
 }
 
 /// Searches the memtables only.
-pub(super) fn search_memtables<F: Fingerprint>(
+pub(super) fn search_memtables<F: Word>(
     view: &View<'_, F>,
     query: F,
     within: Within,
     hits: &mut Hits<F>,
 ) {
-    let test = view.planner.test(within);
+    let distance = view.planner.distance(within);
     let first = view.version.segments.len();
     for (source, memtable) in (first..).zip(view.version.memtables()) {
         let entries = memtable.len();
@@ -77,69 +76,47 @@ pub(super) fn search_memtables<F: Fingerprint>(
             continue;
         }
         let plan = view.planner.plan_in_memory(entries, within);
-        memtable.search(query, plan, test, |fingerprint, distance| {
+        memtable.search(query, plan, distance, |fingerprint, distance| {
             hits.push(Hit::new(distance, fingerprint, source));
         });
     }
 }
 
-/// Searches a segment whose lookups do not wait for those of others: one whose plan is a scan, or
-/// that has columns.
-#[inline(never)]
-pub(super) fn search_alone<F: Fingerprint>(
-    segment: &Segment<F>,
-    plan: &Plan<F>,
-    query: F,
-    test: MatchTest<'_, F>,
-    source: usize,
-    hits: &mut Hits<F>,
-) -> Result<columns::Counts> {
-    if plan.is_scan() {
-        scan(segment, query, test, source, hits)?;
-        return Ok(columns::Counts::default());
-    }
-    columns::search(segment, plan, query, test, source, hits)
-}
-
 /// Compares the query with all of table 0, where that is predicted to cost less than probing.
-pub(super) fn scan<F: Fingerprint>(
+#[inline(never)]
+pub(super) fn scan<F: Word>(
     segment: &Segment<F>,
     query: F,
-    test: MatchTest<'_, F>,
+    most: u32,
     source: usize,
     hits: &mut Hits<F>,
 ) -> Result<()> {
     let Some(table) = segment.identity_table() else { return Ok(()) };
-    let (before, most) = (hits.len(), test.distance);
-    let near = &mut *hits;
     table.visit_all(
         #[inline(always)]
         move |fingerprint| {
             let distance = fingerprint.distance(query);
             if distance <= most {
-                near.push(Hit::new(distance, fingerprint, source));
+                hits.push(Hit::new(distance, fingerprint, source));
             }
         },
-    )?;
-    // Few are near enough for the rest of the test.
-    hits.retain_from(before, |hit| test.accepts(hit.fingerprint ^ query));
-    Ok(())
+    )
 }
 
-/// Step 1: plans the query. Segments whose plan is a scan, or that have columns, are passed to
-/// `alone`, with their number and plan.
+/// Step 1: plans the query. Segments whose plan is a scan are passed to `alone`, with their
+/// number.
 #[inline]
-pub(super) fn table_probes<'a, F: Fingerprint>(
+pub(super) fn table_probes<'a, F: Word>(
     view: &View<'a, F>,
     query: F,
     within: Within,
     tables: &mut Tables<'a, F>,
-    mut alone: impl FnMut(usize, &Segment<F>, &Plan<F>) -> Result<()>,
+    mut alone: impl FnMut(usize, &Segment<F>) -> Result<()>,
 ) -> Result<()> {
     for (source, segment) in view.version.segments.iter().enumerate() {
         let plan = view.planner.plan(segment.meta().fingerprints, within);
-        if plan.is_scan() || !segment.columns().is_empty() {
-            alone(source, segment, plan)?;
+        if plan.is_scan() {
+            alone(source, segment)?;
             continue;
         }
         for table_plan in plan.tables() {
@@ -154,7 +131,7 @@ pub(super) fn table_probes<'a, F: Fingerprint>(
 
 /// Step 4: decodes the blocks of the lookups, unless their tables are decoded, and keeps what
 /// matches. A match that several tables accept is reported by the first of them only.
-pub(super) fn decode<F: Fingerprint>(
+pub(super) fn decode<F: Word>(
     query: F,
     distance: u32,
     queue: &mut LookupQueue<'_, F>,
@@ -194,7 +171,7 @@ pub(super) fn decode<F: Fingerprint>(
 /// other and with the decoding of the lookups before them.
 const AHEAD: usize = 12;
 
-impl<'a, F: Fingerprint> TableProbes<'a, F> {
+impl<'a, F: Word> TableProbes<'a, F> {
     /// Returns the number of probes that are checked against the table's filter.
     pub(super) fn filter_checks(&self) -> usize {
         let (_, long, _) = self.table_plan.by_filter();
@@ -270,7 +247,7 @@ pub(super) struct LookupQueue<'a, F> {
     current: Option<TableLookup<'a, F>>,
 }
 
-impl<'a, F: Fingerprint> LookupQueue<'a, F> {
+impl<'a, F: Word> LookupQueue<'a, F> {
     #[inline(always)]
     pub(super) fn new() -> Self {
         Self { lookups: ShortList::new(None), found: 0, ahead: AHEAD, taken: 0, current: None }

@@ -1,11 +1,12 @@
-//! Plans, made once per size class and distance, and for the database's rule.
+//! Plans, made once per size class and distance.
 
 use std::sync::OnceLock;
 
 use super::options::Within;
-use crate::fingerprint::Fingerprint;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fingerprint::Word;
 use crate::layout::{
-    Costs, Layout, MAX_PLANNED_DISTANCE, MatchTest, Permutation, Plan, RuleTables, Terms,
+    Costs, KeyRule, Layout, MAX_PLANNED_DISTANCE, Permutation, Plan, SketchTest, Terms,
 };
 use crate::settings::Settings;
 
@@ -15,10 +16,12 @@ pub(crate) struct Planner<F> {
     layout: Layout,
     terms: Terms,
     permutations: Vec<Permutation<F>>,
+    /// The rule of a database of sketches.
+    keys: Option<KeyRule>,
+    /// Most pages of documents that a query by keys may read.
+    candidate_pages: usize,
     /// The distance of the rule.
     distance: u32,
-    /// What the tables accept by the rule; `None` for a rule by distance.
-    rule: Option<RuleTables<F>>,
     segments: Plans<F>,
     memtables: Plans<F>,
 }
@@ -43,20 +46,46 @@ pub(crate) const PAIR_LOOKUP_NS: f64 = 3.5;
 /// What comparing it with one of them costs, in nanoseconds.
 pub(crate) const PAIR_ENTRY_NS: f64 = 0.6;
 
-impl<F: Fingerprint> Planner<F> {
+impl<F: Word> Planner<F> {
     /// Makes the planner of a database.
-    pub(crate) fn of(settings: &Settings, costs: Costs) -> Self {
-        let Settings { block_size, filter_bits, columns, .. } = *settings;
+    pub(crate) fn of(settings: &Settings, costs: Costs, candidate_pages: usize) -> Self {
+        let Settings { block_size, filter_bits, .. } = *settings;
         let permutations = settings.permutations();
         Self {
             layout: settings.layout.clone(),
-            terms: Terms { block_size, filter_bits, columns, costs, decoded: false },
+            terms: Terms { block_size, filter_bits, costs, decoded: false },
             permutations,
+            keys: settings.rule.key_rule(),
+            candidate_pages,
             distance: settings.rule.distance(),
-            rule: settings.rule.tables(&settings.layout),
             segments: unplanned(SEGMENT_BITS),
             memtables: unplanned(MEMTABLE_BITS),
         }
+    }
+
+    /// Returns which sketches match; `None` in a database of fingerprints.
+    pub(crate) fn sketch_test(&self, within: Within) -> Option<SketchTest> {
+        let rule = self.keys?;
+        Some(match within {
+            Within::Rule => rule.test(),
+            Within::Distance(distance) => rule.within(distance),
+        })
+    }
+
+    /// Fails if this is more pages than a query by keys may read.
+    pub(super) fn check_pages(&self, pages: usize) -> Result<()> {
+        let most = self.candidate_pages;
+        if pages <= most {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooManyCandidates,
+            format!(
+                "the keys of the sketch lead to more than {most} pages of documents, the most that \
+                 a query may read; allow more with Options::candidate_pages, or insert the document \
+                 without a query"
+            ),
+        ))
     }
 
     pub(crate) fn permutations(&self) -> &[Permutation<F>] {
@@ -67,33 +96,33 @@ impl<F: Fingerprint> Planner<F> {
         &self.terms.costs
     }
 
-    /// Returns which differences make a match.
+    /// Returns the distance within which fingerprints match.
     #[inline]
-    pub(crate) fn test(&self, within: Within) -> MatchTest<'_, F> {
+    pub(crate) fn distance(&self, within: Within) -> u32 {
         match within {
-            Within::Rule => MatchTest { distance: self.distance, tables: self.rule.as_ref() },
-            Within::Distance(distance) => MatchTest { distance, tables: None },
+            Within::Rule => self.distance,
+            Within::Distance(distance) => distance,
         }
     }
 
     /// Returns the plan for a segment of about this many fingerprints.
     #[inline]
     pub(crate) fn plan(&self, fingerprints: u64, within: Within) -> &Plan<F> {
-        let test = self.test(within);
-        let place = place(&self.segments, class(fingerprints, SEGMENT_BITS), &test);
-        place.get_or_init(|| self.make(middle(fingerprints, SEGMENT_BITS), &test, &self.terms))
+        let distance = self.distance(within);
+        let place = place(&self.segments, class(fingerprints, SEGMENT_BITS), distance);
+        place.get_or_init(|| self.make(middle(fingerprints, SEGMENT_BITS), distance, &self.terms))
     }
 
     /// Returns the plan for a memtable of about this many fingerprints.
     #[inline]
     pub(crate) fn plan_in_memory(&self, fingerprints: usize, within: Within) -> &Plan<F> {
         let fingerprints = fingerprints as u64;
-        let test = self.test(within);
-        let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), &test);
+        let distance = self.distance(within);
+        let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), distance);
         place.get_or_init(|| {
             let costs = self.terms.costs.clone();
             let terms = Terms { costs, decoded: true, ..Terms::default() };
-            self.make(middle(fingerprints, MEMTABLE_BITS), &test, &terms)
+            self.make(middle(fingerprints, MEMTABLE_BITS), distance, &terms)
         })
     }
 
@@ -109,34 +138,24 @@ impl<F: Fingerprint> Planner<F> {
             ..Costs::default()
         };
         let terms = Terms { costs, decoded: true, ..Terms::default() };
-        self.make(fingerprints, &self.test(distance.into()), &terms)
+        self.make(fingerprints, distance, &terms)
     }
 
     #[cold]
-    fn make(&self, fingerprints: u64, test: &MatchTest<'_, F>, terms: &Terms) -> Box<Plan<F>> {
-        Box::new(match test.tables {
-            Some(rule) => self.layout.plan_for_rule(fingerprints, rule, terms),
-            None => {
-                let distance = test.distance.min(MAX_PLANNED_DISTANCE + 1);
-                self.layout.plan_for(fingerprints, distance, terms)
-            }
-        })
+    fn make(&self, fingerprints: u64, distance: u32, terms: &Terms) -> Box<Plan<F>> {
+        let distance = distance.min(MAX_PLANNED_DISTANCE + 1);
+        Box::new(self.layout.plan_for(fingerprints, distance, terms))
     }
 }
 
-fn unplanned<F: Fingerprint>(bits: u32) -> Plans<F> {
+fn unplanned<F: Word>(bits: u32) -> Plans<F> {
     (0..=class(u64::MAX, bits)).map(|_| std::array::from_fn(|_| OnceLock::new())).collect()
 }
 
 /// The place of the plan.
 #[inline]
-fn place<'a, F>(
-    plans: &'a Plans<F>,
-    class: usize,
-    test: &MatchTest<'_, F>,
-) -> &'a OnceLock<Box<Plan<F>>> {
-    let place = if test.tables.is_some() { RULE } else { (test.distance as usize).min(SCANS) };
-    &plans[class][place]
+fn place<F>(plans: &Plans<F>, class: usize, distance: u32) -> &OnceLock<Box<Plan<F>>> {
+    &plans[class][(distance as usize).min(SCANS)]
 }
 
 /// The number of a size class: the position of the highest bit, and the `bits` bits below it.

@@ -48,26 +48,6 @@ impl<T: Copy, const N: usize> ShortList<T, N> {
         self.all.push(item);
     }
 
-    /// Leaves out the items from position `from` on that `keep` does not want.
-    pub(super) fn retain_from(&mut self, from: usize, keep: impl Fn(&T) -> bool) {
-        let mut kept = from;
-        for at in from..self.len {
-            let item = self.as_slice()[at];
-            if keep(&item) {
-                self.as_mut_slice()[kept] = item;
-                kept += 1;
-            }
-        }
-        // The items are in `first` only while there are few.
-        if self.len > N && kept <= N {
-            self.first[..kept].copy_from_slice(&self.all[..kept]);
-        }
-        if self.len > N {
-            self.all.truncate(if kept > N { kept } else { 0 });
-        }
-        self.len = kept;
-    }
-
     #[inline(always)]
     pub(super) fn as_slice(&self) -> &[T] {
         self.first.get(..self.len).unwrap_or(&self.all)
@@ -78,45 +58,6 @@ impl<T: Copy, const N: usize> ShortList<T, N> {
         match self.first.get_mut(..self.len) {
             Some(items) => items,
             None => &mut self.all,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn items_that_are_not_kept_are_left_out_wherever_the_others_are() {
-        for count in 0..12 {
-            for from in 0..=count {
-                for modulus in 1..5 {
-                    let mut list = ShortList::<usize, 3>::new(9);
-                    (0..count).for_each(|item| list.push(item));
-                    list.retain_from(from, |item| item % modulus == 0);
-                    let mut expected: Vec<usize> =
-                        (0..count).filter(|&i| i < from || i % modulus == 0).collect();
-                    assert_eq!((list.as_slice(), list.len()), (&*expected, expected.len()));
-                    list.push(77);
-                    list.push(78);
-                    expected.extend([77, 78]);
-                    assert_eq!(list.as_slice(), expected);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn items_beyond_the_inline_ones_follow_in_order() {
-        let mut list = ShortList::<usize, 3>::new(9);
-        for count in 0..10 {
-            assert_eq!(list.len(), count);
-            assert!(list.as_slice().iter().copied().eq(0..count));
-            assert_eq!(list.as_mut_slice().len(), count);
-            list.push(count);
-            list.as_mut_slice()[count] += 1;
-            list.as_mut_slice()[count] -= 1;
-            assert_eq!(ShortList::<usize, 3>::filled(7, count).as_slice(), vec![7; count]);
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::query::Batch;
 use crate::storage::Sim;
 use crate::{
     Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Match, Options, Outcome, QueryOptions, Within,
+    Word,
 };
 
 struct Rng(fastrand::Rng);
@@ -20,12 +21,12 @@ impl Rng {
         self.0.usize(..n)
     }
 
-    fn fingerprint<F: Fingerprint>(&mut self) -> F {
+    fn fingerprint<F: Word>(&mut self) -> F {
         F::from_u128(self.0.u128(..))
     }
 
     /// A value with `weight` bits set, all of them in a narrow range of the word or anywhere.
-    fn error<F: Fingerprint>(&mut self, weight: u32) -> F {
+    fn error<F: Word>(&mut self, weight: u32) -> F {
         let bits = F::BITS as usize;
         let width = if self.below(2) == 0 { weight as usize + self.below(12) } else { bits };
         let (start, mut error) = (self.below(bits), F::ZERO);
@@ -48,7 +49,7 @@ struct Setup {
 }
 
 /// Uniform fingerprints, families of near neighbours, and a run that shares its leading bits.
-fn fingerprints<F: Fingerprint>(rng: &mut Rng, count: usize) -> Vec<F> {
+fn fingerprints<F: Word>(rng: &mut Rng, count: usize) -> Vec<F> {
     let hot: F = rng.fingerprint::<F>() & F::prefix_mask(F::BITS / 2);
     let mut all: Vec<F> = Vec::with_capacity(count);
     while all.len() < count {
@@ -67,7 +68,7 @@ fn fingerprints<F: Fingerprint>(rng: &mut Rng, count: usize) -> Vec<F> {
 }
 
 /// Stored fingerprints with up to distance + 1 bits flipped, random ones, and repeated queries.
-fn queries<F: Fingerprint>(rng: &mut Rng, all: &[F], setup: Setup) -> Vec<F> {
+fn queries<F: Word>(rng: &mut Rng, all: &[F], setup: Setup) -> Vec<F> {
     let mut queries: Vec<F> = Vec::with_capacity(setup.queries);
     while queries.len() < setup.queries {
         let weight = u32::try_from(queries.len()).unwrap() % (setup.distance + 2);
@@ -82,7 +83,7 @@ fn queries<F: Fingerprint>(rng: &mut Rng, all: &[F], setup: Setup) -> Vec<F> {
 
 /// Makes two bulk-loaded segments, a flushed segment that removes some of their entries, and a
 /// memtable that removes more.
-fn fill<F: Fingerprint>(db: &Db<F>, rng: &mut Rng, all: &[F]) {
+fn fill<F: Word>(db: &Db<F>, rng: &mut Rng, all: &[F]) {
     let entry = |(id, &fingerprint): (u64, &F)| Ok(crate::Entry { fingerprint, id: DocId(id) });
     let old = all.len() * 3 / 4;
     let _ = db.bulk_load((0..).zip(&all[..old / 2]).map(entry)).unwrap();
@@ -101,7 +102,7 @@ fn fill<F: Fingerprint>(db: &Db<F>, rng: &mut Rng, all: &[F]) {
     }
 }
 
-fn check<F: Fingerprint>(options: Options<F>, setup: Setup) {
+fn check<F: Word>(options: Options<F>, setup: Setup) {
     let mut rng = Rng::new(setup.count as u64 ^ u64::from(setup.distance) << 20);
     let layout = Layout::preset(setup.layout, F::BITS).unwrap();
     let options = options.layout(layout).block_size(128).filter_bits(setup.filter_bits);

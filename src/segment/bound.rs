@@ -2,8 +2,8 @@
 //! that it does not fill the disk.
 
 use crate::block::bound::{most_blocks, most_remaining_bits};
-use crate::columns::most_body_bytes;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Word};
+use crate::keys;
 use crate::paged::PAGE;
 use crate::segment::Segment;
 use crate::segment::writer::SORT_MEMORY;
@@ -50,7 +50,7 @@ impl Expected {
         let remaining = |table: usize| {
             sum(&|segment| {
                 let in_blocks = segment.tables().get(table).map_or(0, |table| table.block_bytes());
-                in_blocks * 8 + u64::from(F::BITS)
+                in_blocks * 8 + u64::from(<F::Word as Fingerprint>::BITS)
             })
         };
         Self {
@@ -75,7 +75,7 @@ pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expecte
 pub(crate) struct MostBytes {
     /// Table 0 and what is written with it.
     pub first: u64,
-    /// Each other table, of blocks or columns.
+    /// Each other table, of blocks or keys.
     pub others: Vec<u64>,
 }
 
@@ -84,25 +84,30 @@ impl MostBytes {
         let table = |table: usize| {
             let remaining = expected.remaining.get(table).copied();
             let options = settings.table_options(table);
-            file(table_body::<F>(options, expected.fingerprints, remaining))
+            file(table_body::<F::Word>(options, expected.fingerprints, remaining))
         };
-        let blocks = blocks_of::<F>(settings.table_options(0), expected.fingerprints, None);
-        let columns = file(most_body_bytes(expected.fingerprints, blocks));
+        let blocks = blocks_of::<F::Word>(settings.table_options(0), expected.fingerprints, None);
+        let keys =
+            file(keys::most_body_bytes(expected.fingerprints, expected.documents / PAGE as u64));
+        let keys = std::iter::repeat_n(keys, settings.key_tables());
         let tombstones = expected.removed * (F::BYTES as u64 + 8);
-        let first = [postings_body(expected, blocks), tombstones, expected.documents];
+        let documents = file(expected.documents);
+        if settings.tables() == 0 {
+            return Self { first: documents, others: keys.collect() };
+        }
+        let first = [postings_body(expected, blocks), tombstones];
         let others = (1..settings.tables()).map(table);
-        let columns = std::iter::repeat_n(columns, settings.column_tables());
         Self {
-            first: table(0) + first.into_iter().map(file).sum::<u64>(),
-            others: others.chain(columns).collect(),
+            first: table(0) + documents + first.into_iter().map(file).sum::<u64>(),
+            others: others.collect(),
         }
     }
 }
 
-/// Returns the most bytes of scratch files in which the rows of columns are sorted, by default and on
+/// Returns the most bytes of scratch files in which the rows of keys are sorted, by default and on
 /// this many threads.
-pub(crate) fn columns_scratch(settings: &Settings, fingerprints: u64, threads: usize) -> u64 {
-    let together = settings.column_tables().saturating_sub(1).min(threads.max(1)) as u64;
+pub(crate) fn keys_scratch(settings: &Settings, fingerprints: u64, threads: usize) -> u64 {
+    let together = settings.key_tables().min(threads.max(1)) as u64;
     let rows = fingerprints * size_of::<u128>() as u64 * together;
     // Some of the memory is for sorting.
     if rows <= SORT_MEMORY as u64 / 2 { 0 } else { rows }
@@ -118,17 +123,17 @@ fn file(body: u64) -> u64 {
     (pages + checksums.div_ceil(PAGE as u64) + 1) * PAGE as u64
 }
 
-fn blocks_of<F: Fingerprint>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
-    let most = most_remaining_bits(F::BITS, count);
+fn blocks_of<W: Word>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
+    let most = most_remaining_bits(W::BITS, count);
     let remaining = remaining.map_or(most, |remaining| remaining.min(most));
-    most_blocks(options.block_size, F::BITS, count, remaining)
+    most_blocks(options.block_size, W::BITS, count, remaining)
 }
 
-fn table_body<F: Fingerprint>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
-    let blocks = blocks_of::<F>(options, count, remaining);
+fn table_body<W: Word>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
+    let blocks = blocks_of::<W>(options, count, remaining);
     let filter = (count * u64::from(options.filter_bits)).div_ceil(64) * 8;
-    let lengths = u64::from(F::BITS);
-    blocks * options.block_size as u64 + most_index_bytes::<F>(blocks) + filter + lengths
+    let lengths = u64::from(W::BITS);
+    blocks * options.block_size as u64 + most_index_bytes::<W>(blocks) + filter + lengths
 }
 
 /// Each section has a head, and possibly the wide ends of its groups and a bit and samples per id.

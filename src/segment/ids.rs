@@ -2,8 +2,8 @@
 
 use super::Segment;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
-use crate::postings::Ids;
+use crate::fingerprint::{Fingerprint, Word};
+use crate::postings::{Ids, Postings};
 use crate::table::{Lookup, Table};
 
 /// Fingerprints whose blocks are found before any of them is read, so that the waits for memory
@@ -37,15 +37,17 @@ impl<F: Fingerprint> Segment<F> {
     /// that holds them. Fastest if they ascend.
     pub(crate) fn find_ids<'a>(
         &'a self,
-        mut fingerprints: impl Iterator<Item = (usize, F, Option<u32>)>,
-        finder: &mut IdFinder<F>,
+        mut fingerprints: impl Iterator<Item = (usize, F::Word, Option<u32>)>,
+        finder: &mut IdFinder<F::Word>,
         mut found: impl FnMut(usize, Ids<'a>),
     ) -> Result<()> {
-        let Some(table) = self.identity_table() else { return Ok(()) };
+        let Some((table, postings)) = self.identity_table().zip(self.postings()) else {
+            return Ok(());
+        };
         if table.decoded().is_some() {
             for (number, fingerprint, _) in fingerprints {
                 if let Some(place) = table.locate(fingerprint)? {
-                    found(number, self.ids_at(table, place)?);
+                    found(number, ids_at(table, postings, place)?);
                 }
             }
             return Ok(());
@@ -60,7 +62,7 @@ impl<F: Fingerprint> Segment<F> {
             for (number, fingerprint, block) in fingerprints.by_ref().take(together) {
                 let lookup = match block {
                     Some(block) => Lookup::in_block(fingerprint, block as usize),
-                    None => view.start_lookup(fingerprint, F::BITS),
+                    None => view.start_lookup(fingerprint, <F::Word as Fingerprint>::BITS),
                 };
                 finder.lookups.push((number, lookup));
             }
@@ -71,45 +73,49 @@ impl<F: Fingerprint> Segment<F> {
                 if lookup.blocks().is_empty() {
                     view.find_blocks(lookup)?;
                 }
-                self.postings.prefetch(lookup.blocks())?;
+                postings.prefetch(lookup.blocks())?;
             }
-            self.read_blocks(table, finder, &mut found)?;
+            read_blocks(table, postings, finder, &mut found)?;
         }
     }
+}
 
-    /// Reads the blocks of all lookups.
-    fn read_blocks<'a>(
-        &'a self,
-        table: &'a Table<F>,
-        finder: &mut IdFinder<F>,
-        found: &mut impl FnMut(usize, Ids<'a>),
-    ) -> Result<()> {
-        let IdFinder { lookups, decoded, starts } = finder;
-        for same in lookups.chunk_by(|(_, a), (_, b)| a.blocks() == b.blocks()) {
-            let Some(blocks) = same.first().map(|(_, lookup)| lookup.blocks()) else { continue };
-            if blocks.len() != 1 || same.len() < DECODE_FROM {
-                for &(number, Lookup { low, .. }) in same {
-                    if let Some(place) = table.locate_in(blocks.clone(), low)? {
-                        found(number, self.ids_at(table, place)?);
-                    }
-                }
-                continue;
-            }
-            decoded.clear();
-            table.decode(blocks.clone(), decoded)?;
-            let group = self.postings.id_group(blocks.start, decoded.len())?;
-            group.find_all(starts)?;
+/// Reads the blocks of all lookups.
+fn read_blocks<'a, W: Word>(
+    table: &'a Table<W>,
+    postings: &'a Postings,
+    finder: &mut IdFinder<W>,
+    found: &mut impl FnMut(usize, Ids<'a>),
+) -> Result<()> {
+    let IdFinder { lookups, decoded, starts } = finder;
+    for same in lookups.chunk_by(|(_, a), (_, b)| a.blocks() == b.blocks()) {
+        let Some(blocks) = same.first().map(|(_, lookup)| lookup.blocks()) else { continue };
+        if blocks.len() != 1 || same.len() < DECODE_FROM {
             for &(number, Lookup { low, .. }) in same {
-                if let Ok(index) = decoded.binary_search(&low) {
-                    found(number, group.ids_from(starts, index)?);
+                if let Some(place) = table.locate_in(blocks.clone(), low)? {
+                    found(number, ids_at(table, postings, place)?);
                 }
             }
+            continue;
         }
-        Ok(())
+        decoded.clear();
+        table.decode(blocks.clone(), decoded)?;
+        let group = postings.id_group(blocks.start, decoded.len())?;
+        group.find_all(starts)?;
+        for &(number, Lookup { low, .. }) in same {
+            if let Ok(index) = decoded.binary_search(&low) {
+                found(number, group.ids_from(starts, index)?);
+            }
+        }
     }
+    Ok(())
+}
 
-    /// Returns the ids of the fingerprint at this place: its block, and its index in the block.
-    fn ids_at<'a>(&'a self, table: &Table<F>, (block, index): (usize, usize)) -> Result<Ids<'a>> {
-        self.postings.id_group(block, table.block_len(block)?)?.ids(index)
-    }
+/// Returns the ids of the fingerprint at this place: its block, and its index in the block.
+fn ids_at<'a, W: Word>(
+    table: &Table<W>,
+    postings: &'a Postings,
+    (block, index): (usize, usize),
+) -> Result<Ids<'a>> {
+    postings.id_group(block, table.block_len(block)?)?.ids(index)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Segment;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::keys::Keys;
 use crate::paged::{Paged, PagedFile};
 use crate::storage::MemoryBudget;
 use crate::table::Table;
@@ -12,13 +13,14 @@ use crate::table::Table;
 impl<F: Fingerprint> Segment<F> {
     /// Returns whether [`load_indexes`](Self::load_indexes) has anything to do.
     pub(crate) fn needs_indexes(&self) -> bool {
-        self.tables.iter().any(Table::needs_index)
+        self.tables.iter().any(Table::needs_index) || self.keys.iter().any(Keys::needs_index)
     }
 
     /// Returns how many bytes of memory [`load_indexes`](Self::load_indexes) needs.
     pub(crate) fn needed_indexes_len(&self) -> u64 {
         let tables = self.tables.iter().filter(|table| table.needs_index());
-        tables.map(Table::needed_index_len).sum()
+        let keys = self.keys.iter().map(Keys::needed_index_len).sum::<u64>();
+        keys + tables.map(Table::needed_index_len).sum::<u64>()
     }
 
     /// Copies the index and the filter of each table to memory, and decodes small tables. Queries
@@ -39,12 +41,21 @@ impl<F: Fingerprint> Segment<F> {
         if !self.needs_indexes() {
             return Ok(());
         }
-        let heads = self.postings.load_heads(goes_on);
+        let keys = || self.keys.iter().filter(|keys| keys.needs_index());
+        let heads = self.postings.as_ref().map_or(Ok(()), |postings| postings.load_heads(goes_on));
         let documents = self.documents.as_ref().map_or(Ok(()), |documents| documents.load(goes_on));
-        let mut result = heads.and(documents).and(tables().try_for_each(Table::load_checksums));
+        let checksums = tables().try_for_each(Table::load_checksums);
+        let checksums = checksums.and(keys().try_for_each(Keys::load_checksums));
+        let mut result = heads.and(documents).and(checksums);
         let Some(mut reserved) = budget.reserve(self.needed_indexes_len()) else {
-            return result.and(tables().try_for_each(|table| table.load_index_pages(goes_on)));
+            let of_tables = tables().try_for_each(|table| table.load_index_pages(goes_on));
+            let of_keys = keys().try_for_each(|keys| keys.load_index_pages(goes_on));
+            return result.and(of_tables).and(of_keys);
         };
+        for keys in keys() {
+            let loaded = keys.load_index(reserved.split(keys.needed_index_len()), goes_on);
+            result = result.and(loaded);
+        }
         for table in tables() {
             let loaded = table.load_index(reserved.split(table.needed_index_len()), goes_on);
             result = result.and(loaded);
@@ -66,15 +77,19 @@ impl<F: Fingerprint> Segment<F> {
     /// Returns the bytes of memory that the loaded indexes take in addition to what is set aside. Where
     /// memory is set aside for the file, these are the pages that were read before they were copied.
     pub(crate) fn separate_copies_len(&self) -> u64 {
-        let separate = |table: &Table<F>| match table.file().set_aside() {
-            0 => table.loaded_index_len(),
-            _ => table.file().bytes_also_copied(),
+        let separate = |file: &PagedFile, loaded: u64| match file.set_aside() {
+            0 => loaded,
+            _ => file.bytes_also_copied(),
         };
-        self.tables.iter().map(separate).sum()
+        let tables =
+            self.tables.iter().map(|table| separate(table.file(), table.loaded_index_len()));
+        let keys = self.keys.iter().map(|keys| separate(keys.file(), keys.loaded_index_len()));
+        tables.chain(keys).sum()
     }
 
     /// Returns the bytes of memory that the loaded indexes take.
     pub(crate) fn loaded_indexes_len(&self) -> u64 {
-        self.tables.iter().map(Table::loaded_index_len).sum()
+        let keys = self.keys.iter().map(Keys::loaded_index_len);
+        self.tables.iter().map(Table::loaded_index_len).chain(keys).sum()
     }
 }

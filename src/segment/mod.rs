@@ -5,13 +5,13 @@
 //! and its tombstones only remove entries of older segments. storage-format.md, "Segment".
 
 pub(crate) mod bound;
-mod columns;
 mod ids;
 mod index;
+mod keys;
 mod writer;
 
 pub(crate) use ids::IdFinder;
-pub(crate) use writer::{SegmentContents, SegmentWriter, TableContents};
+pub(crate) use writer::{Replaced, SegmentContents, SegmentWriter, TableContents};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use std::sync::Arc;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::FileKind;
 use crate::codec::set_hash::set_hash;
-use crate::columns::Columns;
 use crate::documents::{Documents, KeyHash};
 use crate::error::{Error, Result};
 use crate::file_names::{FileId, FileName};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::inspection::Inspection;
+use crate::keys::Keys;
 use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile, Sequential};
 use crate::postings::Postings;
 use crate::settings::Settings;
@@ -50,9 +50,10 @@ pub(crate) struct SegmentMeta {
     pub removed: u64,
     /// The file of each table of blocks.
     pub tables: Vec<FileSummary>,
-    /// The file of each table of columns.
-    pub columns: Vec<FileSummary>,
-    pub postings: FileSummary,
+    /// The file of each table of keys.
+    pub keys: Vec<FileSummary>,
+    /// The ids of the entries, in a database with tables of them.
+    pub postings: Option<FileSummary>,
     pub tombstones: Option<FileSummary>,
     /// The file of documents, in a database that keeps them.
     pub documents: Option<DocumentsMeta>,
@@ -75,11 +76,10 @@ impl SegmentMeta {
     pub(crate) fn files(&self) -> Vec<(FileName, FileSummary)> {
         let tables =
             (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
-        let columns =
-            (0u16..).zip(&self.columns).map(|(t, &file)| (FileName::Columns(self.id, t), file));
+        let keys = (0u16..).zip(&self.keys).map(|(t, &file)| (FileName::Keys(self.id, t), file));
         tables
-            .chain(columns)
-            .chain([(FileName::Postings(self.id), self.postings)])
+            .chain(keys)
+            .chain(self.postings.map(|file| (FileName::Postings(self.id), file)))
             .chain(self.tombstones.map(|file| (FileName::Tombstones(self.id), file)))
             .chain(self.documents.map(|meta| (FileName::Documents(self.id), meta.file)))
             .collect()
@@ -97,7 +97,8 @@ impl SegmentMeta {
         out.put_u64(self.fingerprints);
         out.put_u64(self.entries);
         out.put_u64(self.removed);
-        for file in self.tables.iter().chain(&self.columns).chain([&self.postings]) {
+        let tables = self.tables.iter().chain(&self.keys);
+        for file in tables.chain(&self.postings) {
             put_file(out, Some(file));
         }
         put_file(out, self.tombstones.as_ref());
@@ -123,10 +124,11 @@ impl SegmentMeta {
             Ok(None) => Err(Error::corruption(format!("a segment has no {what}"))),
             Err(error) => Err(error),
         };
-        let mut files = |count, what| (0..count).map(|_| required(what)).collect::<Result<_>>();
+        let mut files =
+            |count, what| (0..count).map(|_| required(what)).collect::<Result<Vec<FileSummary>>>();
         let tables = files(settings.tables(), "table file")?;
-        let columns = files(settings.column_tables(), "columns file")?;
-        let postings = required("postings file")?;
+        let keys = files(settings.key_tables(), "keys file")?;
+        let postings = files(settings.tables().min(1), "postings file")?.pop();
         let tombstones = take_file(fields)?;
         let documents = take_file(fields)?.map(|file| {
             let live = fields.u64("document count")?;
@@ -138,6 +140,12 @@ impl SegmentMeta {
             Ok(DocumentsMeta { live, removed, replaced, file })
         });
         let documents = documents.transpose()?;
+        if settings.tables() == 0 && (tombstones.is_some() || fingerprints != entries) {
+            return Err(fields.corruption("a segment that no database of sketches has"));
+        }
+        if settings.tables() == 0 && documents.is_none() {
+            return Err(fields.corruption("a segment has no documents file"));
+        }
         Ok(Self {
             id,
             nonce,
@@ -145,7 +153,7 @@ impl SegmentMeta {
             entries,
             removed,
             tables,
-            columns,
+            keys,
             postings,
             tombstones,
             documents,
@@ -175,12 +183,13 @@ fn take_file(fields: &mut Fields<'_>) -> Result<Option<FileSummary>> {
 
 /// An open segment.
 #[derive(Debug)]
-pub(crate) struct Segment<F> {
+pub(crate) struct Segment<F: Fingerprint> {
     meta: SegmentMeta,
-    tables: Vec<Table<F>>,
-    columns: Vec<Columns>,
-    postings: Postings,
-    tombstones: Option<Tombstones<F>>,
+    tables: Vec<Table<F::Word>>,
+    keys: Vec<Keys>,
+    /// In a database with tables of entries.
+    postings: Option<Postings>,
+    tombstones: Option<Tombstones<F::Word>>,
     documents: Option<Documents<F>>,
     /// The folder, for messages.
     root: PathBuf,
@@ -200,15 +209,17 @@ impl<F: Fingerprint> Segment<F> {
         let mut tables = Vec::with_capacity(meta.tables.len());
         for (t, file) in (0u16..).zip(&meta.tables) {
             let name = FileName::Table(id, t).to_string();
-            tables.push(Table::<F>::open(s, &name, &header(FileKind::Table, t), file.len)?);
+            tables.push(Table::open(s, &name, &header(FileKind::Table, t), file.len)?);
         }
-        let mut columns = Vec::with_capacity(meta.columns.len());
-        for (t, file) in (0u16..).zip(&meta.columns) {
-            let name = FileName::Columns(id, t).to_string();
-            columns.push(Columns::open(s, &name, &header(FileKind::Columns, t), file.len)?);
+        let mut keys = Vec::with_capacity(meta.keys.len());
+        for (t, file) in (0u16..).zip(&meta.keys) {
+            let name = FileName::Keys(id, t).to_string();
+            keys.push(Keys::open(s, &name, &header(FileKind::Keys, t), file.len)?);
         }
-        let name = FileName::Postings(id).to_string();
-        let postings = Postings::open(s, &name, &header(FileKind::Postings, 0), meta.postings.len)?;
+        let postings = meta.postings.map(|file| {
+            let name = FileName::Postings(id).to_string();
+            Postings::open(s, &name, &header(FileKind::Postings, 0), file.len)
+        });
         let tombstones = meta.tombstones.map(|file| {
             let name = FileName::Tombstones(id).to_string();
             Tombstones::open(s, &name, &header(FileKind::Tombstones, 0), file.len)
@@ -220,8 +231,8 @@ impl<F: Fingerprint> Segment<F> {
         });
         let segment = Self {
             tables,
-            columns,
-            postings,
+            keys,
+            postings: postings.transpose()?,
             tombstones: tombstones.transpose()?,
             documents: documents.transpose()?,
             root: storage.root().to_owned(),
@@ -244,30 +255,35 @@ impl<F: Fingerprint> Segment<F> {
         let tables = (0..)
             .zip(&self.tables)
             .map(|(number, table)| (FileName::Table(id, number), table.count() == fingerprints));
-        let columns = (0..).zip(&self.columns).map(|(number, columns)| {
-            (FileName::Columns(id, number), columns.rows() as u64 <= fingerprints)
-        });
+        let keys = (0..)
+            .zip(&self.keys)
+            .map(|(number, keys)| (FileName::Keys(id, number), keys.rows() as u64 == entries));
+        let has_tables = settings.tables() > 0;
         let blocks = self.identity_table().map(Table::blocks);
-        let postings = self.postings.entries() == entries && blocks == Some(self.postings.groups());
-        let tombstones = self.tombstones.as_ref().map_or(0, Tombstones::count) as u64 == removed;
+        let postings = self.postings.as_ref().is_none_or(|postings| {
+            postings.entries() == entries && blocks == Some(postings.groups())
+        });
+        let tombstones = self.tombstones.as_ref().map_or(0, Tombstones::count) as u64;
+        let tombstones = !has_tables || tombstones == removed;
         let others = [
             (FileName::Postings(id), postings),
             (FileName::Tombstones(id), tombstones),
             (FileName::Documents(id), self.has_counted_documents(settings)),
         ];
-        let mut files = tables.chain(columns).chain(others);
+        let mut files = tables.chain(keys).chain(others);
         files.find(|(_, is_right)| !is_right).map(|(name, _)| name)
     }
 
     /// Returns whether there are as many documents as the manifest says, and enough for all
-    /// entries.
+    /// entries: in a database of sketches, each original is one.
     fn has_counted_documents(&self, settings: &Settings) -> bool {
         let found = self.documents.as_ref().map_or((0, 0), |d| (d.records(), d.removals()));
         let expected = self.meta.documents.map_or((0, 0), |d| (d.live + d.removed, d.removed));
         // Each entry is an original, where documents are kept.
         let entries = if settings.ids.identify_documents() { self.meta.entries } else { 0 };
         let duplicates = self.documents.as_ref().map_or(0, Documents::duplicates);
-        found == expected && entries + duplicates <= expected.0 - expected.1
+        let (needed, live) = (entries + duplicates, expected.0 - expected.1);
+        found == expected && (needed == live || needed < live && settings.tables() > 0)
     }
 
     /// Returns the same segment with all its files [renewed](PagedFile::renewed).
@@ -277,8 +293,8 @@ impl<F: Fingerprint> Segment<F> {
         }
         Ok(Self {
             tables: self.tables.iter().map(Table::renewed).collect::<Result<_>>()?,
-            columns: self.columns.iter().map(Columns::renewed).collect::<Result<_>>()?,
-            postings: self.postings.renewed()?,
+            keys: self.keys.iter().map(Keys::renewed).collect::<Result<_>>()?,
+            postings: renew(self.postings.as_ref())?,
             tombstones: renew(self.tombstones.as_ref())?,
             documents: renew(self.documents.as_ref())?,
             root: self.root.clone(),
@@ -297,18 +313,12 @@ impl<F: Fingerprint> Segment<F> {
     }
 
     /// Returns the tables of blocks in the order of the layout.
-    pub(crate) fn tables(&self) -> &[Table<F>] {
+    pub(crate) fn tables(&self) -> &[Table<F::Word>] {
         &self.tables
     }
 
-    /// Returns the tables of columns in the order of the layout; none if all tables are of blocks.
-    #[inline(always)]
-    pub(crate) fn columns(&self) -> &[Columns] {
-        &self.columns
-    }
-
     /// Returns table 0, whose bit order is the fingerprint's own.
-    pub(crate) fn identity_table(&self) -> Option<&Table<F>> {
+    pub(crate) fn identity_table(&self) -> Option<&Table<F::Word>> {
         self.tables.first()
     }
 
@@ -318,36 +328,43 @@ impl<F: Fingerprint> Segment<F> {
         self.identity_table().is_some_and(Table::is_cold)
     }
 
-    /// Returns a sequential reader of the ids.
-    pub(crate) fn postings(&self) -> Sequential<'_, Postings> {
-        Sequential::new(&self.postings)
+    /// Returns the tables of keys, by number.
+    pub(crate) fn keys(&self) -> &[Keys] {
+        &self.keys
+    }
+
+    /// Returns the ids of the entries, in a database with tables of them.
+    pub(crate) fn postings(&self) -> Option<&Postings> {
+        self.postings.as_ref()
     }
 
     /// Returns whether the segment holds this entry, even if something newer removes it.
-    pub(crate) fn contains(&self, entry: Entry<F>) -> Result<bool> {
-        let Some(table) = self.identity_table() else { return Ok(false) };
+    pub(crate) fn contains(&self, entry: Entry<F::Word>) -> Result<bool> {
+        let Some((table, postings)) = self.identity_table().zip(self.postings()) else {
+            return Ok(false);
+        };
         let Some((block, index)) = table.locate(entry.fingerprint)? else { return Ok(false) };
-        self.postings.id_group(block, table.block_len(block)?)?.contains(index, entry.id)
+        postings.id_group(block, table.block_len(block)?)?.contains(index, entry.id)
     }
 
     /// Fetches the blocks that hold these fingerprints, which ascend, if they are not in memory.
-    pub(crate) fn fetch_each(&self, fingerprints: &[F]) -> Result<()> {
+    pub(crate) fn fetch_each(&self, fingerprints: &[F::Word]) -> Result<()> {
         self.identity_table().map_or(Ok(()), |table| table.fetch_each(fingerprints))
     }
 
     /// Returns the tombstones, if the segment has any.
-    pub(crate) fn tombstones(&self) -> Option<&Tombstones<F>> {
+    pub(crate) fn tombstones(&self) -> Option<&Tombstones<F::Word>> {
         self.tombstones.as_ref()
     }
 
     /// Returns whether this segment removes the entry from older segments.
-    pub(crate) fn removes(&self, entry: Entry<F>) -> Result<bool> {
+    pub(crate) fn removes(&self, entry: Entry<F::Word>) -> Result<bool> {
         self.tombstones.as_ref().map_or(Ok(false), |t| t.contains(entry))
     }
 
     /// Returns an upper limit of all ids. Reads the heads of the postings.
     pub(crate) fn most_id(&self) -> Result<u64> {
-        self.postings.most_id()
+        self.postings.as_ref().map_or(Ok(0), Postings::most_id)
     }
 
     /// Returns the documents, if the segment has any.
@@ -374,10 +391,11 @@ impl<F: Fingerprint> Segment<F> {
     /// Returns the bytes that should be in memory for fast answers.
     pub(crate) fn index_memory(&self) -> u64 {
         let tables: u64 = self.tables.iter().map(Table::index_memory).sum();
-        let others = self.postings.memory()
+        let keys: u64 = self.keys.iter().map(Keys::index_len).sum();
+        let others = self.postings.as_ref().map_or(0, Postings::memory)
             + self.tombstones.as_ref().map_or(0, Tombstones::memory)
             + self.documents.as_ref().map_or(0, Documents::memory);
-        tables + others as u64
+        tables + keys + others as u64
     }
 
     /// Reads and checks every byte of every file, and that all tables hold the same fingerprints.
@@ -388,7 +406,7 @@ impl<F: Fingerprint> Segment<F> {
         inspection: &mut Inspection<'_>,
     ) -> Result<()> {
         let mut sums = Vec::new();
-        let permutations = settings.permutations::<F>();
+        let permutations = settings.permutations::<F::Word>();
         for ((table, permutation), &file) in
             self.tables.iter().zip(&permutations).zip(&self.meta.tables)
         {
@@ -403,25 +421,28 @@ impl<F: Fingerprint> Segment<F> {
             inspection.report(Error::corruption(message).at_path(self.root.join(name)));
         }
         let is_table_0_sound = sums.first().is_some_and(Option::is_some);
-        let table_0 = self.identity_table().filter(|_| is_table_0_sound);
-        for ((columns, order), &file) in
-            self.columns.iter().zip(&permutations).zip(&self.meta.columns)
+        if let (Some(postings), Some(file)) = (&self.postings, self.meta.postings)
+            && postings.verify_file(file, inspection)?
+            && is_table_0_sound
         {
-            columns.verify(file, order, table_0, inspection)?;
-        }
-        if self.postings.verify_file(self.meta.postings, inspection)? && is_table_0_sound {
             let mut table = self.identity_table().map(Sequential::new);
             let block_len = |block| match &mut table {
                 Some(table) => table.get()?.block_len(block),
                 None => Ok(0),
             };
-            self.postings.verify_groups(block_len, inspection);
+            postings.verify_groups(block_len, inspection);
         }
         if let (Some(tombstones), Some(file)) = (&self.tombstones, self.meta.tombstones) {
             tombstones.verify(file, inspection)?;
         }
+        let found = inspection.found();
         if let (Some(documents), Some(meta)) = (&self.documents, self.meta.documents) {
             documents.verify(meta.file, inspection)?;
+        }
+        let sound_documents = self.documents.as_ref().filter(|_| inspection.found() == found);
+        let minima = settings.rule.key_rule().map_or(0, |rule| rule.minima);
+        for (number, (keys, &file)) in (0..).zip(self.keys.iter().zip(&self.meta.keys)) {
+            keys.verify(file, (number, minima), sound_documents, inspection)?;
         }
         Ok(())
     }
@@ -444,8 +465,8 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn files(&self) -> Vec<&PagedFile> {
         let tables = self.tables.iter().map(Table::file);
         tables
-            .chain(self.columns.iter().map(Columns::file))
-            .chain([self.postings.file()])
+            .chain(self.keys.iter().map(Keys::file))
+            .chain(self.postings.as_ref().map(Postings::file))
             .chain(self.tombstones.as_ref().map(Tombstones::file))
             .chain(self.documents.as_ref().map(Documents::file))
             .collect()

@@ -3,7 +3,7 @@ use crate::block::{self, Job};
 use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::documents::{DocumentsBuilder, SymbolTable, key_hash};
 use crate::file_names::FileId;
-use crate::layout::Layout;
+use crate::layout::{Jaccard, Layout, MatchRule};
 use crate::paged::PagedWriter;
 use crate::postings::Ids;
 use crate::scratch::{Scratch, ScratchFiles};
@@ -25,7 +25,6 @@ fn settings() -> Settings {
         extraction: None,
         block_size: 128,
         filter_bits: 10,
-        columns: false,
     }
 }
 
@@ -67,13 +66,13 @@ impl TableContents<u64> for Contents {
 }
 
 /// Writes 570 documents. 20 of them replace documents of older segments.
-fn write_documents(writer: &mut DocumentsBuilder<'_, u64>) -> Result<u64> {
+fn write_documents(writer: &mut DocumentsBuilder<'_, u64>) -> Result<Replaced> {
     for id in 0..570 {
         let (id, stamp) = (DocId(id), (id % 3 == 0).then_some(id));
         let document = Document { fingerprint: id.0 << 40, id, stamp, duplicate_of: None };
         writer.push(format!("https://例/{id:03}").as_bytes(), Some(&document))?;
     }
-    Ok(20)
+    Ok(Replaced { documents: 20, originals: 0 })
 }
 
 /// Writes a segment of 190 fingerprints with three ids each, with tombstones and documents. Enough
@@ -338,14 +337,14 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
 }
 
 #[test]
-fn scratch_files_of_columns_count_if_their_rows_do_not_fit_in_memory() {
-    let layout = Layout::preset("ring-4", 128).unwrap();
-    let with_columns = Settings { layout, columns: true, ..settings() };
-    let rows = |fingerprints: u64, tables: u64| fingerprints * 16 * tables;
+fn scratch_files_of_keys_count_if_their_rows_do_not_fit_in_memory() {
+    let rule = MatchRule::of_keys(Jaccard::at_least(0.8), 3, 5, 38).unwrap();
+    let of_sketches = Settings { layout: Layout::of_keys(3), rule, ..settings() };
+    let rows = |documents: u64, tables: u64| documents * 16 * tables;
     for (threads, tables) in [(1, 1), (2, 2), (64, 3)] {
-        assert_eq!(bound::columns_scratch(&with_columns, 1 << 19, threads), 0);
-        let most = bound::columns_scratch(&with_columns, 1 << 23, threads);
+        assert_eq!(bound::keys_scratch(&of_sketches, 1 << 19, threads), 0);
+        let most = bound::keys_scratch(&of_sketches, 1 << 23, threads);
         assert_eq!(most, rows(1 << 23, tables));
-        assert_eq!(bound::columns_scratch(&settings(), 1 << 23, threads), 0);
+        assert_eq!(bound::keys_scratch(&settings(), 1 << 23, threads), 0);
     }
 }

@@ -7,7 +7,7 @@ use crate::codec::header::FileKind;
 use crate::documents::{DocumentsBuilder, SymbolTable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileId, FileName};
-use crate::fingerprint::{Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::paged::FileSummary;
 use crate::parallel;
 use crate::postings::PostingsBuilder;
@@ -21,7 +21,7 @@ use crate::tombstones;
 /// compaction each provide their own; how a segment is written from them is the same for all.
 ///
 /// Tables are written in parallel, so the contents are read from several threads.
-pub(crate) trait SegmentContents<F: Fingerprint>: Sync {
+pub(crate) trait SegmentContents<F: Word>: Sync {
     /// Returns the profile of table 0.
     fn profile(&self) -> Result<Profile>;
 
@@ -30,15 +30,10 @@ pub(crate) trait SegmentContents<F: Fingerprint>: Sync {
 
     /// Returns the contents of `table`, which is not table 0.
     fn table(&self, table: usize) -> Result<Box<dyn TableContents<F> + '_>>;
-
-    /// Reports that this many rows were written to a table of columns. Its error ends the write.
-    fn wrote_rows(&self, _rows: u64) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// The fingerprints of a table in its bit order.
-pub(crate) trait TableContents<F: Fingerprint> {
+pub(crate) trait TableContents<F: Word> {
     /// Returns the profile of the table.
     fn profile(&self) -> Result<Profile>;
 
@@ -46,7 +41,7 @@ pub(crate) trait TableContents<F: Fingerprint> {
     fn for_each(&self, push: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()>;
 }
 
-/// Bytes of memory in which the rows of columns are sorted, unless a writer has more.
+/// Bytes of memory in which the rows of keys are sorted, unless a writer has more.
 pub(super) const SORT_MEMORY: usize = 64 << 20;
 
 /// Writes the files of one new segment. If it is dropped before [`finish`](Self::finish), it
@@ -59,10 +54,18 @@ pub(crate) struct SegmentWriter<'a> {
     /// What this writer has created, and nobody else has.
     created: Mutex<Vec<FileName>>,
     scratch: Option<Scratch<'a>>,
-    /// Bytes of memory for sorting the rows of columns.
+    /// Bytes of memory for sorting the rows of keys.
     pub(super) sort_memory: usize,
     pub(super) files: SegmentFiles,
     finished: bool,
+}
+
+/// How many documents of older segments those of a new one replace or remove.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Replaced {
+    pub documents: u64,
+    /// Those that are originals.
+    pub originals: u64,
 }
 
 /// The files written so far.
@@ -72,10 +75,10 @@ pub(super) struct SegmentFiles {
     entries: u64,
     removed: u64,
     pub(super) tables: Vec<FileSummary>,
-    columns: Vec<FileSummary>,
+    pub(super) keys: Vec<FileSummary>,
     postings: Option<FileSummary>,
     tombstones: Option<FileSummary>,
-    documents: Option<DocumentsMeta>,
+    pub(super) documents: Option<DocumentsMeta>,
 }
 
 impl<'a> SegmentWriter<'a> {
@@ -87,7 +90,7 @@ impl<'a> SegmentWriter<'a> {
         Self { folder, settings, id, created, scratch, sort_memory, files, finished: false }
     }
 
-    /// Sets how much memory the rows of columns are sorted in. The default is 64 MiB. Rows that do
+    /// Sets how much memory the rows of keys are sorted in. The default is 64 MiB. Rows that do
     /// not fit are in scratch files.
     pub(crate) fn set_sort_memory(&mut self, bytes: usize) {
         self.sort_memory = bytes;
@@ -99,8 +102,8 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Writes table 0 with the postings, and all other tables, on up to `threads` threads. A table
-    /// is one stream of bytes, so each is written by one thread. Columns are made of table 0.
-    pub(crate) fn tables<F: Fingerprint>(
+    /// is one stream of bytes, so each is written by one thread.
+    pub(crate) fn tables<F: Word>(
         &mut self,
         contents: &dyn SegmentContents<F>,
         threads: usize,
@@ -120,22 +123,16 @@ impl<'a> SegmentWriter<'a> {
             },
         )?;
         written.into_iter().flatten().try_for_each(|table| self.add_table(table))?;
-        if self.settings.columns {
-            self.files.columns = self.write_columns(contents, threads)?;
-        }
         Ok(())
     }
 
-    fn write_entries<F: Fingerprint>(
-        &self,
-        contents: &dyn SegmentContents<F>,
-    ) -> Result<WrittenTable> {
+    fn write_entries<F: Word>(&self, contents: &dyn SegmentContents<F>) -> Result<WrittenTable> {
         let mut builder = self.entries_builder(&contents.profile()?)?;
         contents.for_each_entry(&mut |entries| builder.push_all(entries))?;
         builder.finish()
     }
 
-    fn write_table<F: Fingerprint>(
+    fn write_table<F: Word>(
         &self,
         table: usize,
         contents: &dyn TableContents<F>,
@@ -146,7 +143,7 @@ impl<'a> SegmentWriter<'a> {
         Ok(WrittenTable { file: builder.finish()?, fingerprints, postings: None })
     }
 
-    fn entries_builder<F: Fingerprint>(&self, profile: &Profile) -> Result<EntriesBuilder<'a, F>> {
+    fn entries_builder<F: Word>(&self, profile: &Profile) -> Result<EntriesBuilder<'a, F>> {
         let table = self.table_builder(0, profile)?;
         let header = self.settings.header(FileKind::Postings, 0, self.id);
         let files = self.scratch.map(|scratch| scratch.files);
@@ -175,7 +172,7 @@ impl<'a> SegmentWriter<'a> {
         Ok(())
     }
 
-    fn table_builder<F: Fingerprint>(
+    fn table_builder<F: Word>(
         &self,
         table: usize,
         profile: &Profile,
@@ -203,7 +200,7 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Writes the tombstones, which must ascend. Without any, no file is written.
-    pub(crate) fn tombstones<F: Fingerprint>(&mut self, entries: &[Entry<F>]) -> Result<()> {
+    pub(crate) fn tombstones<F: Word>(&mut self, entries: &[Entry<F>]) -> Result<()> {
         if entries.is_empty() {
             return Ok(());
         }
@@ -217,12 +214,13 @@ impl<'a> SegmentWriter<'a> {
     }
 
     /// Writes the documents: `write` passes at most `most` of them, in the order of their keys, and
-    /// returns how many documents of older segments they replace.
+    /// returns how many of older segments they replace. In a database of sketches, each original is
+    /// an entry.
     pub(crate) fn documents<F: Fingerprint>(
         &mut self,
         symbols: SymbolTable,
         most: u64,
-        write: impl FnOnce(&mut DocumentsBuilder<'a, F>) -> Result<u64>,
+        write: impl FnOnce(&mut DocumentsBuilder<'a, F>) -> Result<Replaced>,
     ) -> Result<()> {
         let header = self.settings.header(FileKind::Documents, 0, self.id);
         let (ids, files) = (self.settings.ids, self.scratch.map(|scratch| scratch.files));
@@ -231,8 +229,14 @@ impl<'a> SegmentWriter<'a> {
         })?;
         let at_root = |error: Error| error.at_path(self.folder.storage().root());
         let replaced = write(&mut builder).map_err(at_root)?;
-        let (live, removed) = builder.counts();
+        let (live, removed, duplicates) = builder.counts();
         let file = builder.finish()?;
+        if self.settings.tables() == 0 {
+            self.files.entries = live.saturating_sub(duplicates);
+            self.files.fingerprints = self.files.entries;
+            self.files.removed = replaced.originals;
+        }
+        let replaced = replaced.documents;
         self.files.documents = Some(DocumentsMeta { live, removed, replaced, file });
         Ok(())
     }
@@ -246,9 +250,9 @@ impl<'a> SegmentWriter<'a> {
     /// `sync_dir`.
     pub(crate) fn finish(mut self) -> Result<SegmentMeta> {
         let files = std::mem::take(&mut self.files);
-        let Some(postings) = files.postings else {
+        if files.postings.is_none() && self.settings.tables() > 0 {
             return Err(Error::invalid("a segment needs entries before it is finished"));
-        };
+        }
         self.finished = true;
         Ok(SegmentMeta {
             id: self.id.number,
@@ -257,8 +261,8 @@ impl<'a> SegmentWriter<'a> {
             entries: files.entries,
             removed: files.removed,
             tables: files.tables,
-            columns: files.columns,
-            postings,
+            keys: files.keys,
+            postings: files.postings,
             tombstones: files.tombstones,
             documents: files.documents,
         })
@@ -287,7 +291,7 @@ struct EntriesBuilder<'a, F> {
 /// Most entries that are added together.
 const ADDED_TOGETHER: usize = 1 << 9;
 
-impl<F: Fingerprint> EntriesBuilder<'_, F> {
+impl<F: Word> EntriesBuilder<'_, F> {
     /// Adds ascending entries, all greater than those before.
     fn push_all(&mut self, entries: &[Entry<F>]) -> Result<()> {
         entries.chunks(ADDED_TOGETHER).try_for_each(|entries| self.push_some(entries))

@@ -1,6 +1,6 @@
 //! Records, which the sorter sorts: bit strings of fixed width.
 
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{DocId, Entry, Fingerprint, Word};
 
 /// A value that can be sorted: a bit string in the order of `Ord`, stored as bytes.
 pub(crate) trait Record: Copy + Ord + Send + Sync {
@@ -35,7 +35,7 @@ pub(super) fn decode<R: Record>(bytes: &[u8]) -> impl ExactSizeIterator<Item = R
     bytes.chunks_exact(R::LEN).map(|bytes| R::read(bytes).unwrap_or(R::ZERO))
 }
 
-impl<F: Fingerprint> Record for Entry<F> {
+impl<F: Word> Record for Entry<F> {
     const LEN: usize = F::BYTES + 8;
     const ZERO: Self = Self { fingerprint: F::ZERO, id: DocId(0) };
     const BITS: u32 = F::BITS + u64::BITS;
@@ -81,7 +81,7 @@ impl<F: Fingerprint> Record for Entry<F> {
 }
 
 /// A fingerprint in a table's bit order.
-impl<F: Fingerprint> Record for F {
+impl<F: Word> Record for F {
     const LEN: usize = F::BYTES;
     const ZERO: Self = <F as Fingerprint>::ZERO;
     const BITS: u32 = <F as Fingerprint>::BITS;
@@ -103,7 +103,7 @@ impl<F: Fingerprint> Record for F {
 
     #[inline]
     fn leading_zeros(self) -> u32 {
-        Fingerprint::leading_zeros(self)
+        Word::leading_zeros(self)
     }
 
     #[inline]

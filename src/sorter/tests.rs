@@ -1,5 +1,5 @@
 use super::*;
-use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::fingerprint::{DocId, Entry, Word};
 use crate::storage::{LockedFolder, Sim, Storage};
 use fastrand::Rng;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ fn below(rng: &mut Rng, n: u32) -> u32 {
     rng.u32(..n)
 }
 
-fn wide<F: Fingerprint>(rng: &mut Rng) -> F {
+fn wide<F: Word>(rng: &mut Rng) -> F {
     F::from_u128(rng.u128(..))
 }
 
 /// Returns fingerprints with every kind of skew.
-fn kinds<F: Fingerprint>(n: usize) -> Vec<Vec<F>> {
+fn kinds<F: Word>(n: usize) -> Vec<Vec<F>> {
     let rng = &mut Rng::with_seed(5);
     let uniform: Vec<F> = (0..n).map(|_| wide(rng)).collect();
     let mut sorted = uniform.clone();
@@ -76,7 +76,7 @@ fn check<R: Record + std::fmt::Debug>(records: &[R], memory: usize, threads: usi
     runs
 }
 
-fn check_width<F: Fingerprint>() {
+fn check_width<F: Word>() {
     let mut runs = Vec::new();
     for n in [0, 1, 2, 15, 16, 17, 511, 513, 3000, 70_000] {
         for fingerprints in kinds::<F>(n) {

@@ -9,7 +9,7 @@ use crate::codec::bytes::PutFields;
 use crate::codec::header::FileHeader;
 use crate::codec::huffman::Code;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::paged::{FileSummary, PagedWriter};
 use crate::scratch::{Scratch, Spool};
 use crate::storage::Storage;
@@ -34,7 +34,7 @@ pub(crate) struct TableBuilder<'a, F> {
     count: u64,
 }
 
-impl<'a, F: Fingerprint> TableBuilder<'a, F> {
+impl<'a, F: Word> TableBuilder<'a, F> {
     /// Creates the file of a table with this profile.
     pub(crate) fn create(
         storage: &dyn Storage,

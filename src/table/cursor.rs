@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::Table;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::paged::Sequential;
 
 /// Bytes of blocks that are decoded at a time: enough to decode several blocks side by side, few
@@ -39,31 +39,14 @@ pub(crate) struct Cursor<'a, F> {
     at: usize,
 }
 
-impl<F: Fingerprint> Table<F> {
+impl<F: Word> Table<F> {
     /// Returns a cursor at the first fingerprint that is at least `low`.
     pub(crate) fn cursor(&self, low: F) -> Result<Cursor<'_, F>> {
         Cursor::new(self, low)
     }
-
-    /// Passes the fingerprints of each block to `visit`, in order, with the block's number. Ends
-    /// with the first error of `visit`.
-    pub(crate) fn for_each_block(
-        &self,
-        mut visit: impl FnMut(u32, &[F]) -> Result<()>,
-    ) -> Result<()> {
-        let mut cursor = self.cursor(F::ZERO)?;
-        while !cursor.rows().is_empty() {
-            for (block, _, fingerprints) in cursor.blocks() {
-                // A table has fewer than 2^32 blocks.
-                visit(u32::try_from(block).unwrap_or(u32::MAX), fingerprints)?;
-            }
-            cursor.skip(cursor.rows().len())?;
-        }
-        Ok(())
-    }
 }
 
-impl<'a, F: Fingerprint> Cursor<'a, F> {
+impl<'a, F: Word> Cursor<'a, F> {
     fn new(table: &'a Table<F>, low: F) -> Result<Self> {
         let block = table.blocks_between(low, low)?.start;
         let (rows, ends) = (Vec::new(), Vec::new());
@@ -161,7 +144,7 @@ impl<'a, F: Fingerprint> Cursor<'a, F> {
 
 /// For tests: one fingerprint at a time.
 #[cfg(test)]
-impl<F: Fingerprint> Cursor<'_, F> {
+impl<F: Word> Cursor<'_, F> {
     pub(crate) fn current(&self) -> Option<F> {
         self.rows().first().copied()
     }

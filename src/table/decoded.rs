@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::storage::Reservation;
 
 /// Most fingerprints of a table that is kept decoded: with their directory, they take 2.3 MB at 64
@@ -43,12 +43,12 @@ fn slot_bits(count: u64) -> u32 {
 
 /// Returns the bytes that a table of `count` fingerprints in `blocks` blocks takes decoded; `None`
 /// if it is too large.
-pub(super) fn decoded_len<F: Fingerprint>(count: u64, blocks: usize) -> Option<u64> {
+pub(super) fn decoded_len<F: Word>(count: u64, blocks: usize) -> Option<u64> {
     let numbers = (1 << slot_bits(count)) + blocks as u64 + 2;
     (count <= MAX_FINGERPRINTS).then_some(count * F::BYTES as u64 + numbers * 4)
 }
 
-impl<F: Fingerprint> Decoded<F> {
+impl<F: Word> Decoded<F> {
     /// Takes the fingerprints of a table in order, at most [`MAX_FINGERPRINTS`], and the first of
     /// each block as an index into them.
     pub(super) fn new(fingerprints: Vec<F>, mut blocks: Vec<u32>, reserved: Reservation) -> Self {

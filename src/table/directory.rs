@@ -4,7 +4,7 @@
 
 use crate::codec::bytes::PutFields;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// Bytes of a directory slot: one cache line.
 pub(super) const SLOT_LEN: usize = 64;
@@ -34,7 +34,7 @@ pub(super) fn slots_for(blocks: u64) -> u64 {
 }
 
 /// Returns the most bytes that the directory and the overflow over this many blocks take.
-pub(crate) fn most_index_bytes<F: Fingerprint>(blocks: u64) -> u64 {
+pub(crate) fn most_index_bytes<F: Word>(blocks: u64) -> u64 {
     slots_for(blocks) * SLOT_LEN as u64 + blocks * F::BYTES as u64
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn most_index_bytes<F: Fingerprint>(blocks: u64) -> u64 {
 /// As fingerprints ascend, the slot never decreases, nor does the part within a slot.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the bits below are wanted")]
-pub(super) fn place_of<F: Fingerprint>(fingerprint: F, slots: u64) -> (usize, i16) {
+pub(super) fn place_of<F: Word>(fingerprint: F, slots: u64) -> (usize, i16) {
     let product = u128::from(fingerprint.top64()) * u128::from(slots);
     let part = (product as u64 >> (64 - PART_BITS)) as i16;
     ((product >> 64) as usize, part.min(NONE - 1))
@@ -97,7 +97,7 @@ pub(super) struct DirectoryBuilder<F, S> {
     sink: S,
 }
 
-impl<F: Fingerprint, S: DirectorySink> DirectoryBuilder<F, S> {
+impl<F: Word, S: DirectorySink> DirectoryBuilder<F, S> {
     /// Creates a builder for the keys of `blocks` blocks.
     pub(super) fn new(blocks: u64, sink: S) -> Result<Self> {
         if u32::try_from(blocks).is_err() {

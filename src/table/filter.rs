@@ -9,7 +9,7 @@
 use crate::codec::bits::low_word;
 use crate::codec::prefix_hash::{GROUP, HashGroup, hash_of_prefix};
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::paged::Body;
 
 /// Most words of a filter.
@@ -173,7 +173,7 @@ impl Filter {
 
     /// Returns the index of the word of a fingerprint, and the bits that it sets in it.
     #[inline]
-    pub(super) fn place_of<F: Fingerprint>(&self, fingerprint: F) -> (u64, u64) {
+    pub(super) fn place_of<F: Word>(&self, fingerprint: F) -> (u64, u64) {
         let prefix = fingerprint.top64() & u64::prefix_mask(self.depth);
         place_of(hash_of_prefix(prefix), self.words)
     }

@@ -6,7 +6,7 @@ use super::filter::{MAX_WORDS, place_of};
 use crate::codec::prefix_hash::hash_of_prefix;
 use crate::cpu;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::layout::filter_is_useful;
 use crate::scratch::Scratch;
 use crate::sorter::Sorter;
@@ -97,7 +97,7 @@ impl<'a> FilterBuilder<'a> {
         Ok(Some(Self { depth, prefix_mask, words, waiting, count: 0, target }))
     }
 
-    pub(super) fn add_all<F: Fingerprint>(&mut self, mut fingerprints: &[F]) -> Result<()> {
+    pub(super) fn add_all<F: Word>(&mut self, mut fingerprints: &[F]) -> Result<()> {
         while !fingerprints.is_empty() {
             let places = self.waiting.get_mut(self.count..).unwrap_or_default();
             let count = places.len().min(fingerprints.len());

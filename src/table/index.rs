@@ -18,7 +18,7 @@ use super::directory::{
 };
 use crate::cpu;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::paged::Body;
 
 /// Most blocks that a lookup of a single value returns.
@@ -46,7 +46,7 @@ struct SlotBounds {
     overflow: Option<usize>,
 }
 
-impl<F: Fingerprint> Index<F> {
+impl<F: Word> Index<F> {
     /// Returns the index of a table with this number of blocks, whose directory begins at `offset`
     /// and whose overflow has `overflow` keys; `None` if that does not fit into the address space.
     pub(super) fn new(blocks: usize, overflow: usize, offset: usize) -> Option<Self> {
@@ -193,21 +193,21 @@ mod tests {
     use crate::paged::{PagedFile, PagedWriter};
     use crate::storage::{Sim, Storage};
 
-    fn builder<F: Fingerprint>(keys: &[F]) -> DirectoryBuilder<F, Bytes> {
+    fn builder<F: Word>(keys: &[F]) -> DirectoryBuilder<F, Bytes> {
         let mut builder = DirectoryBuilder::new(keys.len() as u64, Bytes::default()).unwrap();
         keys.iter().for_each(|&key| builder.push(key).unwrap());
         builder
     }
 
     /// Returns the bytes of an index, and the number of keys in its overflow.
-    fn built<F: Fingerprint>(keys: &[F]) -> (Vec<u8>, usize) {
+    fn built<F: Word>(keys: &[F]) -> (Vec<u8>, usize) {
         let Bytes { directory, overflow } = builder(keys).finish().unwrap();
         let keys = overflow.len() / F::BYTES;
         ([directory, overflow].concat(), keys)
     }
 
     /// Writes a file that has only these bytes of an index.
-    fn write_file<F: Fingerprint>(bytes: &[u8], blocks: usize) -> (PagedFile, Index<F>) {
+    fn write_file<F: Word>(bytes: &[u8], blocks: usize) -> (PagedFile, Index<F>) {
         let sim = Sim::new();
         sim.create_root().unwrap();
         let header = FileHeader {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     /// Checks lookups of every kind, and that `crowded` slots are crowded.
-    fn check_lookups<F: Fingerprint>(keys: &[F], crowded: usize) {
+    fn check_lookups<F: Word>(keys: &[F], crowded: usize) {
         let (bytes, overflow) = built(keys);
         let (file, index) = write_file(&bytes, keys.len());
         assert_eq!(index.overflow, overflow);

@@ -2,7 +2,7 @@
 
 use crate::block::leading_difference;
 use crate::codec::huffman::Histogram;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 
 /// The size of a table and the distribution of its leading differences, exact or estimated. A table
 /// is written in one pass, so both must be known before: the first determines the size of the
@@ -15,7 +15,7 @@ pub(crate) struct Profile {
 
 impl Profile {
     /// Creates the exact profile of ascending fingerprints.
-    pub(crate) fn of<F: Fingerprint>(fingerprints: &[F]) -> Self {
+    pub(crate) fn of<F: Word>(fingerprints: &[F]) -> Self {
         let mut histogram = Histogram::default();
         for pair in fingerprints.windows(2) {
             histogram.add(leading_difference(pair[0], pair[1]));
@@ -25,7 +25,7 @@ impl Profile {
 
     /// Estimates the profile of a table that is made from `records` records. Every leading
     /// difference gets a codeword, because the table may have some that the sample has not.
-    pub(crate) fn estimate<F: Fingerprint>(sample: &Sample, records: u64) -> Self {
+    pub(crate) fn estimate<F: Word>(sample: &Sample, records: u64) -> Self {
         let Sample { histogram, records: sampled, fingerprints } = sample;
         let estimate = u128::from(records) * u128::from(*fingerprints);
         let estimate = estimate.div_ceil(u128::from(*sampled).max(1)).min(records.into());
@@ -48,7 +48,7 @@ pub(crate) struct Sample {
 impl Sample {
     /// Adds the fingerprints of neighbouring records, ascending. Equal ones count once.
     #[inline]
-    pub(crate) fn add<F: Fingerprint>(&mut self, neighbours: impl IntoIterator<Item = F>) {
+    pub(crate) fn add<F: Word>(&mut self, neighbours: impl IntoIterator<Item = F>) {
         let mut neighbours = neighbours.into_iter();
         let Some(mut last) = neighbours.next() else { return };
         let (mut records, mut fingerprints) = (1, 1);

@@ -12,7 +12,7 @@ use crate::block::{self, Packed};
 use crate::codec::huffman::Code;
 use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::paged::{Body, OpenPaged, PAGE, Paged, PagedFile, Sequential};
 use crate::storage::Reservation;
 
@@ -36,7 +36,7 @@ pub(crate) struct Table<F> {
     decoded: Arc<OnceLock<Option<Decoded<F>>>>,
 }
 
-impl<F: Fingerprint> Paged for Table<F> {
+impl<F: Word> Paged for Table<F> {
     fn file(&self) -> &PagedFile {
         &self.file
     }
@@ -48,7 +48,7 @@ impl<F: Fingerprint> Paged for Table<F> {
     }
 }
 
-impl<F: Fingerprint> OpenPaged for Table<F> {
+impl<F: Word> OpenPaged for Table<F> {
     fn from_file(file: PagedFile) -> Result<Self> {
         let mut meta = file.meta();
         let count = meta.u64("fingerprint count")?;
@@ -80,7 +80,7 @@ impl<F: Fingerprint> OpenPaged for Table<F> {
     }
 }
 
-impl<F: Fingerprint> Table<F> {
+impl<F: Word> Table<F> {
     /// Returns the number of fingerprints.
     pub(crate) fn count(&self) -> u64 {
         self.count
@@ -413,7 +413,7 @@ impl<F: Fingerprint> Table<F> {
 
 /// Returns the index and the body's length, given what the footer says; `None` if a value does not
 /// fit into the address space.
-fn parts_of<F: Fingerprint>(
+fn parts_of<F: Word>(
     blocks: usize,
     block_size: usize,
     overflow: usize,

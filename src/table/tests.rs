@@ -2,13 +2,13 @@ use super::*;
 use crate::block::{self, Job};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::codec::prefix_hash::{self, prefix_hash};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::inspection::Inspection;
 use crate::paged::{FileSummary, OpenPaged, PagedWriter};
 use crate::storage::{MemoryBudget, Sim, Storage};
 use std::sync::Arc;
 
-fn header<F: Fingerprint>() -> FileHeader {
+fn header<F: Word>() -> FileHeader {
     FileHeader {
         kind: FileKind::Table,
         bits: F::BITS,
@@ -19,7 +19,7 @@ fn header<F: Fingerprint>() -> FileHeader {
     }
 }
 
-fn build<F: Fingerprint>(values: &[F], options: TableOptions) -> (Table<F>, FileSummary) {
+fn build<F: Word>(values: &[F], options: TableOptions) -> (Table<F>, FileSummary) {
     let sim = Sim::new();
     sim.create_root().unwrap();
     let profile = Profile::of(values);
@@ -31,7 +31,7 @@ fn build<F: Fingerprint>(values: &[F], options: TableOptions) -> (Table<F>, File
 }
 
 /// Returns spread values, a dense run, and a run whose values share their top half.
-fn values<F: Fingerprint>(count: u64) -> Vec<F> {
+fn values<F: Word>(count: u64) -> Vec<F> {
     let mut rng = fastrand::Rng::with_seed(count);
     let mut next = || rng.u128(..);
     let mut values: Vec<F> = (0..count).map(|_| F::from_u128(next() >> (128 - F::BITS))).collect();
@@ -43,7 +43,7 @@ fn values<F: Fingerprint>(count: u64) -> Vec<F> {
     values
 }
 
-fn may_contain<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> bool {
+fn may_contain<F: Word>(table: &Table<F>, prefix: F, depth: u32) -> bool {
     // As a query does it: a prefix that differs from the query's in some bits.
     let query = prefix ^ F::from_u128(0x9e37_79b9_7f4a_7c15_9e37_79b9_7f4a_7c15);
     let Some(filter) = table.view().filter(depth) else { return true };
@@ -57,7 +57,7 @@ fn may_contain<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> bool 
     passing & 2 != 0
 }
 
-fn load_index<F: Fingerprint>(table: &Table<F>) {
+fn load_index<F: Word>(table: &Table<F>) {
     assert!(table.needs_index() && table.decoded().is_none());
     let reserved = Arc::new(MemoryBudget::new(1 << 30)).reserve(table.needed_index_len()).unwrap();
     table.load_index(reserved, &|| true).unwrap();
@@ -65,7 +65,7 @@ fn load_index<F: Fingerprint>(table: &Table<F>) {
 }
 
 /// Returns what a lookup finds, ascending.
-fn found_below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F> {
+fn found_below<F: Word>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F> {
     let table = table.view();
     let mut lookup = table.start_lookup(prefix, depth);
     let (low, high) = (lookup.low, lookup.high);
@@ -82,7 +82,7 @@ fn found_below<F: Fingerprint>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F
 
 const SMALL: TableOptions = TableOptions { block_size: 128, filter_bits: 0, filter_depth: 0 };
 
-fn check_lookups<F: Fingerprint>(count: u64, options: TableOptions) {
+fn check_lookups<F: Word>(count: u64, options: TableOptions) {
     let values = values::<F>(count);
     let (table, summary) = build(&values, options);
     assert_eq!(table.count(), values.len() as u64);
@@ -167,7 +167,7 @@ fn filter_passes_every_present_prefix_and_few_others() {
 }
 
 /// Writes the table again with this body, under valid checksums.
-fn with_body<F: Fingerprint>(table: &Table<F>, body: &[u8]) -> (Table<F>, FileSummary) {
+fn with_body<F: Word>(table: &Table<F>, body: &[u8]) -> (Table<F>, FileSummary) {
     let sim = Sim::new();
     sim.create_root().unwrap();
     let file = table.raw();
@@ -204,7 +204,7 @@ fn flipped_bit_in_the_index_is_found_under_valid_checksums() {
 
 #[test]
 fn altered_filter_is_found_under_valid_checksums() {
-    fn check<F: Fingerprint>(values: &[F], options: TableOptions) {
+    fn check<F: Word>(values: &[F], options: TableOptions) {
         let (good, _) = build(values, options);
         let filter = good.filter.unwrap();
         let (start, end) = (filter.offset, filter.offset_of(filter.words));

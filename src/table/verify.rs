@@ -8,7 +8,7 @@ use super::reader::Table;
 use crate::block;
 use crate::block::Packed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::inspection::Inspection;
 use crate::paged::{FileSummary, PAGE, Paged, Sequential};
 
@@ -22,7 +22,7 @@ const MIN_PART: u64 = 1 << 21;
 /// than 256 MiB are longer.
 const MAX_PARTS: u64 = 16;
 
-impl<F: Fingerprint> Table<F> {
+impl<F: Word> Table<F> {
     /// Reads the entire file and, if its checksums match, decodes it strictly. Returns the sum of
     /// `hash` over all fingerprints, which does not depend on their order, or `None` for a damaged
     /// file.

@@ -14,7 +14,7 @@ use crate::block::Packed;
 use crate::codec::prefix_hash::HashGroup;
 use crate::cpu::CACHE_LINE;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::paged::Body;
 
 /// Most blocks of one lookup that are prefetched.
@@ -39,7 +39,7 @@ pub(crate) struct Lookup<F> {
     blocks: (usize, usize),
 }
 
-impl<F: Fingerprint> Lookup<F> {
+impl<F: Word> Lookup<F> {
     /// Returns the lookup of all fingerprints that begin with the `depth` leading bits of `prefix`.
     #[inline(always)]
     pub(crate) fn of_prefix(prefix: F, depth: u32) -> Self {
@@ -70,7 +70,7 @@ impl<F: Fingerprint> Lookup<F> {
     }
 }
 
-impl<F: Fingerprint> Table<F> {
+impl<F: Word> Table<F> {
     /// Returns a view for lookups whose waits for memory are to overlap.
     #[inline(always)]
     pub(crate) fn view(&self) -> TableView<'_, F> {
@@ -78,7 +78,7 @@ impl<F: Fingerprint> Table<F> {
     }
 }
 
-impl<'a, F: Fingerprint> TableView<'a, F> {
+impl<'a, F: Word> TableView<'a, F> {
     /// Returns the table.
     pub(crate) fn table(&self) -> &'a Table<F> {
         self.table

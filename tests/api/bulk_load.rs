@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{Db, DocId, Entry, ErrorKind, Fingerprint, Layout, Options, Phase, Progress, Result};
+use fpdb::{Db, DocId, Entry, ErrorKind, Layout, Options, Phase, Progress, Result, Word};
 
 /// Returns entries of which a third is uniform, a third clustered, and a third under one hot
 /// prefix. Some ids share a fingerprint.
-fn entries<F: Fingerprint>(n: u64) -> Vec<Entry<F>> {
+fn entries<F: Word>(n: u64) -> Vec<Entry<F>> {
     let mut rng = fastrand::Rng::with_seed(7);
     let mut all: Vec<Entry<F>> = Vec::new();
     for id in 0..n {
@@ -26,7 +26,7 @@ fn entries<F: Fingerprint>(n: u64) -> Vec<Entry<F>> {
     all
 }
 
-fn options<F: Fingerprint>(memory: usize, threads: usize) -> Options<F> {
+fn options<F: Word>(memory: usize, threads: usize) -> Options<F> {
     Options::default()
         .layout(Layout::preset("ring-3", F::BITS).unwrap())
         .bulk_memory(memory)
@@ -35,7 +35,7 @@ fn options<F: Fingerprint>(memory: usize, threads: usize) -> Options<F> {
 }
 
 /// Returns all files of the segment that a load of these entries writes.
-fn files<F: Fingerprint>(entries: &[Entry<F>], memory: usize, threads: usize) -> Vec<Vec<u8>> {
+fn files<F: Word>(entries: &[Entry<F>], memory: usize, threads: usize) -> Vec<Vec<u8>> {
     let sim = Sim::new();
     let db = options::<F>(memory, threads).storage(sim.clone()).create("sim").unwrap();
     let report = db.bulk_load(entries.iter().copied().map(Ok)).unwrap();
@@ -50,7 +50,7 @@ fn files<F: Fingerprint>(entries: &[Entry<F>], memory: usize, threads: usize) ->
     stats.segments[0].files.iter().map(|(name, _)| sim.read(name, 1 << 30).unwrap()).collect()
 }
 
-fn check_same_files<F: Fingerprint>() {
+fn check_same_files<F: Word>() {
     let entries = entries::<F>(30_000);
     let mut in_memory = None;
     for memory in [64 << 20, 1 << 20, 200_000, 0] {

@@ -34,7 +34,10 @@ fn overlapping(thread: u64, count: u64) -> Vec<u64> {
     let mut rng = Rng::new(thread);
     let near = |rng: &mut Rng| {
         let weight = rng.below(6);
-        rng.pick(&centres) ^ rng.error::<u64>(u32::try_from(weight).unwrap())
+        {
+            let centre = rng.pick(&centres);
+            rng.near(centre, u32::try_from(weight).unwrap())
+        }
     };
     (0..count).map(|_| near(&mut rng)).collect()
 }

@@ -1,7 +1,7 @@
 //! Databases that are built of given entries or documents.
 
 use fpdb::{
-    Db, DocId, Document, Entry, Error, ErrorKind, Ids, Jaccard, Layout, MatchRule, Options, Source,
+    Db, DocId, Document, Entry, Error, ErrorKind, Ids, Jaccard, MatchRule, Options, Source,
 };
 
 type Named = fpdb::Result<(Option<String>, Document)>;
@@ -106,21 +106,23 @@ fn ids_of_removed_documents_do_not_come_back_in_a_copy() {
 
 #[test]
 fn a_rule_that_was_written_down_is_the_same_rule() {
-    let similar = Options::bits128().similar(Jaccard::at_least(0.8)).in_memory().unwrap();
-    let (rule, layout) = (&similar.description().rule, &similar.description().layout);
-    let steps: Vec<_> = (0..layout.tables()).map(|table| rule.steps(table)).collect();
-    let jaccard = rule.jaccard().unwrap();
-    let again = MatchRule::of_steps(layout, rule.distance(), jaccard, &steps).unwrap();
+    let similar = Options::sketches().similar(Jaccard::at_least(0.9)).in_memory().unwrap();
+    let rule = &similar.description().rule;
+    let ((keys, minima), jaccard) = (rule.keys().unwrap(), rule.jaccard().unwrap());
+    let again = MatchRule::of_keys(jaccard, keys, minima, rule.distance()).unwrap();
     assert_eq!(again, *rule);
-    let same = Options::bits128().rule(rule).in_memory().unwrap();
-    assert_eq!((&same.description().rule, &same.description().layout), (rule, layout));
+    let other = MatchRule::of_keys(jaccard, 16, 8, 128).unwrap();
+    for rule in [rule, &other] {
+        let same = Options::sketches().rule(rule).in_memory().unwrap();
+        assert_eq!(same.description().rule, *rule);
+    }
     let near =
         Db::options().rule(&Db::options().max_distance(6).in_memory().unwrap().description().rule);
     assert_eq!(near.in_memory().unwrap().description().max_distance, 6);
-    let single = Layout::preset("single", 128).unwrap();
-    let other = Options::bits128().rule(rule).layout(single);
-    assert_eq!(other.in_memory().unwrap_err().kind(), ErrorKind::InvalidArgument);
-    for steps in [&steps[1..], &vec![Vec::new(); steps.len()]] {
-        assert!(MatchRule::of_steps(layout, rule.distance(), jaccard, steps).is_err());
+    let words = Options::bits128().rule(rule).in_memory();
+    assert_eq!(words.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    for (keys, minima, most) in [(0, 5, 38), (17, 5, 38), (8, 0, 38), (8, 9, 38), (8, 5, 129)] {
+        let error = MatchRule::of_keys(jaccard, keys, minima, most).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
 }

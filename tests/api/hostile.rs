@@ -19,8 +19,8 @@ fn set_next_id(sim: &Sim, next_id: u64) {
         bytes.fold(0, |number, &byte| number << 8 | usize::from(byte))
     };
     // From the header to the strings: features to read and to write, kind of ids, block size, code,
-    // filter bits, kind of tables.
-    let mut at = 64 + 8 + 8 + 1 + 4 + 1 + 4 + 1;
+    // filter bits.
+    let mut at = 64 + 8 + 8 + 1 + 4 + 1 + 4;
     for _string in ["recipe", "extraction", "layout's name"] {
         at += 4 + number(at, 4);
     }

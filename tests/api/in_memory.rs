@@ -10,7 +10,7 @@ fn filled(rng: &mut Rng, oracle: &mut Oracle<u64>) -> Db {
     let db = Db::options().ids(Ids::User).layout(layout).memtable_entries(100).in_memory().unwrap();
     let centre: u64 = rng.fingerprint();
     for id in 0..550 {
-        let fingerprint = centre ^ rng.error::<u64>(u32::try_from(id % 6).unwrap());
+        let fingerprint = rng.near(centre, u32::try_from(id % 6).unwrap());
         db.insert(fingerprint, id).unwrap();
         oracle.0.insert(entry(fingerprint, id));
         if id % 7 == 0 {

@@ -3,22 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fpdb::{Db, DocId, Entry, ErrorKind, Fingerprint, Layout, Options};
+use fpdb::{Db, DocId, Entry, ErrorKind, Layout, Options, Word};
 
 use crate::common::{Oracle, Rng, assert_answers, entry};
 
-fn options<F: Fingerprint>() -> Options<F> {
+fn options<F: Word>() -> Options<F> {
     let layout = Layout::preset("half-2", F::BITS).unwrap();
     Options::default().layout(layout).filter_bits(10).background(false)
 }
 
 /// Creates a database with a segment of 6000 entries and one of 1000.
-fn create<F: Fingerprint>(path: &Path) -> Oracle<F> {
+fn create<F: Word>(path: &Path) -> Oracle<F> {
     let db = options::<F>().create(path).unwrap();
     let (mut random, mut oracle) = (Rng::new(5), Oracle::default());
     for ids in [0..6000, 6000..7000] {
         let entries: Vec<Entry<F>> = ids
-            .map(|id| entry(if id % 3 == 0 { random.fingerprint() } else { random.error(9) }, id))
+            .map(|id| {
+                entry(if id % 3 == 0 { random.fingerprint() } else { random.near(F::ZERO, 9) }, id)
+            })
             .collect();
         let _ = db.bulk_load(entries.iter().copied().map(Ok)).unwrap();
         oracle.0.extend(entries);
@@ -29,18 +31,18 @@ fn create<F: Fingerprint>(path: &Path) -> Oracle<F> {
 }
 
 /// Loads what fits, and returns how many bytes the copies take.
-fn warm<F: Fingerprint>(db: &Db<F>) -> u64 {
+fn warm<F: Word>(db: &Db<F>) -> u64 {
     db.warm().unwrap();
     db.stats().index_loaded_bytes
 }
 
-fn check<F: Fingerprint>(db: &Db<F>, oracle: &Oracle<F>) {
+fn check<F: Word>(db: &Db<F>, oracle: &Oracle<F>) {
     for entry in oracle.0.iter().step_by(300) {
         assert_answers(&db.snapshot(), oracle, entry.fingerprint, 4);
     }
 }
 
-fn check_answers<F: Fingerprint>() {
+fn check_answers<F: Word>() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let oracle = create::<F>(&path);

@@ -37,6 +37,7 @@ mod replaced;
 mod serialize;
 mod shared_space;
 mod short_memory;
+mod sketches;
 mod truth;
 mod upsert;
 mod waiting;

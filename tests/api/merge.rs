@@ -42,7 +42,8 @@ fn filled(sim: &Arc<Sim>, path: &str, ids: Ids, seed: u64) -> Db {
     let mut rng = Rng::new(seed);
     let centres: Vec<u64> = (0..20).map(|_| rng.fingerprint()).collect();
     for i in 0..300 {
-        let fingerprint = rng.pick(&centres) ^ rng.error::<u64>(u32::try_from(i % 9).unwrap());
+        let centre = rng.pick(&centres);
+        let fingerprint = rng.near(centre, u32::try_from(i % 9).unwrap());
         let (number, stamp) = (rng.below(200) + 50 * seed, rng.below(9));
         match ids {
             Ids::Names => {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fpdb::{Db, Durability, ErrorKind, Fingerprint, Ids, Layout, Options};
+use fpdb::{Db, Durability, ErrorKind, Ids, Layout, Options, Word};
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
 
@@ -25,7 +25,7 @@ const ALL: [Memory; 4] = [
 
 /// Several small blocks per page, several pages per file, and two segments with removals in
 /// between.
-fn options<F: Fingerprint>(memory: Memory) -> Options<F> {
+fn options<F: Word>(memory: Memory) -> Options<F> {
     let layout = Layout::preset("half-2", F::BITS).unwrap();
     Options::default()
         .layout(layout)
@@ -36,7 +36,7 @@ fn options<F: Fingerprint>(memory: Memory) -> Options<F> {
         .page_memory(memory.limit)
 }
 
-fn open<F: Fingerprint>(path: &Path, memory: Memory) -> Db<F> {
+fn open<F: Word>(path: &Path, memory: Memory) -> Db<F> {
     let db = options(memory).open(path).unwrap();
     if memory.is_warm {
         // Damage is reported when it is used.
@@ -45,7 +45,7 @@ fn open<F: Fingerprint>(path: &Path, memory: Memory) -> Db<F> {
     db
 }
 
-fn check_all_amounts_of_memory<F: Fingerprint>() {
+fn check_all_amounts_of_memory<F: Word>() {
     for memory in ALL {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("db");
@@ -56,7 +56,10 @@ fn check_all_amounts_of_memory<F: Fingerprint>() {
         for id in 0..3000 {
             let centre = match centres.is_empty() || random.one_in(3) {
                 true => random.fingerprint(),
-                false => random.pick::<F>(&centres) ^ random.error(u32::try_from(id % 5).unwrap()),
+                false => {
+                    let centre = random.pick::<F>(&centres);
+                    random.near(centre, u32::try_from(id % 5).unwrap())
+                }
             };
             centres.push(centre);
             db.insert(centre, id).unwrap();
@@ -82,7 +85,7 @@ fn check_all_amounts_of_memory<F: Fingerprint>() {
     }
 }
 
-fn check<F: Fingerprint>(db: &Db<F>, oracle: &Oracle<F>, queries: &[F]) {
+fn check<F: Word>(db: &Db<F>, oracle: &Oracle<F>, queries: &[F]) {
     let snapshot = db.snapshot();
     for &query in queries {
         assert_answers(&snapshot, oracle, query, 4);
@@ -91,7 +94,7 @@ fn check<F: Fingerprint>(db: &Db<F>, oracle: &Oracle<F>, queries: &[F]) {
 }
 
 /// A page that changed on disk causes an error, not a wrong answer.
-fn damage_is_found<F: Fingerprint>(path: &Path, db: Db<F>, memory: Memory) {
+fn damage_is_found<F: Word>(path: &Path, db: Db<F>, memory: Memory) {
     db.close().unwrap();
     let table = std::fs::read_dir(path).unwrap().map(|e| e.unwrap().path());
     let table = table.filter(|p| p.extension().is_some_and(|e| e == "t00")).max().unwrap();

@@ -45,7 +45,8 @@ impl Choices {
         let count = if rng.one_in(3) { rng.within(2, 5) } else { 1 };
         let document = |rng: &mut Rng| {
             let weight = rng.pick(&[0, 0, 1, 2, 4]);
-            let fingerprint = rng.pick(&self.centres) ^ rng.error::<u64>(weight);
+            let centre = rng.pick(&self.centres);
+            let fingerprint = rng.near(centre, weight);
             let stamp = (!rng.one_in(3)).then(|| rng.below(50));
             (fingerprint, self.key(rng), stamp)
         };

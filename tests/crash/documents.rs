@@ -8,7 +8,7 @@ use super::common::documents::{Known, Model, stamped};
 use super::history::{Contents, State};
 use super::oracle::{Verdict, text};
 use super::runner::Runner;
-use super::script::{Doc, Setup, distance_of, key_of, name_of};
+use super::script::{DISTANCE, Doc, Setup, key_of, name_of};
 
 /// Stands for a next id that nothing shows.
 pub(crate) const UNKNOWN: u64 = u64::MAX;
@@ -104,7 +104,7 @@ pub(crate) fn with_next_id<F: Fingerprint>(
         return Ok(found);
     }
     let is_free = |f: &F| found.entries.iter().all(|doc| doc.0 != *f);
-    let bit = |bit| F::ONE << bit;
+    let bit = |bit| F::ZERO.with_flipped(bit);
     let unused = (0..F::BITS).map(bit).find(is_free).ok_or("all fingerprints are taken")?;
     let probe = [(unused, "https://例子/never")];
     let mut next_id = None;
@@ -175,13 +175,13 @@ impl<F: Fingerprint> Runner<'_, F> {
         let (mut after, docs) = (self.model(), unstamped(docs));
         let keys = self.keys(&docs);
         let insert = |(&((f, _), stamp), key): (&StampedDoc<F>, &Vec<u8>)| {
-            after.insert_if_novel(key, f, stamp, distance_of::<F>())
+            after.insert_if_novel(key, f, stamp, DISTANCE)
         };
         let expected: Vec<Outcome<F>> = docs.iter().zip(&keys).map(insert).collect();
         let arguments = arguments(self.setup.ids, &docs, &keys);
         self.write_documents(after, || match &arguments[..] {
             [(fingerprint, key)] => Ok(vec![db.insert_if_novel(*fingerprint, *key)?] == expected),
-            batch => Ok(db.write(batch).unless_near(distance_of::<F>()).run()? == expected),
+            batch => Ok(db.write(batch).unless_near(DISTANCE).run()? == expected),
         })
     }
 
@@ -193,14 +193,14 @@ impl<F: Fingerprint> Runner<'_, F> {
     ) -> Verdict {
         let (mut after, keys) = (self.model(), self.keys(docs));
         let upsert = |(&((f, _), stamp), key): (&StampedDoc<F>, &Vec<u8>)| {
-            after.upsert(key, f, stamp, distance_of::<F>(), on_duplicate)
+            after.upsert(key, f, stamp, DISTANCE, on_duplicate)
         };
         let expected: Vec<Outcome<F>> = docs.iter().zip(&keys).map(upsert).collect();
         let arguments = arguments(self.setup.ids, docs, &keys);
         self.write_documents(after, || match (&arguments[..], on_duplicate) {
             ([(f, key)], OnDuplicate::Keep) => Ok(vec![db.upsert_if_novel(*f, *key)?] == expected),
             (batch, _) => {
-                let write = db.write(batch).unless_near(distance_of::<F>()).or_update(on_duplicate);
+                let write = db.write(batch).unless_near(DISTANCE).or_update(on_duplicate);
                 Ok(write.run()? == expected)
             }
         })

@@ -10,7 +10,7 @@ use super::oracle::{Verdict, check, open, text};
 use super::replay::{self, What};
 use super::runner::Runner;
 use super::script::{ROOT, Random, Scribe, Setup};
-use super::{NAMES, USER, workload};
+use super::{NAMES, SKETCHES, USER, workload};
 
 /// Every step in which calls can fail, each after others.
 const STEPS: &str = "inbnNrfnirclirnxnbrduciN";
@@ -122,6 +122,11 @@ fn every_failed_call_is_survived_with_user_ids() {
 #[test]
 fn every_failed_call_is_survived_with_names() {
     every_failed_call_is_survived(&workload(NAMES, DOCUMENT_STEPS));
+}
+
+#[test]
+fn every_failed_call_is_survived_with_sketches() {
+    every_failed_call_is_survived(&workload(SKETCHES, DOCUMENT_STEPS));
 }
 
 #[test]

@@ -31,7 +31,7 @@ mod script;
 mod seen;
 mod soak;
 
-use fpdb::{Durability, Fingerprint, Ids};
+use fpdb::{Durability, Fingerprint, Ids, Sketch};
 
 use matrix::{Workload, explore};
 use script::{Setup, random_letters};
@@ -42,6 +42,7 @@ const BUFFERED: Setup<u64> = Setup::new("single", Ids::User, Durability::Buffere
 const BUFFERED_NAMES: Setup<u64> = Setup::new("single", Ids::Names, Durability::Buffered);
 const UNIQUE: Setup<u64> = Setup::new("half-2", Ids::Unique, Durability::Sync).block_size(256);
 const WIDE: Setup<u128> = Setup::new("half-2", Ids::User, Durability::Sync);
+const SKETCHES: Setup<Sketch> = Setup::new("keys", Ids::Names, Durability::Sync);
 
 /// Every step, some in several places.
 const ALL_STEPS: &str = "inNbrfnirNsclirnxnbrdiikrnblcux";
@@ -67,7 +68,7 @@ pub(crate) fn workload<F: Fingerprint>(setup: Setup<F>, letters: &str) -> Worklo
 }
 
 /// The parts of the budget: there are about this many tests of equal weight.
-const TESTS: usize = 11;
+const TESTS: usize = 12;
 
 fn survives<F: Fingerprint>(setup: Setup<F>, letters: &str) {
     check(&workload(setup, letters), states() / TESTS);
@@ -125,6 +126,16 @@ fn every_step_survives_buffered_with_names() {
 #[test]
 fn every_step_survives_with_wide_fingerprints() {
     survives(WIDE, ALL_STEPS);
+}
+
+#[test]
+fn every_step_survives_with_sketches() {
+    survives(SKETCHES, DOCUMENT_STEPS);
+}
+
+#[test]
+fn merge_survives_with_sketches() {
+    survives_briefly(SKETCHES, "inQpuqvtWm");
 }
 
 #[test]

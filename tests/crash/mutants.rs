@@ -11,8 +11,8 @@ use super::history::History;
 use super::matrix::Workload;
 use super::oracle::check;
 use super::runner::{Runner, check_copy};
-use super::script::{Random, Scribe, Setup};
-use super::{ALL_STEPS, BUFFERED, DOCUMENT_STEPS, NAMES, UNIQUE, USER, workload};
+use super::script::{DISTANCE, Random, Scribe, Setup};
+use super::{ALL_STEPS, BUFFERED, DOCUMENT_STEPS, NAMES, SKETCHES, UNIQUE, USER, workload};
 
 /// Calls whose absence no crash shows, each with the reason. The calls before and after are named
 /// because many calls of the same kind are necessary elsewhere.
@@ -146,6 +146,16 @@ fn every_kind_of_lost_call_is_noticed_with_two_tables_and_names() {
     kinds.extend(["sync *.t01", "sync *.docs"]);
     kinds.sort_unstable();
     every_kind_is_noticed(&workload(NAMES, DOCUMENT_STEPS), &kinds);
+}
+
+#[test]
+fn every_kind_of_lost_call_is_noticed_with_sketches() {
+    let keys: Vec<String> = (0..=DISTANCE).map(|key| format!("sync *.k{key:02}")).collect();
+    let mut kinds = KINDS.to_vec();
+    kinds.retain(|kind| !["sync *.del", "sync *.ids", "sync *.t00"].contains(kind));
+    kinds.extend(keys.iter().map(String::as_str).chain(["sync *.docs"]));
+    kinds.sort_unstable();
+    every_kind_is_noticed(&workload(SKETCHES, DOCUMENT_STEPS), &kinds);
 }
 
 /// Kinds only: most single calls are redundant, because nothing needs to be durable before the last

@@ -9,7 +9,7 @@ use fpdb::{Db, DocId, Fingerprint, Ids};
 use super::common::documents::Model;
 use super::documents::{documents, with_next_id};
 use super::history::{Contents, State};
-use super::script::{Doc, Random, Setup, distance_of, key_of};
+use super::script::{DISTANCE, Doc, Random, Setup, key_of};
 
 /// A description of what went wrong.
 pub(crate) type Verdict<T = ()> = Result<T, String>;
@@ -75,14 +75,14 @@ pub(crate) fn check_queries<F: Fingerprint>(
     random: &mut Random,
 ) -> Verdict {
     let Some(&(near, _)) = contents.iter().nth(random.below(contents.len().max(1))) else {
-        let answer = db.query(F::ONE, distance_of::<F>()).map_err(text("query"))?;
+        let answer = db.query(F::ZERO, DISTANCE).map_err(text("query"))?;
         return if answer.is_empty() {
             Ok(())
         } else {
             Err(format!("the empty database answers {answer:?}"))
         };
     };
-    let most = distance_of::<F>() as usize + 1;
+    let most = DISTANCE as usize + 1;
     let (query, distance) = (random.near(near, most), random.below(most + 1));
     let distance = u32::try_from(distance).unwrap();
     let mut answer = Vec::new();

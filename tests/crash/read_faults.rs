@@ -8,8 +8,8 @@ use fpdb::storage::{CrashLimits, Fault, Sim};
 use fpdb::{Db, Entry, Error, ErrorKind, Fingerprint, Ids, Outcome, Snapshot};
 
 use super::oracle::{Verdict, check_files, check_queries, contents, open, text};
-use super::script::{COPY, Doc, ROOT, Random, Scribe, Setup, Step, distance_of, key_of, name_of};
-use super::{NAMES, UNIQUE, USER, WIDE};
+use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Scribe, Setup, Step, key_of, name_of};
+use super::{NAMES, SKETCHES, UNIQUE, USER, WIDE};
 
 /// A database to start from: three segments with removals, and a log.
 pub(super) struct Start<F> {
@@ -192,7 +192,7 @@ impl<F: Fingerprint> Life<'_, F> {
         let mut queries = Vec::new();
         for _ in 0..3 {
             let doc = docs[self.random.below(docs.len())];
-            let most = distance_of::<F>() as usize + 1;
+            let most = DISTANCE as usize + 1;
             let (query, distance) = (self.random.near(doc.0, most), self.random.below(most + 1));
             let distance = u32::try_from(distance).unwrap();
             let right = self.near(query, distance);
@@ -208,10 +208,9 @@ impl<F: Fingerprint> Life<'_, F> {
             Self::expect("contains", found, !self.near(query, 0).is_empty())?;
             queries.extend([query, doc.0]);
         }
-        let right: Vec<_> =
-            queries.iter().map(|&query| self.near(query, distance_of::<F>())).collect();
+        let right: Vec<_> = queries.iter().map(|&query| self.near(query, DISTANCE)).collect();
         let found = self.call("query_batch", |life| {
-            let found = snapshot.query_batch(&queries, distance_of::<F>())?;
+            let found = snapshot.query_batch(&queries, DISTANCE)?;
             found.iter().map(|matches| life.keyed(snapshot, matches)).collect()
         })?;
         Self::expect("query_batch", found, right)?;
@@ -275,7 +274,7 @@ impl<F: Fingerprint> Life<'_, F> {
             }
         }
         for &doc in novel {
-            let nearest = self.near(doc.0, distance_of::<F>()).first().map(|found| found.0);
+            let nearest = self.near(doc.0, DISTANCE).first().map(|found| found.0);
             let found = self.call("insert_if_novel", |_| match setup.ids {
                 Ids::Names => db.insert_if_novel(doc.0, &*name_of(doc.1)),
                 _ => db.insert_if_novel(doc.0, doc.1),
@@ -401,12 +400,16 @@ fn run<F: Fingerprint>(start: &Start<F>, case: Case) -> Verdict<(usize, usize)> 
 }
 
 /// Makes every `step`th read fail in every way.
-fn every_failed_read_is_survived<F: Fingerprint>(setup: Setup<F>, is_warm: bool) -> Verdict {
+fn every_failed_read_is_survived<F: Fingerprint>(
+    setup: Setup<F>,
+    is_warm: bool,
+    step: usize,
+) -> Verdict {
     let start = Start::new(setup)?;
     let case = Case { is_warm, read: usize::MAX, fault: Fault::Error, persistent: false };
     let (reads, _) = run(&start, case)?;
     let (mut cases, mut failures) = (0, 0);
-    for read in 0..reads {
+    for read in (0..reads).step_by(step) {
         for fault in [Fault::Error, Fault::ShortRead] {
             for persistent in [false, true] {
                 failures += run(&start, Case { is_warm, read, fault, persistent })?.1;
@@ -423,20 +426,25 @@ fn every_failed_read_is_survived<F: Fingerprint>(setup: Setup<F>, is_warm: bool)
 
 #[test]
 fn every_failed_read_is_survived_with_user_ids() -> Verdict {
-    every_failed_read_is_survived(USER, false)
+    every_failed_read_is_survived(USER, false, 1)
 }
 
 #[test]
 fn every_failed_read_is_survived_with_names() -> Verdict {
-    every_failed_read_is_survived(NAMES, false)
+    every_failed_read_is_survived(NAMES, false, 1)
+}
+
+#[test]
+fn every_failed_read_is_survived_with_sketches() -> Verdict {
+    every_failed_read_is_survived(SKETCHES, false, 3)
 }
 
 #[test]
 fn every_failed_read_is_survived_of_files_in_memory_with_wide_fingerprints() -> Verdict {
-    every_failed_read_is_survived(WIDE, true)
+    every_failed_read_is_survived(WIDE, true, 1)
 }
 
 #[test]
 fn every_failed_read_is_survived_of_files_in_memory_with_unique_ids() -> Verdict {
-    every_failed_read_is_survived(UNIQUE, true)
+    every_failed_read_is_survived(UNIQUE, true, 1)
 }

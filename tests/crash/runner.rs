@@ -10,7 +10,7 @@ use super::common::documents::Model;
 use super::documents::with_next_id;
 use super::history::{History, State};
 use super::oracle::{self, Verdict, contents, text, unexplained};
-use super::script::{COPY, Doc, ROOT, Random, Setup, Step, distance_of};
+use super::script::{COPY, DISTANCE, Doc, ROOT, Random, Setup, Step};
 
 /// A process that uses a database.
 #[derive(Debug)]
@@ -211,7 +211,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         let mut nearest = Vec::new();
         for &doc in docs {
             let near = after.iter().map(|other| doc.0.distance(other.0)).min();
-            nearest.push(near.filter(|&distance| distance <= distance_of::<F>()));
+            nearest.push(near.filter(|&distance| distance <= DISTANCE));
             if nearest.last() == Some(&None) {
                 after.insert(doc);
             }
@@ -222,7 +222,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
                 (None, Outcome::Inserted(_)) => true,
                 (Some(near), Outcome::Duplicate(found)) => {
                     // A batch reports an earlier entry, even if another one of the batch is nearer.
-                    (found.distance == near || docs.len() > 1 && found.distance <= distance_of::<F>())
+                    (found.distance == near || docs.len() > 1 && found.distance <= DISTANCE)
                         && found.distance == doc.0.distance(found.fingerprint)
                         // Together with the contents found after a crash, this checks that it is
                         // still there.
@@ -234,7 +234,7 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         self.write_entries(after, false, || {
             let verdicts = match docs {
                 [(fingerprint, key)] => vec![db.insert_if_novel(*fingerprint, *key)?],
-                batch => db.write(batch).unless_near(distance_of::<F>()).run()?,
+                batch => db.write(batch).unless_near(DISTANCE).run()?,
             };
             Ok(docs.iter().zip(nearest.iter().zip(&verdicts)).all(is_right))
         })

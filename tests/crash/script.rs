@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use fpdb::storage::Sim;
-use fpdb::{Durability, Fingerprint, Ids, Layout, OnDuplicate, Options};
+use fpdb::{Durability, Fingerprint, Ids, Jaccard, Layout, MatchRule, OnDuplicate, Options};
 
 use super::combine::Way;
 use super::documents::StampedDoc;
@@ -12,11 +12,8 @@ use super::documents::StampedDoc;
 /// A document: its fingerprint, and its id or the number in its name.
 pub(crate) type Doc<F> = (F, u64);
 
-/// Returns the largest distance of all databases here: at 128 bits, one for which there are tables
-/// of columns.
-pub(crate) fn distance_of<F: Fingerprint>() -> u32 {
-    if F::BITS == 128 { 12 } else { 3 }
-}
+/// The greatest distance of all databases here.
+pub(crate) const DISTANCE: u32 = 3;
 
 /// The folders of the database, of its copy, and of the result of a merge or rebuild.
 pub(crate) const ROOT: &str = "sim";
@@ -49,7 +46,7 @@ impl Random {
     pub(crate) fn near<F: Fingerprint>(&mut self, fingerprint: F, most: usize) -> F {
         let flips = self.below(most + 1);
         (0..flips).fold(fingerprint, |near, _| {
-            near ^ (F::ONE << u32::try_from(self.below(F::BITS as usize)).unwrap())
+            near.with_flipped(u32::try_from(self.below(F::BITS as usize)).unwrap())
         })
     }
 
@@ -59,7 +56,8 @@ impl Random {
     }
 
     pub(crate) fn fingerprint<F: Fingerprint>(&mut self) -> F {
-        F::from_u128(u128::from(self.next()) << 64 | u128::from(self.next()))
+        let words = (0..F::BYTES / 8).flat_map(|_| self.next().to_le_bytes());
+        F::read_le(&words.collect::<Vec<u8>>()).unwrap()
     }
 }
 
@@ -88,10 +86,17 @@ impl<F: Fingerprint> Setup<F> {
     }
 
     pub(crate) fn options(&self, sim: &Arc<Sim>) -> Options<F> {
-        Options::<F>::default()
-            .layout(Layout::preset(self.layout, F::BITS).unwrap())
+        let options = Options::<F>::default();
+        let options = match Layout::preset(self.layout, F::BITS) {
+            Ok(layout) => options.layout(layout).max_distance(DISTANCE),
+            // Within so few minima, sketches share one of so many keys.
+            Err(_) => {
+                let rule = MatchRule::of_keys(Jaccard::at_least(0.8), DISTANCE + 1, 3, DISTANCE);
+                options.rule(&rule.unwrap())
+            }
+        };
+        options
             .ids(self.ids)
-            .max_distance(distance_of::<F>())
             // So few entries would be scanned.
             .never_scan()
             .durability(self.durability)
@@ -228,7 +233,7 @@ impl<F: Fingerprint> Scribe<F> {
             'b' => Step::Insert(self.docs(3)),
             'n' | 'p' | 'P' | 'q' => Step::InsertIfNovel(self.docs(1)),
             'N' | 'Q' => Step::InsertIfNovel(self.docs(4)),
-            'r' | 'v' | 'e' if self.issued.is_empty() => Step::Remove((F::ONE, 99)),
+            'r' | 'v' | 'e' if self.issued.is_empty() => Step::Remove((F::ZERO, 99)),
             'r' | 'v' | 'e' => Step::Remove(self.issued[self.random.below(self.issued.len())]),
             'l' => Step::Load(self.docs(6)),
             // More than can be sorted in memory.

@@ -13,7 +13,7 @@ use super::faults::Case;
 use super::kill::kill_at_random;
 use super::matrix::{Workload, explore};
 use super::script::{Random, Setup, random_letters};
-use super::{seed, setting};
+use super::{SKETCHES, seed, setting};
 
 /// Returns one of the kinds of database.
 fn setup<F: Fingerprint>(random: &mut Random) -> Setup<F> {
@@ -24,8 +24,8 @@ fn setup<F: Fingerprint>(random: &mut Random) -> Setup<F> {
     Setup::new(layout, ids, durability).memtable(2 + random.below(8)).block_size(block_size)
 }
 
-fn crashes<F: Fingerprint>(random: &mut Random) -> usize {
-    let (setup, seed) = (setup::<F>(random), random.next() >> 1);
+fn crashes<F: Fingerprint>(random: &mut Random, setup: Setup<F>) -> usize {
+    let seed = random.next() >> 1;
     let workload = Workload::new(setup, &random_letters(seed, 24), seed);
     explore(&workload, 300).unwrap_or_else(|violation| panic!("{violation}"))
 }
@@ -53,9 +53,12 @@ fn random_mix_of_all_faults_breaks_no_promise() {
         let mut random = Random::of(&[seed, rounds]);
         // If this panics, the seed and the number of the round are in the last line.
         print!("\rseed {seed}, round {rounds}");
+        let (narrow, wide) = (setup::<u64>(&mut random), setup::<u128>(&mut random));
+        let sketches = SKETCHES.memtable(2 + random.below(8));
         match random.below(8) {
-            0..4 => states += crashes::<u64>(&mut random),
-            4 => states += crashes::<u128>(&mut random),
+            0..3 => states += crashes(&mut random, narrow),
+            3 => states += crashes(&mut random, wide),
+            4 => states += crashes(&mut random, sketches),
             5 => cases += faults(&mut random, &Case::FAULTS),
             6 => full += faults(&mut random, &[Fault::NoSpace, Fault::Quota]),
             _ => kills += kill_at_random(10, 2, &mut random),

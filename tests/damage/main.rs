@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpdb::storage::Storage;
-use fpdb::{Error, ErrorKind, Fingerprint};
+use fpdb::{Error, ErrorKind, Fingerprint, Sketch};
 
 use intact::{Intact, options};
 
@@ -31,7 +31,7 @@ fn with_blocks() -> Intact<u64> {
     Intact::make(entries(), 0)
 }
 
-fn with_columns() -> Intact<u128> {
+fn with_keys() -> Intact<Sketch> {
     Intact::make(entries() / 2, 0)
 }
 
@@ -40,7 +40,7 @@ macro_rules! check_every_kind {
     ($check:ident) => {{
         let counts = crate::Counts::default();
         $check(&crate::with_blocks(), &counts);
-        $check(&crate::with_columns(), &counts);
+        $check(&crate::with_keys(), &counts);
         counts
     }};
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fpdb::storage::{Sim, Storage};
 use fpdb::{
     Db, DocId, ExtractionName, Fingerprint, Ids, Jaccard, Key, Layout, OnDuplicate, Options,
-    RecipeName, Stamped,
+    RecipeName, Sketch, Stamped,
 };
 
 use super::{Files, contents};
@@ -47,12 +47,15 @@ pub(crate) const ALL: &[(&str, Make)] = &[
     ("names-log-only", || {
         finish(with(layout("half-2")).ids(Ids::Names), Closed::No, |db| named(db, 0..30))
     }),
-    ("user-similar", || {
-        finish(with(Options::bits128().similar(Jaccard::at_least(0.8))), Closed::Yes, entries)
+    ("sketches-unique", || {
+        let options = with(Options::sketches().similar(Jaccard::at_least(0.9)));
+        finish(options, Closed::Yes, |db| documents(db, false))
     }),
-    ("names-similar", || {
-        let options = with(Options::bits128().similar(Jaccard::at_least(0.8))).ids(Ids::Names);
-        finish(options, Closed::No, |db| documents(db, true))
+    ("sketches-names", || {
+        finish(with(Options::sketches()).ids(Ids::Names), Closed::No, |db| documents(db, true))
+    }),
+    ("sketches-log-only", || {
+        finish(with(Options::sketches()).ids(Ids::Names), Closed::No, |db| named(db, 0..10))
     }),
     ("distance-12", || finish(with(Db::options().max_distance(12)), Closed::Yes, entries)),
     ("user-many-blocks", || finish(with(layout("half-2")), Closed::Yes, many_blocks)),
@@ -68,9 +71,9 @@ pub(crate) const ALL: &[(&str, Make)] = &[
         finish(with(layout("single")).block_size(2048), Closed::Yes, many_blocks)
     }),
     ("names-long", || finish(with(layout("single")).ids(Ids::Names), Closed::Yes, long_names)),
-    ("user-similar-many-blocks", || {
-        let options = Options::bits128().similar(Jaccard::at_least(0.8));
-        finish(with(options), Closed::Yes, wide_blocks)
+    ("sketches-many-leaves", || {
+        let options = Options::sketches().similar(Jaccard::at_least(0.95));
+        finish(with(options), Closed::Yes, many_leaves)
     }),
 ];
 
@@ -109,8 +112,13 @@ fn files(sim: &Arc<Sim>) -> Files {
 /// Fingerprints of which each third is alone, and the others are a few bits from each other.
 fn fingerprint<F: Fingerprint>(i: u64) -> F {
     let spread = |i: u64| (i / 3).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let bits = u128::from(spread(i)) << 64 | u128::from(spread(i ^ 0x55).rotate_left(17));
-    F::from_u128((bits >> (128 - F::BITS)) ^ 1 << (i % 3 * 20))
+    let lower = |plane: u32| spread(i ^ 0x55).rotate_left(17 + 9 * plane);
+    let planes = (0..6).map(|plane| u128::from(spread(i)) << 64 | u128::from(lower(plane)));
+    let bytes: Vec<u8> = planes.flat_map(u128::to_le_bytes).collect();
+    // At 64 bits, the upper half of a plane.
+    let bytes = if F::BYTES == 8 { &bytes[8..] } else { &bytes[..] };
+    let flipped = u32::try_from(i % 3 * 20).unwrap();
+    F::read_le(bytes).unwrap().with_flipped(flipped)
 }
 
 fn some<F: Fingerprint>(db: &Db<F>, ids: std::ops::Range<u64>) {
@@ -147,9 +155,9 @@ fn many_blocks(db: &Db) {
     let _ = db.write(&batch).run().unwrap();
 }
 
-/// More than 256 blocks, and no fingerprint near another.
-fn wide_blocks(db: &Db<u128>) {
-    let batch: Vec<_> = (0..2600).map(|i| (fingerprint(3 * i), DocId(i))).collect();
+/// Leaves below an inner node, and so many rows that their keys have buckets.
+fn many_leaves(db: &Db<Sketch>) {
+    let batch: Vec<_> = (0..700).map(|i| (fingerprint(i), DocId(i * i))).collect();
     let _ = db.write(&batch).run().unwrap();
 }
 

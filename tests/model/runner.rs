@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fpdb::storage::{Disk, Sim, Storage};
-use fpdb::{Db, DocId, Durability, Entry, Fingerprint, Layout, Options, Outcome, Snapshot};
+use fpdb::{Db, DocId, Durability, Entry, Layout, Options, Outcome, Snapshot, Word};
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
 
@@ -50,7 +50,7 @@ impl Setup {
         }
     }
 
-    fn options<F: Fingerprint>(&self, storage: &Arc<dyn Storage>) -> Options<F> {
+    fn options<F: Word>(&self, storage: &Arc<dyn Storage>) -> Options<F> {
         let options = Options::default();
         // At 128 bits, tables of columns are searched, however few the entries are.
         let options = if F::BITS == 128 { options.never_scan() } else { options };
@@ -62,7 +62,7 @@ impl Setup {
             .storage(storage.clone())
     }
 
-    fn create<F: Fingerprint>(&self, storage: &Arc<dyn Storage>) -> Db<F> {
+    fn create<F: Word>(&self, storage: &Arc<dyn Storage>) -> Db<F> {
         let options = self
             .options::<F>(storage)
             .max_distance(self.distance)
@@ -91,17 +91,17 @@ impl Drop for Trace<'_> {
     }
 }
 
-pub(crate) fn run_on_sim<F: Fingerprint>(setup: &Setup) {
+pub(crate) fn run_on_sim<F: Word>(setup: &Setup) {
     run::<F>(setup, &Sim::new().at(Path::new("db")));
 }
 
-pub(crate) fn run_on_disk<F: Fingerprint>(setup: &Setup) {
+pub(crate) fn run_on_disk<F: Word>(setup: &Setup) {
     let folder = tempfile::tempdir().unwrap();
     let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path().join("db")));
     run::<F>(setup, &disk);
 }
 
-fn run<F: Fingerprint>(setup: &Setup, storage: &Arc<dyn Storage>) {
+fn run<F: Word>(setup: &Setup, storage: &Arc<dyn Storage>) {
     let trace = Trace { setup, bits: F::BITS, step: Cell::new(0) };
     let mut run = Run::<F>::new(setup, storage);
     run.preload();
@@ -114,7 +114,7 @@ fn run<F: Fingerprint>(setup: &Setup, storage: &Arc<dyn Storage>) {
 }
 
 /// A database and its model.
-struct Run<'a, F: Fingerprint> {
+struct Run<'a, F: Word> {
     setup: &'a Setup,
     storage: &'a Arc<dyn Storage>,
     rng: Rng,
@@ -126,7 +126,7 @@ struct Run<'a, F: Fingerprint> {
     snapshots: Vec<(Snapshot<F>, Oracle<F>)>,
 }
 
-impl<'a, F: Fingerprint> Run<'a, F> {
+impl<'a, F: Word> Run<'a, F> {
     fn new(setup: &'a Setup, storage: &'a Arc<dyn Storage>) -> Self {
         let mut rng = Rng::new(setup.seed ^ 0x5eed);
         let mut centres: Vec<F> = (0..6).map(|_| rng.fingerprint()).collect();
@@ -150,7 +150,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
     fn fingerprint(&mut self) -> F {
         let centre = self.rng.pick(&self.centres);
         let weight = self.rng.below(u64::from(self.setup.distance) + 3);
-        centre ^ self.rng.error(u32::try_from(weight).unwrap())
+        self.rng.near(centre, u32::try_from(weight).unwrap())
     }
 
     /// Returns one of few ids, so that entries repeat; some are from both ends of the range.
@@ -259,7 +259,7 @@ impl<'a, F: Fingerprint> Run<'a, F> {
         for (fingerprint, _) in documents.iter_mut().skip(3) {
             if self.rng.one_in(2) {
                 let weight = self.rng.below(u64::from(self.setup.distance) + 2);
-                *fingerprint = centre ^ self.rng.error(u32::try_from(weight).unwrap());
+                *fingerprint = self.rng.near(centre, u32::try_from(weight).unwrap());
             }
         }
         let novelties = self.db().write(&documents).unless_near(self.setup.distance).run().unwrap();

@@ -20,7 +20,7 @@ import mutate
 from fpdb_reader.database import Database
 from fpdb_reader.manifest import CHOSEN, NAMES
 from fpdb_reader.xxh3 import xxh3_64
-from golden import golden_databases
+from golden import golden_databases, in_order
 from tool import Tool
 
 SEED = 1
@@ -74,7 +74,7 @@ def compare(tool, folder, rng):
     queries = make_queries(database, rng)
     for distance in (None, rng.randrange(10)):
         equal(f"answers within {distance}", [database.query(query, distance) for query in queries],
-              tool_answers(tool, folder, queries, database.manifest.layout.bits, distance))
+              tool_answers(tool, folder, queries, database.manifest.bits, distance))
     tool.run("verify", folder, "--level", "deep")
 
 
@@ -94,10 +94,9 @@ def name_of(database, key):
 def reader_entries(database):
     """All entries that the reader finds, with names if there are any."""
     if database.manifest.kind_of_ids != NAMES:
-        return sorted((fingerprint, identifier, None) for fingerprint, identifier in database.entries)
+        return [(fingerprint, identifier, None) for fingerprint, identifier in in_order(database)]
     names = {record.id: name_of(database, key) for key, record in database.documents.items()}
-    return sorted((fingerprint, identifier, names[identifier])
-                  for fingerprint, identifier in database.entries)
+    return [(fingerprint, identifier, names[identifier]) for fingerprint, identifier in in_order(database)]
 
 
 def tool_entries(tool, folder):
@@ -122,7 +121,7 @@ def tool_documents(tool, folder):
 
 def make_queries(database, rng):
     """Fingerprints, most of which are near an entry."""
-    bits = database.manifest.layout.bits
+    bits = database.manifest.bits
     entries = len(database.entries)
     count = min(QUERIES, entries, COMPARISONS // max(entries, 1))
     queries = [rng.getrandbits(bits) for _ in range(3)]

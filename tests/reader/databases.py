@@ -6,6 +6,8 @@ import shutil
 from rotation import divide_log
 from tool import Server
 
+SKETCH = 768  # bits
+
 TABLES = [  # layout, bits, block size, filter bits, fingerprints
     ("single", 64, 128, 0, 900),
     ("single", 128, 4096, 0, 900),
@@ -31,8 +33,7 @@ def make_all(tool, random):
         name = "-".join(map(str, case)).replace("/", "+").replace(":", "-")
         yield name, make_tables(tool, random, tool.scratch / name, *case)
     for make in (empty, one_entry, several_ids, dense, alike, removals, compacted, names,
-                 long_names, many_names, duplicates, unique_ids, similarity, similarity_in_large_blocks, merged,
-                 rebuilt):
+                 long_names, many_names, duplicates, unique_ids, similarity, many_sketches, merged, rebuilt):
         folder = tool.scratch / make.__name__
         make(tool, random, folder)
         yield make.__name__, folder
@@ -213,17 +214,23 @@ def texts(random, count):
         yield json.dumps({"id": f"text {index}", "text": " ".join(text)})
 
 
-def similarity(tool, random, folder, *options):
-    """A rule by similarity, with columns, in three segments, of which the last only removes."""
+def similarity(tool, random, folder):
+    """Sketches, in three segments, of which the last only removes."""
     pages = tool.input(texts(random, 300), "ndjson")
-    tool.run("import", folder, pages, "--jaccard", 0.8, "--from", "ndjson", *options)
+    tool.run("import", folder, pages, "--jaccard", 0.8, "--from", "ndjson")
     tool.run("dedup", folder, tool.input(texts(random, 100), "ndjson"), "--stamp", 5, "--print", "id")
     tool.run("remove", folder, "--name", "text 299")
 
 
-def similarity_in_large_blocks(tool, random, folder):
-    """The same with large blocks."""
-    similarity(tool, random, folder, "--block-size", 1024)
+def many_sketches(tool, random, folder):
+    """So many leaves that their numbers take two bytes in the tables of keys; with updates and removals."""
+    sketches = fingerprints(random, SKETCH, 11000)
+    lines = [f"{hexadecimal(value, SKETCH)},{number}" for number, value in enumerate(sketches)]
+    tool.run("create", folder, "--jaccard", 0.9, "--ids", "unique")
+    import_list(tool, folder, lines, "--id-column", 2)
+    changed = [f"{hexadecimal(random.getrandbits(SKETCH), SKETCH)},{number}" for number in range(0, 3000, 7)]
+    import_list(tool, folder, changed, "--id-column", 2)
+    tool.run("remove", folder, "--from", "names", tool.input(range(5, 1000, 11)))
 
 
 def merged(tool, random, folder):
@@ -243,9 +250,10 @@ def rebuilt(tool, random, folder):
 
 def live_databases(tool, random):
     """Databases as they are while a server writes: with a log only, and with segments and a log."""
-    for kind, bits in (("user", 128), ("unique", 64), ("names", 64)):
-        folder = tool.scratch / f"live-{kind}"
-        tool.run("create", folder, "--ids", kind, "--bits", bits)
+    for kind, bits in (("user", 128), ("unique", 64), ("names", 64), ("names", SKETCH)):
+        folder = tool.scratch / f"live-{kind}-{bits}"
+        width = ("--jaccard", 0.8) if bits == SKETCH else ("--bits", bits)
+        tool.run("create", folder, "--ids", kind, *width)
         with Server(tool, folder) as server:
             for state in ("log", "segment", "both"):
                 if state == "segment":
@@ -253,12 +261,12 @@ def live_databases(tool, random):
                 else:
                     for command in live_commands(random, kind, bits):
                         server.send([command])
-                copy = tool.scratch / f"{kind}-{state}"
+                copy = tool.scratch / f"{kind}-{bits}-{state}"
                 shutil.copytree(folder, copy)
                 yield copy.name, copy
         yield torn(copy)
-        divided = tool.scratch / f"{kind}-divided"
-        shutil.copytree(tool.scratch / f"{kind}-log", divided)
+        divided = tool.scratch / f"{kind}-{bits}-divided"
+        shutil.copytree(tool.scratch / f"{kind}-{bits}-log", divided)
         divide_log(divided)
         yield divided.name, divided
 

@@ -21,11 +21,19 @@ def golden_databases():
         yield folder
 
 
+def in_order(database):
+    """The entries as fpdb lists them: by fingerprint, but those of sketches by the key of the document."""
+    if not database.manifest.is_of_sketches:
+        return sorted(database.entries)
+    return [(record.fingerprint, record.id) for _, record in sorted(database.documents.items())
+            if record.original is None]
+
+
 def contents(database):
     """A line for each entry, and one for each document."""
-    digits = database.manifest.layout.bits // 4
+    digits = database.manifest.bits // 4
     lines = [f"entry\t0x{fingerprint:0{digits}x}\t{identifier}"
-             for fingerprint, identifier in sorted(database.entries)]
+             for fingerprint, identifier in in_order(database)]
     if database.manifest.kind_of_ids == CHOSEN:
         return lines
     for key, record in sorted(database.documents.items()):

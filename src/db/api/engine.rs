@@ -21,7 +21,7 @@ use crate::db::read::clusters::{self, Cluster, ClusterOptions, ClusterReport};
 use crate::db::read::join::{self, JoinOptions, JoinReport, Other};
 use crate::db::read::lookup::NamedDocument;
 use crate::db::read::pairs::{self, PairOptions, PairsReport};
-use crate::db::read::reader::Reader;
+use crate::db::read::reader::{Entries, Reader};
 use crate::db::read::stats::{Description, Stats};
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::recovery::recover::RecoveryReport;
@@ -36,12 +36,9 @@ use crate::db::write::load::{self, LoadReport};
 use crate::db::write::load_space;
 use crate::db::write::outcome::Outcome;
 use crate::error::Result;
-use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match, PerWidth};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match, PerWidth, Sketch};
 use crate::progress::Watch;
 use crate::query::{Answers, Explain, QueryOptions, Within};
-
-/// Entries in some order.
-pub(super) type Entries<'a, F> = dyn Iterator<Item = Result<Entry<F>>> + Send + 'a;
 
 /// Documents in some order.
 pub(super) type NamedDocuments<'a, F> = dyn Iterator<Item = Result<NamedDocument<F>>> + Send + 'a;
@@ -75,7 +72,7 @@ pub(crate) trait ReadEngine<F: Fingerprint>: Send + Sync {
     }
 
     fn iter(&self) -> Box<Entries<'_, F>> {
-        Box::new(self.reader().iter())
+        self.reader().iter()
     }
 
     fn len(&self) -> u64 {
@@ -371,7 +368,12 @@ fn engine_of_128_bits() -> &'static dyn OpenEngine<u128> {
     &Engine
 }
 
+#[inline(never)]
+fn engine_of_sketches() -> &'static dyn OpenEngine<Sketch> {
+    &Engine
+}
+
 /// Returns the functions that make everything else, as this crate has compiled them.
 pub(super) fn engine<F: Fingerprint>() -> &'static dyn OpenEngine<F> {
-    F::choose::<Engine>(engine_of_64_bits(), engine_of_128_bits())
+    F::choose::<Engine>(engine_of_64_bits(), engine_of_128_bits(), engine_of_sketches())
 }

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
-use crate::db::api::engine::{Entries, NamedDocuments};
+use crate::db::api::engine::NamedDocuments;
+use crate::db::read::reader::Entries;
 use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint};
 

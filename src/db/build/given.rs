@@ -30,8 +30,9 @@ pub(crate) fn of_entries<F: Fingerprint>(
     count: u64,
     entries: &mut Entries<'_, F>,
 ) -> Result<BuildReport> {
-    if options.ids.is_some_and(Ids::identify_documents) {
-        let message = "a database of entries has user ids: give documents, or choose Ids::User";
+    if options.new_ids().identify_documents() {
+        let message = "a database of entries has user ids, and no sketches: give documents, or choose \
+                       Ids::User";
         return Err(Error::invalid(message).at_path(path));
     }
     let watch = options.watch.clone();
@@ -50,7 +51,7 @@ pub(crate) fn of_documents<F: Fingerprint>(
     count: u64,
     documents: &mut NamedDocuments<'_, F>,
 ) -> Result<BuildReport> {
-    let ids = options.ids.unwrap_or(Ids::User);
+    let ids = options.new_ids();
     let next_doc = match (ids, next_id) {
         (Ids::Names, Some(next)) if next.0 <= MAX_NEXT_ID => next.0,
         (Ids::Unique, None) => 0,

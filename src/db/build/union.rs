@@ -6,7 +6,7 @@ use crate::fingerprint::{DocId, Document, Fingerprint};
 use crate::merge::DocumentMerge;
 
 /// A database and its next document.
-struct Source<'a, F> {
+struct Source<'a, F: Fingerprint> {
     reader: &'a Reader<F>,
     merge: DocumentMerge<'a, F>,
     /// Added to its ids.
@@ -29,7 +29,7 @@ impl<F: Fingerprint> Source<'_, F> {
 
 /// Iterates over the documents of several databases, each key once.
 /// [`Source::databases`](crate::Source::databases) says what becomes of ids and of equal keys.
-pub(crate) struct Union<'a, F> {
+pub(crate) struct Union<'a, F: Fingerprint> {
     sources: Vec<Source<'a, F>>,
     has_names: bool,
     next_doc: u64,

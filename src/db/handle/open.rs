@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::codec::header::{MAJOR, MINOR};
 use crate::db::handle::WriteHandle;
 use crate::db::handle::read_only::ReadOnlyHandle;
-use crate::db::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, Options};
+use crate::db::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, DEFAULT_SIMILARITY, Options, is_sketch};
 use crate::db::read::reader::Reader;
 use crate::db::read::stats::Description;
 use crate::db::recovery::recover::{belongs_to_database, explain_missing, recover};
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::file_names::{MANIFEST, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Jaccard, Layout, MatchRule};
+use crate::layout::{Jaccard, KeyRule, Layout, MatchRule};
 use crate::manifest::Manifest;
 use crate::settings::{Ids, Settings};
 use crate::storage::{Disk, InMemory, LOCK, LockedFolder, PageBudget, Storage};
@@ -158,33 +158,23 @@ fn refuse_foreign_files(storage: &dyn Storage) -> Result<()> {
 
 /// Returns the settings of a new database.
 fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result<Settings> {
-    if let (Some(rule), Some(layout)) = (&options.rule, &options.layout)
-        && rule.layout().is_some_and(|of_rule| of_rule != layout)
-    {
-        let message = format!("the match rule is for another layout than {layout}");
-        return Err(Error::invalid(message));
-    }
-    let (layout, rule, auto_filter) = match (options.similar, &options.rule, &options.layout) {
-        (_, Some(rule), Some(layout)) => (layout.clone(), rule.clone(), 0),
-        (Some(jaccard), ..) => for_similarity(options, jaccard)?,
-        (None, ..) => for_distance(options)?,
-    };
+    let (layout, rule, auto_filter) =
+        if is_sketch::<F>() { for_sketches(options)? } else { for_distance(options)? };
     let settings = Settings {
         database_id: storage.fresh_id()?,
-        columns: rule.needs_columns(),
         layout,
         rule,
-        ids: options.ids.unwrap_or(Ids::User),
+        ids: options.new_ids(),
         recipe: options.recipe.clone(),
         extraction: options.extraction.clone(),
         block_size: options.block_size.unwrap_or(DEFAULT_BLOCK),
         filter_bits: options.filter_bits.unwrap_or(auto_filter),
     };
     settings.check()?;
-    if settings.layout.bits() != F::BITS {
+    if settings.bits() != F::BITS {
         return Err(Error::invalid(format!(
             "a layout of {} bits cannot be used for {}-bit fingerprints",
-            settings.layout.bits(),
+            settings.bits(),
             F::BITS
         )));
     }
@@ -193,6 +183,13 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
 
 /// Returns the layout, the rule and the bits of the filters of a new database for a distance.
 fn for_distance<F: Fingerprint>(options: &Options<F>) -> Result<(Layout, MatchRule, u32)> {
+    let has_keys = options.rule.as_ref().is_some_and(|rule| rule.key_rule().is_some());
+    if options.similar.is_some() || has_keys {
+        return Err(Error::invalid(
+            "a database of fingerprints has no similarity: give a max distance, or store sketches \
+             (Options::sketches)",
+        ));
+    }
     let distance = options.max_distance.unwrap_or(DEFAULT_DISTANCE);
     let entries = options.expected_entries;
     let (layout, filter_bits) = match &options.layout {
@@ -202,22 +199,22 @@ fn for_distance<F: Fingerprint>(options: &Options<F>) -> Result<(Layout, MatchRu
     Ok((layout, MatchRule::within(F::BITS, distance)?, filter_bits))
 }
 
-/// Returns the same for a similarity.
-fn for_similarity<F: Fingerprint>(
-    options: &Options<F>,
-    jaccard: Jaccard,
-) -> Result<(Layout, MatchRule, u32)> {
-    if options.max_distance.is_some() {
+/// Returns the same for sketches.
+fn for_sketches<F>(options: &Options<F>) -> Result<(Layout, MatchRule, u32)> {
+    let given = options.rule.as_ref().and_then(MatchRule::key_rule);
+    if options.max_distance.is_some() || options.layout.is_some() && given.is_none() {
         return Err(Error::invalid(
-            "a max distance and a similarity were given: a similarity chooses its own distance",
+            "a database of sketches has neither a max distance nor a layout: give a similarity",
         ));
     }
-    let entries = options.expected_entries;
-    let chosen = match &options.layout {
-        Some(layout) => layout.similar_in(jaccard, entries)?,
-        None => Layout::similar(F::BITS, jaccard, entries)?,
-    };
-    Ok((chosen.layout, chosen.rule, chosen.filter_bits))
+    if options.ids == Some(Ids::User) {
+        return Err(Error::invalid(
+            "sketches belong to documents, so their ids must be names or unique",
+        ));
+    }
+    let jaccard = options.similar.unwrap_or(Jaccard::at_least(DEFAULT_SIMILARITY));
+    let rule = given.unwrap_or_else(|| KeyRule::for_similarity(jaccard, options.expected_entries));
+    Ok((Layout::of_keys(rule.keys), MatchRule::by_keys(rule), 0))
 }
 
 /// Creates a database; storage-format.md, "Create". The folder may contain what an interrupted

@@ -19,34 +19,34 @@ use crate::storage::Storage;
 use crate::version::Version;
 
 /// A database that is open for reading, while another process may write to it.
-pub(crate) struct ReadOnlyHandle<F> {
+pub(crate) struct ReadOnlyHandle<F: Fingerprint> {
     shared: Arc<Shared<F>>,
     watch: Watch,
 }
 
 /// What all clones of a handle share.
-struct Shared<F> {
+struct Shared<F: Fingerprint> {
     storage: Arc<dyn Storage>,
     description: Description,
     shown: Arc<Shown<F>>,
 }
 
 /// What the database shows now.
-struct Shown<F> {
+struct Shown<F: Fingerprint> {
     state: RwLock<State<F>>,
     /// Copies the indexes of the state's version to memory.
     indexes: Arc<IndexLoader<F>>,
 }
 
 /// Shows the folder only: everything else would fill pages.
-impl<F> fmt::Debug for ReadOnlyHandle<F> {
+impl<F: Fingerprint> fmt::Debug for ReadOnlyHandle<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.shared.storage.root();
         f.debug_struct("ReadOnlyHandle").field("path", &path).finish_non_exhaustive()
     }
 }
 
-impl<F> Drop for Shared<F> {
+impl<F: Fingerprint> Drop for Shared<F> {
     fn drop(&mut self) {
         self.shown.indexes.stop();
     }
@@ -100,7 +100,8 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         if let (Some(requested), None) = (&options.extraction, &settings.extraction) {
             return Err(other_extraction(requested, None).at_path(path));
         }
-        let planner = Arc::new(Planner::of(&settings, options.costs.clone()));
+        let planner =
+            Arc::new(Planner::of(&settings, options.costs.clone(), options.tuning.candidate_pages));
         let indexes = IndexLoader::new(&options.tuning, storage.clone());
         let threads = options.tuning.resolved(options.storage.is_none()).threads.unwrap_or(1);
         let state = RwLock::new(load(&storage, manifest, None, &planner, threads, &[])?);

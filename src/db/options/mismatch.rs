@@ -4,15 +4,15 @@ use std::fmt::Display;
 
 use crate::db::options::Options;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, PerWidth};
 use crate::layout::MatchRule;
 use crate::settings::Settings;
 
 impl<F: Fingerprint> Options<F> {
     /// Refuses stored options that differ from the database's.
     pub(crate) fn check_agreement(&self, settings: &Settings) -> Result<()> {
-        if settings.layout.bits() != F::BITS {
-            return Err(other_width::<F>(settings.layout.bits()));
+        if settings.bits() != F::BITS {
+            return Err(other_width::<F>(settings.bits()));
         }
         if let (Some(requested), Some(found)) = (&self.recipe, &settings.recipe)
             && requested != found
@@ -58,13 +58,23 @@ fn other_rule(requested: std::fmt::Arguments<'_>, found: &MatchRule) -> Error {
     ))
 }
 
+/// The name of a type of fingerprint.
+struct Name;
+
+impl PerWidth for Name {
+    type At<F: Fingerprint> = &'static str;
+}
+
 /// Returns the error for a database of another width.
 fn other_width<F: Fingerprint>(found: u32) -> Error {
-    let options = if found == 128 { "Options::bits128()" } else { "Db::options()" };
-    let message = format!(
-        "the database has {found}-bit fingerprints, but {}-bit ones were requested: use {options}",
-        F::BITS
-    );
+    let (found, options) = match found {
+        64 => ("64-bit fingerprints", "Db::options()"),
+        128 => ("128-bit fingerprints", "Options::bits128()"),
+        _ => ("sketches", "Options::sketches()"),
+    };
+    let requested = F::choose::<Name>("64-bit fingerprints", "128-bit fingerprints", "sketches");
+    let message =
+        format!("the database has {found}, but {requested} were requested: use {options}");
     Error::new(ErrorKind::Unsupported, message)
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::db::options::names::{ExtractionName, RecipeName};
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Sketch};
 use crate::layout::{Costs, Jaccard, Layout, MatchRule};
 use crate::progress::{Progress, Watch};
 use crate::settings::Ids;
@@ -70,6 +70,7 @@ pub(crate) struct Tuning {
     /// `None` for the default.
     pub(crate) index_memory: Option<u64>,
     pub(crate) page_memory: Option<u64>,
+    pub(crate) candidate_pages: usize,
 }
 
 impl Tuning {
@@ -124,6 +125,8 @@ pub struct Options<F = u64> {
     width: std::marker::PhantomData<F>,
 }
 
+/// Similarity of a new database of sketches.
+pub(crate) const DEFAULT_SIMILARITY: f64 = 0.8;
 /// Maximum distance of a new database.
 pub(crate) const DEFAULT_DISTANCE: u32 = 3;
 /// Bytes per block of a new database.
@@ -131,6 +134,7 @@ pub(crate) const DEFAULT_BLOCK: usize = 128;
 const DEFAULT_EXPECTED: u64 = 1_000_000;
 const DEFAULT_MEMTABLE: usize = 1 << 17;
 const DEFAULT_BULK_MEMORY: usize = 256 << 20;
+const DEFAULT_CANDIDATE_PAGES: usize = 1 << 20;
 const DEFAULT_SYNC_INTERVAL: Duration = Duration::from_secs(1);
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
@@ -144,6 +148,20 @@ impl Options<u128> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn bits128() -> Self {
+        Self::default()
+    }
+}
+
+impl Options<Sketch> {
+    /// Returns options for a database of sketches, which finds documents by their Jaccard
+    /// [similarity](Self::similar).
+    ///
+    /// ```
+    /// let db = fpdb::Options::sketches().in_memory()?;
+    /// db.insert([1u128 << 100, 2, 3, 4, 5, 6], 7)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sketches() -> Self {
         Self::default()
     }
 }
@@ -170,6 +188,7 @@ impl<F: Fingerprint> Default for Options<F> {
                 background: true,
                 index_memory: None,
                 page_memory: None,
+                candidate_pages: DEFAULT_CANDIDATE_PAGES,
                 threads: None,
             },
             storage: None,
@@ -177,6 +196,11 @@ impl<F: Fingerprint> Default for Options<F> {
             width: std::marker::PhantomData,
         }
     }
+}
+
+/// Returns whether databases of this type hold sketches.
+pub(crate) fn is_sketch<F: Fingerprint>() -> bool {
+    F::ZERO.word().is_none()
 }
 
 impl<F: Fingerprint> Options<F> {
@@ -207,7 +231,8 @@ impl<F: Fingerprint> Options<F> {
         Self { expected_entries: entries, ..self }
     }
 
-    /// Sets whether the caller numbers documents or names them. Default: [`Ids::User`]; stored.
+    /// Sets whether the caller numbers documents or names them. Default: [`Ids::User`], and
+    /// [`Ids::Unique`] for sketches; stored.
     ///
     /// ```
     /// use fpdb::{Db, Ids};
@@ -282,8 +307,7 @@ impl<F: Fingerprint> Options<F> {
     /// avoid most probes that would find nothing, and take that much disk space and memory. They do
     /// not change any answer. 8 is a good choice, and 0 means no filters. Default: 8 if, for the
     /// layout and the expected entries, filters save more time than their space is worth, by the
-    /// rule of [`Layout::auto`], and 0 otherwise; stored. At 128 bits, databases for a similarity or
-    /// a distance of 8 or more have no filters, whatever is set.
+    /// rule of [`Layout::auto`], and 0 otherwise; stored.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -418,6 +442,11 @@ impl<F: Fingerprint> Options<F> {
     #[cfg(feature = "sim")]
     pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
         Self { storage: Some(storage), ..self }
+    }
+
+    /// Returns the kind of ids of a new database.
+    pub(crate) fn new_ids(&self) -> Ids {
+        self.ids.unwrap_or(if is_sketch::<F>() { Ids::Unique } else { Ids::User })
     }
 
     /// Fails if an option has a value that no database can have.

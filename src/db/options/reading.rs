@@ -1,6 +1,7 @@
 //! Options for how files are read, and for the memory that this takes.
 
 use crate::db::options::Options;
+use crate::fingerprint::Sketch;
 
 impl<F> Options<F> {
     /// Sets how many bytes of memory copies of the tables' directories and filters may take.
@@ -58,6 +59,30 @@ impl<F> Options<F> {
     /// ```
     pub fn page_memory(mut self, bytes: u64) -> Self {
         self.tuning.page_memory = Some(bytes);
+        self
+    }
+}
+
+impl Options<Sketch> {
+    /// Sets how many pages of documents, of 4 KiB each, one query may read. A query whose keys lead
+    /// to more fails with [`TooManyCandidates`](crate::ErrorKind::TooManyCandidates) before it reads
+    /// any, and so does a conditional insert. A plain insert does not.
+    ///
+    /// Usually a key leads to a few documents. But millions of pages can share a template, and
+    /// whoever knows the recipe can make any number of documents with the same key. Pairs, joins and
+    /// clusters have no such bound. Default: 2^20 pages; not stored.
+    ///
+    /// ```
+    /// use fpdb::{ErrorKind, Options, Within};
+    /// let db = Options::sketches().candidate_pages(0).in_memory()?;
+    /// db.insert([7; 6], 1)?;
+    /// db.flush()?;
+    /// let error = db.query([7; 6], Within::Rule).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::TooManyCandidates);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn candidate_pages(mut self, pages: usize) -> Self {
+        self.tuning.candidate_pages = pages;
         self
     }
 }

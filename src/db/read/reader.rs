@@ -13,9 +13,9 @@ use crate::version::{Current, Version};
 
 /// The database as it was at one moment. Shared by all clones of a [`Snapshot`](crate::Snapshot).
 #[derive(Clone)]
-pub(crate) struct Reader<F> {
+pub(crate) struct Reader<F: Fingerprint> {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) planner: Arc<Planner<F>>,
+    pub(crate) planner: Arc<Planner<F::Word>>,
     pub(crate) version: Arc<Version<F>>,
     /// What reads use instead of the version once another generation of pages has begun.
     pub(crate) renewed: OnceLock<Arc<Current<F>>>,
@@ -26,8 +26,11 @@ pub(crate) struct Reader<F> {
     pub(crate) threads: usize,
 }
 
+/// Entries in some order.
+pub(crate) type Entries<'a, F> = dyn Iterator<Item = Result<Entry<F>>> + Send + 'a;
+
 /// Shows what distinguishes it from others of the database: the rest would fill pages.
-impl<F> fmt::Debug for Reader<F> {
+impl<F: Fingerprint> fmt::Debug for Reader<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader")
             .field("commit", &self.seq)
@@ -112,10 +115,9 @@ impl<F: Fingerprint> Reader<F> {
             let Some((table, order)) = table else { return Ok(None) };
             let block = usize::try_from(block).ok().filter(|&block| block < table.blocks());
             let Some(block) = block else { return Ok(None) };
-            let mut fingerprints = Vec::new();
-            table.decode(block..block + 1, &mut fingerprints)?;
-            fingerprints.iter_mut().for_each(|key| *key = order.invert(*key));
-            Ok(Some(fingerprints))
+            let mut rows = Vec::new();
+            table.decode(block..block + 1, &mut rows)?;
+            Ok(Some(rows.into_iter().map(|row| F::of_word(order.invert(row))).collect()))
         })
     }
 
@@ -124,9 +126,23 @@ impl<F: Fingerprint> Reader<F> {
         (self.len(), self.version.documents(self.seq))
     }
 
-    /// Returns an iterator over all entries, by fingerprint and then id. It ends after an error.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<Entry<F>>> + Send {
-        let (mut merge, mut error) = match self.merge(F::ZERO) {
+    /// Returns an iterator over all entries, by fingerprint and then id. In a database of sketches,
+    /// these are the originals, in the order of their keys. It ends after an error.
+    pub(crate) fn iter(&self) -> Box<Entries<'_, F>> {
+        if self.settings.tables() > 0 {
+            return Box::new(self.entries());
+        }
+        match self.documents() {
+            Ok(documents) => Box::new(documents.filter_map(|document| match document {
+                Ok((_, document)) => document.entry().map(Ok),
+                Err(error) => Some(Err(error)),
+            })),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = Result<Entry<F>>> + Send {
+        let (mut merge, mut error) = match self.merge(F::Word::ZERO) {
             Ok(merge) => (Some(merge), None),
             Err(error) => (None, Some(error)),
         };
@@ -136,7 +152,9 @@ impl<F: Fingerprint> Reader<F> {
             }
             loop {
                 match merge.as_mut()?.next() {
-                    Some(Ok(merged)) if merged.net.inserted => return Some(Ok(merged.entry)),
+                    Some(Ok(merged)) if merged.net.inserted => {
+                        return Some(Ok(Entry::of_word(merged.entry)));
+                    }
                     Some(Ok(_)) => {}
                     Some(Err(error)) => return Some(Err(error)),
                     None => merge = None,
@@ -145,7 +163,7 @@ impl<F: Fingerprint> Reader<F> {
         })
     }
 
-    fn merge(&self, low: F) -> Result<Merge<'_, F>> {
+    fn merge(&self, low: F::Word) -> Result<Merge<'_, F::Word>> {
         let mut merge = Merge::of_segments(self.version.segments.iter().map(|s| &**s), low)?;
         for memtable in self.version.memtables() {
             merge.push(Changes::new(memtable.net_changes(self.seq)));

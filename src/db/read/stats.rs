@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use crate::columns::Columns;
 use crate::db::state::core::Core;
 use crate::db::state::index_loader::IndexLoader;
 use crate::documents::Documents;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Word};
+use crate::keys::Keys;
 use crate::layout::Prediction;
 use crate::manifest::Manifest;
 use crate::paged::FileSummary;
@@ -169,7 +169,7 @@ pub struct SegmentStats {
     /// Names and sizes of its files.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::map"))]
     pub files: Vec<(String, u64)>,
-    /// Its tables, in the order of the layout: those of blocks, then those of columns.
+    /// Its tables, in the order of the layout: those of blocks, or those of keys.
     pub tables: Vec<TableStats>,
 }
 
@@ -191,18 +191,18 @@ pub struct SegmentStats {
 pub struct TableStats {
     /// Size of the file: the parts below, and its header, checksums and footer.
     pub bytes: u64,
-    /// Number of blocks; 0 for a table of columns.
+    /// Number of blocks; 0 for a table of keys.
     pub blocks: u64,
-    /// Size of the blocks; 0 for a table of columns.
+    /// Size of the blocks; 0 for a table of keys.
     pub bytes_blocks: u64,
-    /// Size of the columns; 0 for a table of blocks.
-    pub bytes_columns: u64,
-    /// Size of the directory, over the block keys or the columns.
+    /// Size of the rows; 0 for a table of blocks.
+    pub bytes_rows: u64,
+    /// Size of the directory, over the block keys or the rows.
     pub bytes_index: u64,
     /// Size of the prefix filter; 0 without one.
     pub bytes_filter: u64,
     /// The lengths of the codewords in bits, by the highest bit in which two neighbours differ; 0
-    /// for a bit without a codeword, nothing for a table of columns. Not serialized.
+    /// for a bit without a codeword, nothing for a table of keys. Not serialized.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub code_lengths: Vec<u8>,
 }
@@ -224,37 +224,31 @@ impl SegmentStats {
                 .iter()
                 .zip(&meta.tables)
                 .map(TableStats::of)
-                .chain(segment.columns().iter().zip(&meta.columns).map(TableStats::of_columns))
+                .chain(segment.keys().iter().zip(&meta.keys).map(TableStats::of_keys))
                 .collect(),
         }
     }
 }
 
 impl TableStats {
-    fn of<F: Fingerprint>((table, file): (&Table<F>, &FileSummary)) -> Self {
+    fn of<W: Word>((table, file): (&Table<W>, &FileSummary)) -> Self {
         let (bytes_blocks, bytes_index, bytes_filter) = table.part_sizes();
         Self {
             bytes: file.len,
             blocks: table.blocks() as u64,
             bytes_blocks,
-            bytes_columns: 0,
+            bytes_rows: 0,
             bytes_index,
             bytes_filter,
             code_lengths: table.code_lengths().to_vec(),
         }
     }
 
-    fn of_columns((columns, file): (&Columns, &FileSummary)) -> Self {
-        let (bytes_columns, bytes_index) = columns.part_sizes();
-        Self {
-            bytes: file.len,
-            blocks: 0,
-            bytes_blocks: 0,
-            bytes_columns,
-            bytes_index,
-            bytes_filter: 0,
-            code_lengths: Vec::new(),
-        }
+    fn of_keys((keys, file): (&Keys, &FileSummary)) -> Self {
+        let (bytes_rows, bytes_index) = keys.part_sizes();
+        let (bytes, blocks) = (file.len, 0);
+        let (bytes_blocks, bytes_filter, code_lengths) = (0, 0, Vec::new());
+        Self { bytes, blocks, bytes_blocks, bytes_rows, bytes_index, bytes_filter, code_lengths }
     }
 }
 
@@ -270,8 +264,11 @@ impl Stats {
     ) -> Self {
         let metas = || version.segments.iter().map(|s| s.meta());
         let sum = |of: &dyn Fn(&SegmentMeta) -> u64| metas().map(of).sum::<u64>();
-        let bytes_tables = sum(&|m| m.tables.iter().chain(&m.columns).map(|file| file.len).sum());
-        let bytes_ids = sum(&|m| m.postings.len);
+        let bytes_tables = sum(&|m| {
+            let tables = m.tables.iter().chain(&m.keys);
+            tables.map(|file| file.len).sum()
+        });
+        let bytes_ids = sum(&|m| m.postings.map_or(0, |file| file.len));
         let bytes_documents = sum(&|m| m.documents.map_or(0, |documents| documents.file.len));
         let files = version.segments.iter().filter_map(|s| s.documents());
         let bytes_names = files.map(Documents::names_bytes).sum();
@@ -298,7 +295,7 @@ impl Stats {
             bytes_tombstones,
             bytes_log,
             bits_per_fingerprint_per_table: share(bytes_tables * 8, rows * tables as u64),
-            entropy_bound_bits: entropy_bound(settings.layout.bits(), rows),
+            entropy_bound_bits: entropy_bound(settings.bits(), rows),
             bits_per_id: share(bytes_ids * 8, ids),
             ids_bound_bits: ids_bound(ids),
             index_memory_bytes: version.segments.iter().map(|s| s.index_memory()).sum(),
@@ -312,7 +309,7 @@ impl Stats {
             recipe: settings.recipe.clone(),
             extraction: settings.extraction.clone(),
             ids: settings.ids,
-            bits: settings.layout.bits(),
+            bits: settings.bits(),
             max_distance: settings.rule.distance(),
             block_size: settings.block_size,
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
@@ -402,8 +399,6 @@ pub struct Description {
     pub block_size: usize,
     /// Bits per fingerprint of the prefix filters; 0 without filters.
     pub filter_bits: u32,
-    /// Whether the tables that lookups use are columns, which lead to the blocks of table 0.
-    pub columns: bool,
     /// Version of the format, major and minor.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::version"))]
     pub format_version: (u16, u16),
@@ -430,14 +425,14 @@ impl Description {
     /// ```
     #[must_use]
     pub fn predict(&self, entries: u64) -> Prediction {
-        let tables = (self.block_size, self.filter_bits, self.columns);
+        let tables = (self.block_size, self.filter_bits);
         self.layout.predict(&self.rule, entries, tables)
     }
 
     pub(crate) fn of(manifest: Manifest) -> Self {
         let settings = manifest.settings;
         Self {
-            bits: settings.layout.bits(),
+            bits: settings.bits(),
             ids: settings.ids,
             recipe: settings.recipe,
             extraction: settings.extraction,
@@ -446,7 +441,6 @@ impl Description {
             rule: settings.rule,
             block_size: settings.block_size,
             filter_bits: settings.filter_bits,
-            columns: settings.columns,
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
             generation: manifest.generation,
         }

@@ -8,7 +8,7 @@ use twox_hash::XxHash3_64;
 
 use crate::db::read::reader::Reader;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::{Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint, Sketch};
 use crate::inspection::Inspection;
 use crate::progress::{Meter, Phase};
 
@@ -57,7 +57,7 @@ pub enum VerifyLevel {
     /// changed.
     Quick,
     /// Decodes everything: order and counts; that all tables hold the same fingerprints; that
-    /// filters, directories, columns, ids and documents agree with them.
+    /// filters, directories, tables of keys, ids and documents agree with them.
     #[default]
     Full,
     /// Compares the segments with each other, and the answers to 32 queries with a scan of all
@@ -80,11 +80,11 @@ impl Sum {
 }
 
 fn hash<F: Fingerprint>(Entry { fingerprint, id }: Entry<F>) -> u64 {
-    let mut bytes = [0; 24];
+    let mut bytes = [0; 8 + size_of::<Sketch>()];
     let (number, rest) = bytes.split_at_mut(8);
     number.copy_from_slice(&id.0.to_le_bytes());
     fingerprint.put_le(rest);
-    XxHash3_64::oneshot(&bytes)
+    XxHash3_64::oneshot(&bytes[..8 + F::BYTES])
 }
 
 impl<F: Fingerprint> Reader<F> {

@@ -22,13 +22,13 @@ const ATTEMPTS: usize = 16;
 
 /// What a reader has read.
 #[derive(Debug)]
-pub(crate) struct State<F> {
+pub(crate) struct State<F: Fingerprint> {
     pub(crate) manifest: Manifest,
     pub(crate) reader: Reader<F>,
     pub(crate) bytes_log: u64,
 }
 
-impl<F> State<F> {
+impl<F: Fingerprint> State<F> {
     /// Greater for a later state.
     pub(crate) fn age(&self) -> (u64, u64) {
         (self.manifest.generation, self.reader.seq)
@@ -81,7 +81,7 @@ pub(crate) fn load<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     mut manifest: Manifest,
     seen: Option<&Manifest>,
-    planner: &Arc<Planner<F>>,
+    planner: &Arc<Planner<F::Word>>,
     threads: usize,
     known: &[Arc<Segment<F>>],
 ) -> Result<State<F>> {
@@ -108,13 +108,13 @@ pub(crate) fn load<F: Fingerprint>(
 fn load_once<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     manifest: &Manifest,
-    planner: &Arc<Planner<F>>,
+    planner: &Arc<Planner<F::Word>>,
     threads: usize,
     known: &[Arc<Segment<F>>],
 ) -> Result<State<F>> {
     let settings = &manifest.settings;
     let segments = open_segments(storage, manifest, known)?;
-    let memtable = Memtable::new(settings.permutations(), manifest.next_doc);
+    let memtable = Memtable::new(settings.orders(), manifest.next_doc);
     let bytes_log = replay(&**storage, manifest, ReadMode::Follow, &memtable)?.log_bytes;
     let seq = memtable.last_seq().max(manifest.last_seq);
     let flushed = manifest.last_seq;

@@ -108,7 +108,7 @@ pub(crate) fn recover<F: Fingerprint>(
     recovery.report(storage.root());
 
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
-    let active = Memtable::new(settings.permutations(), manifest.next_doc);
+    let active = Memtable::new(settings.orders(), manifest.next_doc);
     let (active, pages) = (Arc::new(active), storage.page_budget());
     let (ids, generation) = (settings.ids, pages.generation());
     let version =
@@ -119,7 +119,7 @@ pub(crate) fn recover<F: Fingerprint>(
         move |version: &Version<F>| indexes.offer(version)
     };
     let core = Core {
-        planner: Arc::new(Planner::of(&settings, options.costs)),
+        planner: Arc::new(Planner::of(&settings, options.costs, options.tuning.candidate_pages)),
         current: Current::new(Arc::new(version), on_renewal),
         visible: AtomicU64::new(seq),
         log: Log::new(writer),
@@ -168,7 +168,7 @@ fn write_replayed<F: Fingerprint>(
 ) -> Result<(RecoveryReport, Option<Arc<Segment<F>>>)> {
     let storage = folder.storage();
     let settings = manifest.settings.clone();
-    let memtable = Memtable::<F>::new(settings.permutations(), manifest.next_doc);
+    let memtable = Memtable::<F>::new(settings.orders(), manifest.next_doc);
     let mut report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
     // Only now: if an older manifest was put back, what it does not name must not be lost.
     report.orphans = orphans::remove::<F>(folder, manifest)?;
@@ -342,7 +342,6 @@ mod tests {
             extraction: None,
             block_size: 256,
             filter_bits: 10,
-            columns: false,
         };
         (sim, Manifest::new(settings, 90))
     }
@@ -362,7 +361,7 @@ mod tests {
     }
 
     fn replayed(sim: &Sim, manifest: &Manifest) -> Result<RecoveryReport> {
-        let memtable = Memtable::<u64>::new(manifest.settings.permutations(), manifest.next_doc);
+        let memtable = Memtable::<u64>::new(manifest.settings.orders(), manifest.next_doc);
         replay(sim, manifest, ReadMode::Recover, &memtable)
     }
 
@@ -430,7 +429,7 @@ mod tests {
             let (sim, mut manifest) = manifest(ids);
             let storage: Arc<dyn Storage> = sim;
             let folder = LockedFolder::lock(&storage).unwrap();
-            let memtable = Memtable::<u64>::new(manifest.settings.permutations(), 5);
+            let memtable = Memtable::<u64>::new(manifest.settings.orders(), 5);
             let (id, stamp, duplicate_of) = (DocId(5), None, None);
             let after = Some(Document { fingerprint: FINGERPRINT, id, stamp, duplicate_of });
             let name = (ids == Ids::Names).then(|| "a".into());

@@ -6,39 +6,39 @@ use std::ops::Range;
 
 use super::parts::{Parts, undamaged};
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Word};
 use crate::paged::Sequential;
 use crate::table::Table;
 
 /// Neighbouring blocks of table 0 that cannot be read.
-struct Gap<F> {
+struct Gap<W> {
     blocks: Range<usize>,
     /// The last fingerprint before them.
-    low: Option<F>,
+    low: Option<W>,
     /// The first fingerprint after them.
-    high: Option<F>,
+    high: Option<W>,
 }
 
-impl<F: Fingerprint> Gap<F> {
+impl<W: Word> Gap<W> {
     /// Returns the gap that a fingerprint is in.
-    fn of(gaps: &[Self], fingerprint: F) -> Option<&Self> {
+    fn of(gaps: &[Self], fingerprint: W) -> Option<&Self> {
         let at = gaps.partition_point(|gap| gap.high.is_some_and(|high| high <= fingerprint));
         gaps.get(at).filter(|gap| gap.low.is_none_or(|low| low < fingerprint))
     }
 }
 
 /// The fingerprints of a segment, as far as any table proves them.
-pub(super) struct Blocks<'a, F> {
-    table: Option<Sequential<'a, Table<F>>>,
+pub(super) struct Blocks<'a, W> {
+    table: Option<Sequential<'a, Table<W>>>,
     /// The fingerprints of blocks in gaps; none of a block whose fingerprints are not all known.
-    filled: BTreeMap<usize, Vec<F>>,
+    filled: BTreeMap<usize, Vec<W>>,
     /// Number of blocks of table 0.
     count: usize,
 }
 
-impl<'a, F: Fingerprint> Blocks<'a, F> {
+impl<'a, W: Word> Blocks<'a, W> {
     /// Finds the gaps and fills them. Takes memory for all fingerprints in gaps.
-    pub(super) fn of(parts: &'a Parts<F>) -> Result<Self> {
+    pub(super) fn of<F: Fingerprint<Word = W>>(parts: &'a Parts<F>) -> Result<Self> {
         let table = parts.tables.first().and_then(Option::as_ref);
         let (gaps, count) = match (table, &parts.postings) {
             (Some(table), _) => (gaps(table)?, table.blocks()),
@@ -51,8 +51,8 @@ impl<'a, F: Fingerprint> Blocks<'a, F> {
         let mut blocks = Self { table, filled: BTreeMap::new(), count };
         let proven = in_other_tables(parts, &gaps)?;
         for gap in gaps {
-            let after_low = |f: &F| gap.low.is_some_and(|low| *f <= low);
-            let below_high = |f: &F| gap.high.is_none_or(|high| *f < high);
+            let after_low = |f: &W| gap.low.is_some_and(|low| *f <= low);
+            let below_high = |f: &W| gap.high.is_none_or(|high| *f < high);
             let first = proven.partition_point(after_low);
             let end = proven.partition_point(below_high);
             blocks.fill(parts, &gap.blocks, &proven[first..end])?;
@@ -61,7 +61,12 @@ impl<'a, F: Fingerprint> Blocks<'a, F> {
     }
 
     /// Divides the fingerprints of a gap among its blocks. The postings say how many each has.
-    fn fill(&mut self, parts: &Parts<F>, gap: &Range<usize>, proven: &[F]) -> Result<()> {
+    fn fill<F: Fingerprint>(
+        &mut self,
+        parts: &Parts<F>,
+        gap: &Range<usize>,
+        proven: &[W],
+    ) -> Result<()> {
         let mut lens = Vec::with_capacity(gap.len());
         for block in gap.clone() {
             let len = parts.postings.as_ref().map(|postings| postings.group_len(block));
@@ -86,7 +91,7 @@ impl<'a, F: Fingerprint> Blocks<'a, F> {
     }
 
     /// Reads the fingerprints of a block into `out`. Returns false if they are not known.
-    pub(super) fn read(&mut self, block: usize, out: &mut Vec<F>) -> Result<bool> {
+    pub(super) fn read(&mut self, block: usize, out: &mut Vec<W>) -> Result<bool> {
         out.clear();
         if let Some(filled) = self.filled.get(&block) {
             out.extend_from_slice(filled);
@@ -98,8 +103,8 @@ impl<'a, F: Fingerprint> Blocks<'a, F> {
 }
 
 /// Returns the blocks of table 0 that cannot be read.
-fn gaps<F: Fingerprint>(table: &Table<F>) -> Result<Vec<Gap<F>>> {
-    let (mut gaps, mut open, mut last) = (Vec::<Gap<F>>::new(), false, None);
+fn gaps<W: Word>(table: &Table<W>) -> Result<Vec<Gap<W>>> {
+    let (mut gaps, mut open, mut last) = (Vec::<Gap<W>>::new(), false, None);
     let (mut reader, mut fingerprints) = (Sequential::new(table), Vec::new());
     for block in 0..table.blocks() {
         fingerprints.clear();
@@ -122,7 +127,10 @@ fn gaps<F: Fingerprint>(table: &Table<F>) -> Result<Vec<Gap<F>>> {
 }
 
 /// Returns the fingerprints in the gaps that the other tables hold, ascending.
-fn in_other_tables<F: Fingerprint>(parts: &Parts<F>, gaps: &[Gap<F>]) -> Result<Vec<F>> {
+fn in_other_tables<F: Fingerprint>(
+    parts: &Parts<F>,
+    gaps: &[Gap<F::Word>],
+) -> Result<Vec<F::Word>> {
     let mut proven = Vec::new();
     if gaps.is_empty() {
         return Ok(proven);

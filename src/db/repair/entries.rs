@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::blocks::Blocks;
 use super::parts::{Parts, undamaged};
 use crate::error::Result;
-use crate::fingerprint::{Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::memtable::{Memtable, Net};
 use crate::merge::{Changes, EntryChange, Merge, Source};
 use crate::paged::Sequential;
@@ -50,12 +50,12 @@ pub(super) fn live_entries<'a, F: Fingerprint>(
     }
     merge.push(Changes::new(recent.net_changes(u64::MAX)));
     Ok(merge.filter_map(|merged| match merged {
-        Ok(merged) => merged.net.inserted.then_some(Ok(merged.entry)),
+        Ok(merged) => merged.net.inserted.then_some(Ok(Entry::of_word(merged.entry))),
         Err(error) => Some(Err(error)),
     }))
 }
 
-fn tombstones<F: Fingerprint>(parts: &Parts<F>, read: &Read) -> Result<Vec<EntryChange<F>>> {
+fn tombstones<F: Fingerprint>(parts: &Parts<F>, read: &Read) -> Result<Vec<EntryChange<F::Word>>> {
     let mut removed = Vec::new();
     for entry in parts.tombstones.iter().flat_map(|tombstones| tombstones.iter_from(0)) {
         if let Some(entry) = undamaged(entry)? {
@@ -67,19 +67,19 @@ fn tombstones<F: Fingerprint>(parts: &Parts<F>, read: &Read) -> Result<Vec<Entry
 }
 
 /// The entries of a segment, as far as its files prove them.
-struct SegmentEntries<'a, F> {
-    blocks: Blocks<'a, F>,
+struct SegmentEntries<'a, W> {
+    blocks: Blocks<'a, W>,
     postings: Option<Sequential<'a, Postings>>,
     read: &'a Read,
     /// The next block.
     next: usize,
-    fingerprints: Vec<F>,
-    ready: Vec<EntryChange<F>>,
+    fingerprints: Vec<W>,
+    ready: Vec<EntryChange<W>>,
     at: usize,
 }
 
-impl<'a, F: Fingerprint> SegmentEntries<'a, F> {
-    fn new(parts: &'a Parts<F>, read: &'a Read) -> Result<Self> {
+impl<'a, W: Word> SegmentEntries<'a, W> {
+    fn new<F: Fingerprint<Word = W>>(parts: &'a Parts<F>, read: &'a Read) -> Result<Self> {
         let blocks = Blocks::of(parts)?;
         let postings = parts.postings.as_ref().map(Sequential::new);
         let (fingerprints, ready) = (Vec::new(), Vec::new());
@@ -122,8 +122,8 @@ impl<'a, F: Fingerprint> SegmentEntries<'a, F> {
     }
 }
 
-impl<F: Fingerprint> Source<F> for SegmentEntries<'_, F> {
-    fn ready(&self) -> &[EntryChange<F>] {
+impl<W: Word> Source<W> for SegmentEntries<'_, W> {
+    fn ready(&self) -> &[EntryChange<W>] {
         self.ready.get(self.at..).unwrap_or_default()
     }
 

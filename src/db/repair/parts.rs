@@ -1,12 +1,12 @@
 //! The files of a damaged segment, as far as each can be opened by itself.
 
 use crate::codec::header::{FileHeader, FileKind};
-use crate::columns::Columns;
 use crate::documents::Documents;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileId, FileName};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
+use crate::keys::Keys;
 use crate::layout::Permutation;
 use crate::paged::{FileSummary, OpenPaged, Paged};
 use crate::postings::Postings;
@@ -21,11 +21,11 @@ use crate::tombstones::Tombstones;
 pub(super) struct Parts<F: Fingerprint> {
     pub(super) meta: SegmentMeta,
     /// The tables of blocks, in the order of the layout.
-    pub(super) tables: Vec<Option<Table<F>>>,
+    pub(super) tables: Vec<Option<Table<F::Word>>>,
     pub(super) postings: Option<Postings>,
-    pub(super) tombstones: Option<Tombstones<F>>,
+    pub(super) tombstones: Option<Tombstones<F::Word>>,
     pub(super) documents: Option<Documents<F>>,
-    pub(super) permutations: Vec<Permutation<F>>,
+    pub(super) permutations: Vec<Permutation<F::Word>>,
 }
 
 impl<F: Fingerprint> Parts<F> {
@@ -41,18 +41,18 @@ impl<F: Fingerprint> Parts<F> {
         let mut tables = Vec::new();
         for (part, &file) in (0u16..).zip(&meta.tables) {
             let name = FileName::Table(meta.id, part).to_string();
-            let opened = Table::<F>::open(storage, &name, &header(FileKind::Table, part), file.len)
+            let opened = Table::open(storage, &name, &header(FileKind::Table, part), file.len)
                 .and_then(|table| match table.count() == meta.fingerprints {
                     true => Ok(table),
                     false => Err(other_count(storage, &name)),
                 });
             tables.push(readable(opened, file, inspection)?);
         }
-        for (part, &file) in (0u16..).zip(&meta.columns) {
-            let name = FileName::Columns(meta.id, part).to_string();
-            let header = header(FileKind::Columns, part);
-            // Columns are made of table 0, so they prove nothing.
-            readable(Columns::open(storage, &name, &header, file.len), file, inspection)?;
+        for (part, &file) in (0u16..).zip(&meta.keys) {
+            let name = FileName::Keys(meta.id, part).to_string();
+            let header = header(FileKind::Keys, part);
+            // Keys are made of the documents, so they prove nothing.
+            readable(Keys::open(storage, &name, &header, file.len), file, inspection)?;
         }
         let blocks = tables.first().and_then(Option::as_ref).map(Table::blocks);
         let postings =
@@ -88,14 +88,15 @@ fn open_postings(
     blocks: Option<usize>,
     inspection: &mut Inspection<'_>,
 ) -> Result<Option<Postings>> {
-    let (name, len) = (FileName::Postings(meta.id).to_string(), meta.postings.len);
+    let Some(file) = meta.postings else { return Ok(None) };
+    let (name, len) = (FileName::Postings(meta.id).to_string(), file.len);
     let opened = Postings::open(storage, &name, header, len).and_then(|postings| {
         match postings.entries() == meta.entries {
             true => Ok(postings),
             false => Err(other_count(storage, &name)),
         }
     });
-    let opened = readable(opened, meta.postings, inspection)?;
+    let opened = readable(opened, file, inspection)?;
     let (None, Some(blocks)) = (&opened, blocks) else { return Ok(opened) };
     let entries = meta.entries;
     undamaged(Postings::open_without_footer(storage, &name, header, len, entries, blocks))

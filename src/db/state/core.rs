@@ -32,11 +32,11 @@ use crate::storage::{LockedFolder, Storage};
 use crate::version::{Current, Version};
 
 /// The shared state of one open database.
-pub(crate) struct Core<F> {
+pub(crate) struct Core<F: Fingerprint> {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) tuning: Tuning,
-    pub(crate) planner: Arc<Planner<F>>,
+    pub(crate) planner: Arc<Planner<F::Word>>,
     /// The live sources of entries.
     pub(crate) current: Current<F>,
     /// The last visible commit: readers see commits up to this one.
@@ -61,7 +61,7 @@ pub(crate) struct Core<F> {
 }
 
 /// Shows the folder only: everything else would fill pages.
-impl<F> fmt::Debug for Core<F> {
+impl<F: Fingerprint> fmt::Debug for Core<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Core").field("path", &self.storage.root()).finish_non_exhaustive()
     }

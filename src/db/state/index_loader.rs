@@ -35,7 +35,7 @@ use crate::version::Version;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What has the current version of a database.
-pub(crate) trait HasVersion<F>: Send + Sync {
+pub(crate) trait HasVersion<F: Fingerprint>: Send + Sync {
     /// Returns the current version. It is a [renewed](Version::renewed) one if necessary.
     fn version(&self) -> Arc<Version<F>>;
 }

@@ -96,7 +96,7 @@ fn into_new_folder(
 }
 
 /// What a backup copies.
-struct Source<'a, F> {
+struct Source<'a, F: Fingerprint> {
     version: &'a Version<F>,
     /// The last manifest.
     manifest: Manifest,

@@ -13,11 +13,11 @@ use crate::documents::SymbolTable;
 use crate::error::Result;
 use crate::events::Event;
 use crate::file_names::FileName;
-use crate::fingerprint::{Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::layout::Permutation;
 use crate::memtable::{Memtable, RecentDocument};
 use crate::parallel::lock;
-use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::segment::{Replaced, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Settings;
 use crate::storage::LockedFolder;
 use crate::table::Profile;
@@ -108,8 +108,7 @@ pub(crate) fn write_memtable<F: Fingerprint>(
     let documents = memtable.documents(u64::MAX);
     let inserted = changes.iter().filter(|(_, net)| net.inserted).map(|&(entry, _)| entry);
     let removed = changes.iter().filter(|(_, net)| net.removes_older).map(|&(entry, _)| entry);
-    let (entries, tombstones): (Vec<Entry<F>>, Vec<Entry<F>>) =
-        (inserted.collect(), removed.collect());
+    let (entries, tombstones): (Vec<_>, Vec<_>) = (inserted.collect(), removed.collect());
     if entries.is_empty() && tombstones.is_empty() && documents.is_empty() {
         return Ok(None);
     }
@@ -118,6 +117,7 @@ pub(crate) fn write_memtable<F: Fingerprint>(
     writer.tables(&contents, 1)?;
     writer.tombstones(&tombstones)?;
     write_documents(&mut writer, &documents)?;
+    writer.keys::<F>(1, &|_| Ok(()))?;
     writer.finish().map(Some)
 }
 
@@ -130,7 +130,13 @@ fn write_documents<F: Fingerprint>(
     }
     let keys: Vec<&[u8]> = documents.iter().map(|recent| &*recent.key).collect();
     let symbols = SymbolTable::train_sorted(&keys);
-    let replaced = documents.iter().filter(|recent| recent.replaces).count() as u64;
+    let count = |is_replaced: fn(&RecentDocument<F>) -> bool| {
+        documents.iter().filter(|recent| is_replaced(recent)).count() as u64
+    };
+    let replaced = Replaced {
+        documents: count(|recent| recent.replaces),
+        originals: count(|recent| recent.replaces_original),
+    };
     writer.documents(symbols, documents.len() as u64, |builder| {
         for recent in documents {
             builder.push(&recent.key, recent.document.as_ref())?;
@@ -147,26 +153,26 @@ struct Contents<'a, F> {
     fingerprints: Vec<F>,
 }
 
-impl<'a, F: Fingerprint> Contents<'a, F> {
-    fn new(settings: &Settings, entries: &'a [Entry<F>]) -> Self {
-        let mut fingerprints: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
+impl<'a, W: Word> Contents<'a, W> {
+    fn new(settings: &Settings, entries: &'a [Entry<W>]) -> Self {
+        let mut fingerprints: Vec<W> = entries.iter().map(|entry| entry.fingerprint).collect();
         fingerprints.dedup();
         Self { permutations: settings.permutations(), entries, fingerprints }
     }
 }
 
-impl<F: Fingerprint> SegmentContents<F> for Contents<'_, F> {
+impl<W: Word> SegmentContents<W> for Contents<'_, W> {
     fn profile(&self) -> Result<Profile> {
         Ok(Profile::of(&self.fingerprints))
     }
 
-    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
+    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<W>]) -> Result<()>) -> Result<()> {
         push(self.entries)
     }
 
-    fn table(&self, table: usize) -> Result<Box<dyn TableContents<F> + '_>> {
+    fn table(&self, table: usize) -> Result<Box<dyn TableContents<W> + '_>> {
         let permutation = &self.permutations[table];
-        let mut permuted: Vec<F> =
+        let mut permuted: Vec<W> =
             self.fingerprints.iter().map(|&f| permutation.apply(f)).collect();
         permuted.sort_unstable();
         Ok(Box::new(SortedTable(permuted)))
@@ -176,12 +182,12 @@ impl<F: Fingerprint> SegmentContents<F> for Contents<'_, F> {
 /// The contents of a table, in memory.
 struct SortedTable<F>(Vec<F>);
 
-impl<F: Fingerprint> TableContents<F> for SortedTable<F> {
+impl<W: Word> TableContents<W> for SortedTable<W> {
     fn profile(&self) -> Result<Profile> {
         Ok(Profile::of(&self.0))
     }
 
-    fn for_each(&self, push: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
+    fn for_each(&self, push: &mut dyn FnMut(&[W]) -> Result<()>) -> Result<()> {
         push(&self.0)
     }
 }

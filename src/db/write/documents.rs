@@ -154,7 +154,7 @@ fn is_unchanged_original<F: Fingerprint>(old: &Document<F>, fingerprint: F) -> b
 }
 
 /// A batch whose documents are decided in turn.
-struct Batch<'a, F> {
+struct Batch<'a, F: Fingerprint> {
     since: Since<'a, F>,
     core: &'a Core<F>,
     /// The id of the next document with a new name.

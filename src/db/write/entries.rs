@@ -37,7 +37,8 @@ fn insert<F: Fingerprint>(
     loop {
         let (version, seq) = core.visible_version();
         let mut existing = Vec::with_capacity(entries.len());
-        version.look_up(entries, seq, |_, exists| {
+        let words: Vec<_> = entries.iter().filter_map(|entry| entry.word()).collect();
+        version.look_up(&words, seq, |_, exists| {
             existing.push(exists);
             Ok(())
         })?;

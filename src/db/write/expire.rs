@@ -81,7 +81,7 @@ pub(crate) fn expire<F: Fingerprint>(
 }
 
 /// An expiry in progress.
-struct Expiry<'a, F> {
+struct Expiry<'a, F: Fingerprint> {
     core: &'a Core<F>,
     before: u64,
     /// Documents to remove.

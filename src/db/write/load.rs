@@ -16,11 +16,11 @@ use crate::db::write::load_space::{
 };
 use crate::documents::SymbolTable;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Document, Entry, Fingerprint};
+use crate::fingerprint::{Document, Entry, Fingerprint, Word};
 use crate::parallel::lock;
 use crate::progress::{Meter, Phase, Watch};
 use crate::scratch::{Scratch, ScratchFiles};
-use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::segment::{Replaced, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
 use crate::sorter::{Record, Sorted, Sorter};
 use crate::storage::LockedFolder;
@@ -102,7 +102,7 @@ pub(crate) fn load<F: Fingerprint>(
         meter: Meter::new(watch, Phase::Read, total),
         claim: Some(&claim),
     };
-    let (sorter, ReadSoFar { read, greatest_id }) = load.read(entries)?;
+    let (sorter, ReadSoFar { read, greatest_id }) = load.read(&mut words(entries))?;
     backpressure::wait_for_flush(core)?;
     let mut writer = flush::flush_all(core)?;
     // While the writer is held, nobody else asks for space.
@@ -160,17 +160,21 @@ pub(crate) fn load_documents<F: Fingerprint>(
             let pushed = document.and_then(|(key, document)| {
                 count += 1;
                 file.push(&key, Some(&document))?;
-                Ok(document.entry())
+                Ok(document.entry().and_then(Entry::word))
             });
             pushed.transpose()
         });
         entries = Some(load.read(&mut originals)?);
-        Ok(0)
+        Ok(Replaced::default())
     })?;
-    if let Some((sorter, read)) = entries {
+    if let Some((sorter, read)) = entries.filter(|_| core.settings.tables() > 0) {
         load.meter.begin(Phase::Sort, read.read)?;
         let sorted = sorter.finish(&|more| load.meter.advance(more))?;
         load.write_tables(&mut segment, sorted, read.read)?;
+    } else {
+        load.meter.begin(Phase::Write, count * core.settings.key_tables() as u64)?;
+        segment.set_sort_memory(load.memory(FOR_ENTRIES + FOR_ROWS));
+        segment.keys::<F>(load.threads, &|rows| load.meter.advance(rows))?;
     }
     writer.next_doc = next_doc;
     add_segment(core, folder, segment.finish()?, next_doc)?;
@@ -178,6 +182,16 @@ pub(crate) fn load_documents<F: Fingerprint>(
     drop(writer);
     end(core);
     Ok(count)
+}
+
+/// Returns entries as tables hold them.
+fn words<'a, F: Fingerprint>(
+    entries: &'a mut Entries<'_, F>,
+) -> impl Iterator<Item = Result<Entry<F::Word>>> + 'a {
+    entries.map(|entry| {
+        let no_tables = || Error::invalid("a database of sketches has no tables of entries");
+        entry.and_then(|entry| entry.word().ok_or_else(no_tables))
+    })
 }
 
 /// Does what follows a load.
@@ -209,7 +223,7 @@ fn add_segment<F: Fingerprint>(
 }
 
 /// A bulk load in progress.
-struct Load<'a, F> {
+struct Load<'a, F: Fingerprint> {
     core: &'a Core<F>,
     folder: &'a LockedFolder,
     threads: usize,
@@ -229,18 +243,21 @@ impl<'a, F: Fingerprint> Load<'a, F> {
     }
 
     /// Returns a sorter for entries.
-    fn sorter(&self, sixteenths: usize) -> Sorter<'a, Entry<F>> {
+    fn sorter(&self, sixteenths: usize) -> Sorter<'a, Entry<F::Word>> {
         Sorter::new(self.scratch_files(), self.memory(sixteenths), self.threads)
     }
 
     /// Returns a sorter for the rows of one of `tables` tables that are sorted at the same time.
-    fn row_sorter(&self, tables: usize) -> Sorter<'a, F> {
+    fn row_sorter(&self, tables: usize) -> Sorter<'a, F::Word> {
         Sorter::new(self.scratch_files(), self.memory(FOR_ROWS) / tables, 1)
     }
 
     /// Puts all entries into a sorter, and returns what they have in common. With more than one
     /// thread, another thread sorts while this one gets entries from the iterator.
-    fn read(&self, entries: &mut Entries<'_, F>) -> Result<(Sorter<'a, Entry<F>>, ReadSoFar)> {
+    fn read(
+        &self,
+        entries: &mut Entries<'_, F::Word>,
+    ) -> Result<(Sorter<'a, Entry<F::Word>>, ReadSoFar)> {
         let mut entries = Batches { entries, so_far: ReadSoFar::default() };
         let mut sorter = self.sorter(FOR_ENTRIES);
         let mut batch = entries.fill(Vec::with_capacity(BATCH))?;
@@ -260,7 +277,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
     /// Claims the disk space for this many entries, unless they fit in memory.
     fn claim_space(&self, entries: u64) -> Result<()> {
         let Some(claim) = self.claim else { return Ok(()) };
-        let bytes = entries * Entry::<F>::LEN as u64;
+        let bytes = entries * Entry::<F::Word>::LEN as u64;
         let is_in_memory = bytes <= self.memory(FOR_ENTRIES) as u64 / 2;
         if is_in_memory || bytes <= claim.most() {
             return Ok(());
@@ -270,11 +287,11 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 
     fn read_in_parallel(
         &self,
-        mut sorter: Sorter<'a, Entry<F>>,
-        first: Vec<Entry<F>>,
-        entries: &mut Batches<'_, F>,
-    ) -> Result<Sorter<'a, Entry<F>>> {
-        let (to_sort, batches) = mpsc::sync_channel::<Vec<Entry<F>>>(1);
+        mut sorter: Sorter<'a, Entry<F::Word>>,
+        first: Vec<Entry<F::Word>>,
+        entries: &mut Batches<'_, F::Word>,
+    ) -> Result<Sorter<'a, Entry<F::Word>>> {
+        let (to_sort, batches) = mpsc::sync_channel::<Vec<Entry<F::Word>>>(1);
         let (sorted, to_fill) = mpsc::channel();
         std::thread::scope(|scope| {
             let sort = scope.spawn(move || {
@@ -307,7 +324,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
     }
 
     /// Returns the entries that the database does not have. They are looked up in order.
-    fn only_new(&self, entries: Sorted<'a, Entry<F>>) -> Result<Sorted<'a, Entry<F>>> {
+    fn only_new(&self, entries: Sorted<'a, Entry<F::Word>>) -> Result<Sorted<'a, Entry<F::Word>>> {
         let version = self.core.current.get();
         if version.segments.is_empty() {
             return Ok(entries);
@@ -327,7 +344,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
     fn write(
         &self,
         writer: &mut Writer,
-        entries: Sorted<'a, Entry<F>>,
+        entries: Sorted<'a, Entry<F::Word>>,
         read: u64,
         greatest_id: u64,
     ) -> Result<Option<SegmentMeta>> {
@@ -352,19 +369,17 @@ impl<'a, F: Fingerprint> Load<'a, F> {
     fn write_tables(
         &self,
         writer: &mut SegmentWriter<'a>,
-        entries: Sorted<'a, Entry<F>>,
+        entries: Sorted<'a, Entry<F::Word>>,
         read: u64,
     ) -> Result<()> {
         let core = self.core;
         let tables = core.settings.tables();
-        let written = (tables + core.settings.column_tables()) as u64;
-        self.meter.begin(Phase::Write, read * written)?;
+        self.meter.begin(Phase::Write, read * tables as u64)?;
         // Entries on disk need less than their share while they are read. The rest is for filters.
         let used = entries.memory() + self.memory(FOR_ROWS);
         let left = core.tuning.bulk_memory.saturating_sub(used).max(self.memory(FOR_FILTERS));
         let filter_memory = (left / self.threads.min(tables)).max(MIN_FILTER);
         writer.set_scratch(Scratch { files: self.scratch_files(), filter_memory });
-        writer.set_sort_memory(self.memory(FOR_ROWS));
         let entries = entries.with_passes(tables);
         let contents = Contents { load: self, entries, sorts: self.sorts() };
         writer.tables(&contents, self.threads)
@@ -385,7 +400,7 @@ struct ReadSoFar {
     greatest_id: u64,
 }
 
-impl<F: Fingerprint> Batches<'_, F> {
+impl<F: Word> Batches<'_, F> {
     /// Replaces the contents of `batch` with the next entries; with none at the end.
     fn fill(&mut self, mut batch: Vec<Entry<F>>) -> Result<Vec<Entry<F>>> {
         batch.clear();
@@ -406,33 +421,29 @@ fn push_all<R: Record>(sorter: &mut Sorter<'_, R>, records: &[R]) -> Result<()> 
 /// The contents of the new segment.
 struct Contents<'l, 'a, F: Fingerprint> {
     load: &'l Load<'a, F>,
-    entries: Sorted<'a, Entry<F>>,
+    entries: Sorted<'a, Entry<F::Word>>,
     /// How many tables are sorted at a time, sharing the memory.
     sorts: usize,
 }
 
-impl<F: Fingerprint> SegmentContents<F> for Contents<'_, '_, F> {
+impl<F: Fingerprint> SegmentContents<F::Word> for Contents<'_, '_, F> {
     fn profile(&self) -> Result<Profile> {
         let mut sample = Sample::default();
         self.entries.sample(&mut |some| {
             sample.add(some.iter().map(|entry| entry.fingerprint));
             Ok(())
         })?;
-        Ok(Profile::estimate::<F>(&sample, self.entries.len()))
+        Ok(Profile::estimate::<F::Word>(&sample, self.entries.len()))
     }
 
-    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F>]) -> Result<()>) -> Result<()> {
+    fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F::Word>]) -> Result<()>) -> Result<()> {
         self.entries.for_each(&mut |some| {
             push(some)?;
             self.load.meter.advance(some.len() as u64)
         })
     }
 
-    fn wrote_rows(&self, rows: u64) -> Result<()> {
-        self.load.meter.advance(rows)
-    }
-
-    fn table(&self, table: usize) -> Result<Box<dyn TableContents<F> + '_>> {
+    fn table(&self, table: usize) -> Result<Box<dyn TableContents<F::Word> + '_>> {
         let permutation = &self.load.core.planner.permutations()[table];
         let mut rows = self.load.row_sorter(self.sorts);
         let mut last = None;
@@ -451,12 +462,12 @@ impl<F: Fingerprint> SegmentContents<F> for Contents<'_, '_, F> {
 }
 
 /// The contents of one table of the new segment.
-struct TableRows<'s, 'a, F: Fingerprint> {
+struct TableRows<'s, 'a, F: Word> {
     meter: &'s Meter<'a>,
     rows: Sorted<'a, F>,
 }
 
-impl<F: Fingerprint> TableContents<F> for TableRows<'_, '_, F> {
+impl<F: Word> TableContents<F> for TableRows<'_, '_, F> {
     fn profile(&self) -> Result<Profile> {
         let mut sample = Sample::default();
         self.rows.sample(&mut |some| {

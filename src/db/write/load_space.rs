@@ -32,12 +32,12 @@ pub(super) fn documents_space<F: Fingerprint>(core: &Core<F>, documents: u64, by
 /// Returns the bytes that the entries take on disk before they are sorted.
 fn unsorted_space<F: Fingerprint>(core: &Core<F>, entries: u64) -> u64 {
     let memory = share(core.tuning.bulk_memory, FOR_ENTRIES);
-    let unsorted = entries.saturating_mul(Entry::<F>::LEN as u64);
+    let unsorted = entries.saturating_mul(Entry::<F::Word>::LEN as u64);
     let is_in_memory = unsorted <= memory as u64 / 2;
     if is_in_memory {
         0
     } else {
-        unsorted.saturating_mul(copies::<F, Entry<F>>(core, entries, memory))
+        unsorted.saturating_mul(copies::<F, Entry<F::Word>>(core, entries, memory))
     }
 }
 
@@ -57,16 +57,17 @@ pub(super) fn segment_space<F: Fingerprint>(
     if entries >= MOST_ENTRIES {
         return u64::MAX;
     }
+    let has_keys = core.settings.key_tables() > 0;
     let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
     let sorts = sorts(core, core.threads());
     let row_memory = share(core.tuning.bulk_memory, FOR_ROWS);
-    let rows = entries * F::BYTES as u64;
+    let rows = entries * <F::Word as Fingerprint>::BYTES as u64;
     let is_in_memory = rows * sorts as u64 <= row_memory as u64;
-    let rows = rows.saturating_mul(copies::<F, F>(core, entries, row_memory / sorts.max(1)));
-    // Each table that is written has the hashes of its filter, and columns have block numbers.
+    let rows = rows.saturating_mul(copies::<F, F::Word>(core, entries, row_memory / sorts.max(1)));
+    // Each table that is written has the hashes of its filter, and tables of keys have page numbers.
     let filters =
         if core.settings.filter_bits > 0 { core.threads().min(core.settings.tables()) } else { 0 };
-    let beside = match (core.settings.columns, filters) {
+    let beside = match (has_keys, filters) {
         (true, _) => entries * 4,
         (false, 0) => 0,
         (false, _) => entries * 8,
@@ -78,10 +79,10 @@ pub(super) fn segment_space<F: Fingerprint>(
         rows,
         sorts: sorts as u64,
         beside,
-        in_work: if core.settings.columns { sorts } else { filters } as u64,
+        in_work: if has_keys { sorts } else { filters } as u64,
         parts: (row_memory / sorts.max(1) / (64 << 10)).clamp(2, 16) as u64,
         is_one_pass: core.threads() >= core.settings.tables(),
-        has_columns: core.settings.columns,
+        has_keys,
     };
     if core.storage.can_discard() { peak.with_discards() } else { peak.without() }
 }
@@ -104,8 +105,8 @@ struct Peak {
     parts: u64,
     /// Whether all tables are written at the same time.
     is_one_pass: bool,
-    /// Whether the other tables are made of table 0, after it is written.
-    has_columns: bool,
+    /// Whether the other tables are made of the documents, after these are written.
+    has_keys: bool,
 }
 
 impl Peak {
@@ -123,7 +124,7 @@ impl Peak {
         let first_in_work = first + self.beside;
         // The tables in work take this much more than in the end.
         let more = self.rows.max(other + self.beside).saturating_sub(other);
-        let peak = if self.has_columns {
+        let peak = if self.has_keys {
             self.unsorted.max(first_in_work).max(first + all + more * self.sorts)
         } else if self.is_one_pass {
             self.unsorted.max(first_in_work) + all + more * self.sorts
@@ -143,7 +144,7 @@ impl Peak {
 /// Returns how many tables are sorted at a time by this many threads.
 pub(super) fn sorts<F: Fingerprint>(core: &Core<F>, threads: usize) -> usize {
     let settings = &core.settings;
-    threads.min((settings.tables() - 1).max(settings.column_tables()))
+    threads.min(settings.tables().saturating_sub(1).max(settings.key_tables()))
 }
 
 /// Returns this many sixteenths of the memory.

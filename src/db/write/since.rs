@@ -9,13 +9,13 @@ use crate::db::state::key::DocumentKey;
 use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint, Match};
 use crate::log::Op;
-use crate::memtable::Memtable;
+use crate::memtable::{Memtable, Similar};
 use crate::query::{QueryOptions, View, Within};
 use crate::version::Version;
 
 /// Answers what was committed since the lookup of a write, and what became of earlier documents in
 /// its batch. Exists under the writer's lock, so nothing is committed in the meantime.
-pub(super) struct Since<'a, F> {
+pub(super) struct Since<'a, F: Fingerprint> {
     core: &'a Core<F>,
     version: &'a Version<F>,
     /// The last commit that the lookup saw.
@@ -46,7 +46,7 @@ impl<'a, F: Fingerprint> Since<'a, F> {
         next_doc: u64,
         documents: usize,
     ) -> Self {
-        let memtable = || Memtable::for_batch(documents, core.planner.permutations(), next_doc);
+        let memtable = || Memtable::for_batch(documents, || core.settings.orders(), next_doc);
         let changes = (documents > 1).then(memtable);
         Self { core, version, seen, ops: Vec::new(), changes, depends_on: 0 }
     }
@@ -157,9 +157,17 @@ impl<'a, F: Fingerprint> Since<'a, F> {
     ) -> Option<(Match<F>, u64)> {
         let Near { fingerprint, within, .. } = near;
         let planner = &self.core.planner;
+        let Some(word) = fingerprint.word() else {
+            let test = planner.sketch_test(within)?;
+            let Similar { distance, fingerprint, id, seq } =
+                memtable.newer_similar(fingerprint, &test, after, accept)?;
+            return Some((Match { distance, fingerprint, id }, seq));
+        };
         let plan = |entries| planner.plan_in_memory(entries, within);
-        let (seq, Entry { fingerprint, id }, distance) =
-            memtable.newer_match(fingerprint, plan, planner.test(within), after, accept)?;
+        let accept = |entry| accept(Entry::of_word(entry));
+        let (seq, entry, distance) =
+            memtable.newer_match(word, plan, planner.distance(within), after, accept)?;
+        let Entry { fingerprint, id } = Entry::of_word(entry);
         Some((Match { distance, fingerprint, id }, seq))
     }
 }

@@ -3,15 +3,14 @@
 use std::rc::Rc;
 
 use crate::codec::prefix_hash::{self, HashGroup, prefix_hash};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::layout::Layout;
 use crate::layout::certificate::{self, RingTable};
 use crate::layout::complete::{self, Verdict};
 use crate::layout::components::{Candidates, bit_steps};
 use crate::layout::order::Permutation;
 use crate::layout::probe::Probe;
-use crate::layout::rule::{MatchRule, RuleTables};
-use crate::layout::search::{Search, leaves};
+use crate::layout::search::Search;
 use crate::layout::staircase::Staircase;
 use crate::layout::terms::{Leaves, Terms, Work};
 use crate::layout::trie::{MAX_PLANNED_DISTANCE, Trie};
@@ -52,7 +51,7 @@ pub(crate) struct TablePlan<F> {
     hashes: Vec<HashGroup>,
 }
 
-impl<F: Fingerprint> TablePlan<F> {
+impl<F: Word> TablePlan<F> {
     /// Makes the plan that looks up these probes.
     fn new(
         number: usize,
@@ -107,7 +106,7 @@ impl<F: Fingerprint> TablePlan<F> {
     }
 }
 
-impl<F: Fingerprint> Plan<F> {
+impl<F: Word> Plan<F> {
     fn scan(entries: u64, terms: &Terms) -> Self {
         Self { tables: Vec::new(), work: terms.scan(entries) }
     }
@@ -182,25 +181,13 @@ impl<F: Fingerprint> Plan<F> {
     }
 }
 
-/// Returns what a query is expected to do that searches these tables.
-fn work_of(staircases: &[(usize, Staircase)], leaves: &[Rc<Leaves>], terms: &Terms) -> Work {
-    let least = Work { ns: terms.costs.query_ns, ..Work::default() };
-    let table = |(number, stairs): &(usize, Staircase)| Trie::new(stairs, &leaves[*number]).work;
-    staircases.iter().map(table).fold(least, |sum, work| sum + work)
-}
-
 impl Layout {
     /// Returns the cheapest plan that finds all entries within `distance` in tables of `entries`
     /// evenly spread fingerprints. `F` must have the layout's width.
     ///
     /// For a preset this takes less than 0.1 ms with up to four tables at distance 3, up to 2 ms
     /// with more tables, and at most some 20 ms at distance 8. Plans are worth keeping.
-    pub(crate) fn plan_for<F: Fingerprint>(
-        &self,
-        entries: u64,
-        distance: u32,
-        terms: &Terms,
-    ) -> Plan<F> {
+    pub(crate) fn plan_for<F: Word>(&self, entries: u64, distance: u32, terms: &Terms) -> Plan<F> {
         debug_assert_eq!(F::BITS, self.bits());
         if distance > MAX_PLANNED_DISTANCE || F::BITS != self.bits() {
             return Plan::scan(entries, terms);
@@ -225,7 +212,7 @@ impl Layout {
 
     /// Returns whether the searched tables are rotations of the cells that a proof shows to find
     /// everything. For rings, that takes the place of a search that grows with the distance.
-    fn is_proved<F: Fingerprint>(&self, plan: &Plan<F>, distance: u32) -> bool {
+    fn is_proved<F: Word>(&self, plan: &Plan<F>, distance: u32) -> bool {
         let rotation = |number: usize| {
             let order = self.order(number);
             let first = usize::from(*order.first()?);
@@ -238,39 +225,6 @@ impl Layout {
         tables.is_some_and(|tables| certificate::is_complete(&self.cells, &tables, distance))
     }
 
-    /// Returns the cheapest plan that finds what the tables of a rule accept, in tables of `entries`
-    /// evenly spread fingerprints.
-    pub(crate) fn plan_for_rule<F: Fingerprint>(
-        &self,
-        entries: u64,
-        rule: &RuleTables<F>,
-        terms: &Terms,
-    ) -> Plan<F> {
-        let orders = self.permutations();
-        let leaves = leaves(self, entries, terms);
-        let staircases = rule.0.iter().map(|table| (table.number, table.stairs.clone()));
-        let staircases: Vec<(usize, Staircase)> = staircases.collect();
-        let work = work_of(&staircases, &leaves, terms);
-        if work.ns >= terms.scan(entries).ns {
-            return Plan::scan(entries, terms);
-        }
-        Plan::new(staircases, work, &leaves, &orders, self)
-    }
-
-    /// Returns what queries by this rule are expected to do, for each of these terms.
-    pub(super) fn works_by(&self, rule: &MatchRule, entries: u64, terms: &[Terms]) -> Vec<Work> {
-        if let Some(distance) = rule.by_distance() {
-            return self.works(entries, distance, terms);
-        }
-        let staircases: Vec<(usize, Staircase)> = rule.staircases().collect();
-        let work = |terms| {
-            let work = work_of(&staircases, &leaves(self, entries, terms), terms);
-            let scan = terms.scan(entries);
-            if work.ns < scan.ns { work } else { scan }
-        };
-        terms.iter().map(work).collect()
-    }
-
     /// Returns what the plans for each of these terms are expected to do, without making the plans.
     pub(super) fn works(&self, entries: u64, distance: u32, terms: &[Terms]) -> Vec<Work> {
         match self.bits {
@@ -279,7 +233,7 @@ impl Layout {
         }
     }
 
-    fn works_for<F: Fingerprint>(&self, entries: u64, distance: u32, terms: &[Terms]) -> Vec<Work> {
+    fn works_for<F: Word>(&self, entries: u64, distance: u32, terms: &[Terms]) -> Vec<Work> {
         debug_assert!(distance <= MAX_PLANNED_DISTANCE);
         let orders = self.permutations::<F>();
         let candidates = Candidates::new(self, &orders, CANDIDATE_NODES);

@@ -7,7 +7,7 @@ use crate::layout::tests::Rng;
 const SIZES: [u64; 3] = [1 << 14, 1 << 23, 1 << 30];
 
 /// Returns a pattern of `weight` errors: anywhere, in a run, or within a window of some bits.
-fn pattern<F: Fingerprint>(rng: &mut Rng, weight: u32) -> F {
+fn pattern<F: Word>(rng: &mut Rng, weight: u32) -> F {
     let window = match rng.below(4) {
         0 => weight,
         1 => (weight * 2).min(F::BITS),
@@ -23,7 +23,7 @@ fn pattern<F: Fingerprint>(rng: &mut Rng, weight: u32) -> F {
 
 /// Plants patterns of every weight up to the distance. Exactly one table, and exactly one of its
 /// probes, must report each.
-fn finds_all<F: Fingerprint>(layout: &Layout, plan: &Plan<F>, distance: u32, rng: &mut Rng) {
+fn finds_all<F: Word>(layout: &Layout, plan: &Plan<F>, distance: u32, rng: &mut Rng) {
     if plan.is_scan() {
         assert!(plan.reports(0, F::ONE));
         return;
@@ -51,7 +51,7 @@ fn finds_all<F: Fingerprint>(layout: &Layout, plan: &Plan<F>, distance: u32, rng
     }
 }
 
-fn every_preset_finds_all<F: Fingerprint>() {
+fn every_preset_finds_all<F: Word>() {
     let mut rng = Rng::new(11);
     for name in Layout::preset_names() {
         let layout = Layout::preset(name, F::BITS).unwrap();
@@ -138,7 +138,7 @@ fn a_plan_for_three_errors_is_not_complete_for_four() {
     }
 }
 
-fn holes<F: Fingerprint>(layout: &Layout) -> bool {
+fn holes<F: Word>(layout: &Layout) -> bool {
     let mut plan = layout.plan_for::<F>(1 << 26, 3, &Terms::default());
     for table in &mut plan.tables {
         let steps = table.stairs.steps();

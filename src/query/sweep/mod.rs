@@ -20,8 +20,8 @@ use super::options::Within;
 use super::view::View;
 use crate::cpu;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
-use crate::layout::{Costs, MatchTest, Plan, Prefix};
+use crate::fingerprint::Word;
+use crate::layout::{Costs, Plan, Prefix};
 use crate::paged::Sequential;
 use crate::parallel;
 use crate::segment::Segment;
@@ -58,7 +58,7 @@ enum Method {
 
 /// Returns whether this many queries are answered faster together than one by one.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-pub(super) fn pays<F: Fingerprint>(view: &View<'_, F>, queries: usize, within: Within) -> bool {
+pub(super) fn pays<F: Word>(view: &View<'_, F>, queries: usize, within: Within) -> bool {
     let costs = view.planner.costs();
     let segments = &view.version.segments;
     // The time of each plan is for a query of one segment alone.
@@ -74,7 +74,7 @@ pub(super) fn pays<F: Fingerprint>(view: &View<'_, F>, queries: usize, within: W
 
 /// Returns the cheaper method, and its predicted time.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn choose<F: Fingerprint>(
+fn choose<F: Word>(
     costs: &Costs,
     plan: &Plan<F>,
     segment: &Segment<F>,
@@ -86,22 +86,17 @@ fn choose<F: Fingerprint>(
     let per_table = entries * costs.sweep_entry_ns + queries * costs.sweep_query_ns;
     let lookups = queries * plan.probe_count() as f64;
     let sweep = tables * per_table + lookups * costs.sweep_lookup_ns;
-    // Columns are not swept: there, queries are answered one by one.
-    if plan.is_scan() || !segment.columns().is_empty() || scan < sweep {
-        (Method::Scan, scan)
-    } else {
-        (Method::Sweep, sweep)
-    }
+    if plan.is_scan() || scan < sweep { (Method::Scan, scan) } else { (Method::Sweep, sweep) }
 }
 
 /// Finds all fingerprints in segments that match each query, once per segment that has them. Some are missing if the tally is full at the end.
-pub(super) fn segments<F: Fingerprint>(
+pub(super) fn segments<F: Word>(
     view: &View<'_, F>,
     batch: &Batch<'_, F>,
     tally: &Tally,
 ) -> Result<Vec<QueryHit<F>>> {
     let &Batch { queries, within, .. } = batch;
-    let MatchTest { distance, .. } = view.planner.test(within);
+    let distance = view.planner.distance(within);
     let mut found = Vec::new();
     for (source, segment) in view.version.segments.iter().enumerate() {
         let plan = view.planner.plan(segment.meta().fingerprints, within);
@@ -132,7 +127,7 @@ pub(super) fn segments<F: Fingerprint>(
 
 /// Compares all of table 0 with all queries. Each thread takes some of the queries at a time, and
 /// decodes each fingerprint once for all of them.
-fn scan<F: Fingerprint>(
+fn scan<F: Word>(
     view: &View<'_, F>,
     source: usize,
     segment: &Segment<F>,
@@ -141,7 +136,7 @@ fn scan<F: Fingerprint>(
 ) -> Result<Vec<QueryHit<F>>> {
     let Some(table) = segment.identity_table() else { return Ok(Vec::new()) };
     let &Batch { queries, within, threads, .. } = batch;
-    let test = view.planner.test(within);
+    let distance = view.planner.distance(within);
     let share = queries.len().div_ceil(threads.max(1)).clamp(1, SCAN_QUERIES);
     let parts: Vec<(u32, &[F])> = (0..).step_by(share).zip(queries.chunks(share)).collect();
     let found = Mutex::new(Vec::new());
@@ -162,10 +157,8 @@ fn scan<F: Fingerprint>(
                             return;
                         }
                         let before = own.len();
-                        for_each_near(some, value, test.distance, |fingerprint| {
-                            if test.accepts(fingerprint ^ value) {
-                                own.push(QueryHit { fingerprint, source, query });
-                            }
+                        for_each_near(some, value, distance, |fingerprint| {
+                            own.push(QueryHit { fingerprint, source, query });
                         });
                         tally.add(own.len() - before);
                     }
@@ -179,7 +172,7 @@ fn scan<F: Fingerprint>(
     Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn sorted<F: Fingerprint>(queries: &[F], permute: impl Fn(F) -> F) -> Vec<PermutedQuery<F>> {
+fn sorted<F: Word>(queries: &[F], permute: impl Fn(F) -> F) -> Vec<PermutedQuery<F>> {
     let permuted = |(number, &query)| PermutedQuery { value: permute(query), number };
     let mut permuted: Vec<PermutedQuery<F>> = (0..).zip(queries).map(permuted).collect();
     permuted.sort_unstable_by_key(|query| query.value);
@@ -190,7 +183,7 @@ fn pairs(routes: &[ProbeQueries]) -> u64 {
     routes.iter().map(|route| route.queries.len() as u64).sum()
 }
 
-impl<F: Fingerprint> TableSweep<'_, F> {
+impl<F: Word> TableSweep<'_, F> {
     fn run(&self, batch: &Batch<'_, F>) -> Result<Vec<QueryHit<F>>> {
         let found = Mutex::new(Vec::new());
         let depth = self.first_depth();
@@ -226,7 +219,7 @@ impl<F: Fingerprint> TableSweep<'_, F> {
 }
 
 /// Searches parts of a table, one after another.
-struct Worker<'a, F> {
+struct Worker<'a, F: Word> {
     sweep: &'a TableSweep<'a, F>,
     /// Reads the blocks that are not in memory.
     reader: Sequential<'a, Table<F>>,
@@ -234,7 +227,7 @@ struct Worker<'a, F> {
     found: Vec<QueryHit<F>>,
 }
 
-impl<F: Fingerprint> Worker<'_, F> {
+impl<F: Word> Worker<'_, F> {
     fn visit(&mut self, part: Prefix<F>, routes: Vec<ProbeQueries>) -> Result<()> {
         let sweep = self.sweep;
         let pairs = pairs(&routes);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::table::{PermutedQuery, ProbeQueries, QueryHit, TableSweep};
 use crate::cpu;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::layout::{Prefix, Probe};
 use crate::table::Table;
 
@@ -32,7 +32,7 @@ pub(super) struct Region<F> {
     directory: Vec<u32>,
 }
 
-impl<F: Fingerprint> Region<F> {
+impl<F: Word> Region<F> {
     /// Decodes these blocks, which hold the entire part.
     pub(super) fn load(
         &mut self,
@@ -138,7 +138,7 @@ impl<F: Fingerprint> Region<F> {
 
 /// The `bits` bits after the first `depth` bits, as a number.
 #[inline(always)]
-fn directory_index<F: Fingerprint>(fingerprint: F, depth: u32, bits: u32) -> usize {
+fn directory_index<F: Word>(fingerprint: F, depth: u32, bits: u32) -> usize {
     // Two shifts, since one shift by all 64 bits is not defined.
     (fingerprint.wrapping_shl(depth).top64() >> 1 >> (63 - bits)) as usize
 }
@@ -146,7 +146,7 @@ fn directory_index<F: Fingerprint>(fingerprint: F, depth: u32, bits: u32) -> usi
 /// Rarely called: out of the way of the loop.
 #[cold]
 #[inline(never)]
-fn keep<'a, F: Fingerprint>(
+fn keep<'a, F: Word>(
     near: &mut Vec<(PermutedQuery<F>, F)>,
     query: PermutedQuery<F>,
     found: impl Iterator<Item = &'a F>,

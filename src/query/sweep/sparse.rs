@@ -5,12 +5,12 @@ use crate::block::{self, Job};
 use crate::codec::prefix_hash::{GROUP, prefix_hash};
 use crate::cpu;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::layout::{Prefix, Probe};
 use crate::table::{CHECKED_TOGETHER, FilterChecks, Lookup, Table};
 
 /// Finds the matches of these queries within `part`, in the sweep's table with any memory.
-pub(super) fn search<F: Fingerprint>(
+pub(super) fn search<F: Word>(
     sweep: &TableSweep<'_, F>,
     table: &Table<F>,
     routes: &[ProbeQueries],
@@ -36,7 +36,7 @@ pub(super) fn search<F: Fingerprint>(
 }
 
 /// Takes up to [`CHECKED_TOGETHER`] lookups through all steps.
-fn look_up<F: Fingerprint>(
+fn look_up<F: Word>(
     sweep: &TableSweep<'_, F>,
     table: &Table<F>,
     pairs: &[(PermutedQuery<F>, &Probe)],
@@ -78,7 +78,7 @@ fn look_up<F: Fingerprint>(
 }
 
 /// Returns a bit for each pair, beginning with the lowest: 0 if the filter rules it out.
-fn passing<F: Fingerprint>(
+fn passing<F: Word>(
     sweep: &TableSweep<'_, F>,
     pairs: &[(PermutedQuery<F>, &Probe)],
 ) -> Result<u32> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Word;
 use crate::layout::{Plan, Prefix, Probe, TablePlan};
 use crate::query::view::View;
 use crate::table::Table;
@@ -54,7 +54,7 @@ impl Tally {
 }
 
 /// One table of one segment, its probes, and the queries.
-pub(super) struct TableSweep<'a, F> {
+pub(super) struct TableSweep<'a, F: Word> {
     pub(super) view: &'a View<'a, F>,
     pub(super) source: usize,
     pub(super) table: &'a Table<F>,
@@ -74,7 +74,7 @@ pub(super) struct ProbeQueries {
     pub(super) queries: Range<usize>,
 }
 
-impl<F: Fingerprint> TableSweep<'_, F> {
+impl<F: Word> TableSweep<'_, F> {
     /// Narrows the queries that probes take to a part around `part` to those that they take to
     /// `part`.
     pub(super) fn narrow(

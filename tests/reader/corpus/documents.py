@@ -13,7 +13,7 @@ from .segment import PostingsParts, TableParts
 NAMES, NAMES_FILE = "names-ring-3", "0000000006000000.docs"
 # The documents 150, 151, which was removed, and 230 to 239.
 UNIQUE, UNIQUE_FILE = "unique-half-2", "0000000008000000.docs"
-TREE = "names-similar"
+TREE, TREE_LEAVES = "sketches-names", 6  # pages
 EXPORT = ("export", "--documents")
 (RECORDS, REMOVALS, DUPLICATE, STAMPED, GREATEST, KEY_BYTES, LEAF_PAGES, INNER_PAGES, DEPTH, ROOT, CHUNKS,
  FILTER) = range(0, 96, 8)
@@ -123,16 +123,16 @@ LEAF_VALUE = "a leaf has a value that is not allowed"
 NODE_VALUE = "an inner node has a value that is not allowed"
 for count in (0, 4097):
     in_page("15.15", LEAF_VALUE, 0, u16(count))
-    in_page("15.16", NODE_VALUE, 0, u16(count), TREE, 2)
+    in_page("15.16", NODE_VALUE, 0, u16(count), TREE, TREE_LEAVES)
 for pages in (0, 34):
     in_page("15.17", LEAF_VALUE, 2, u16(pages))
 in_page("15.17", LEAF_VALUE, 2, u16(2), TREE)
-in_page("15.17", LEAF_VALUE, 2, u16(0), TREE, 2)
+in_page("15.17", LEAF_VALUE, 2, u16(0), TREE, TREE_LEAVES)
 for width_at in (5, 6):
     in_page("15.18", LEAF_VALUE, width_at, b"\x12")
 in_page("15.18", LEAF_VALUE, 7, b"\x41", NAMES)
 for width_at, width in ((4, b"\x12"), (5, b"\x12"), (6, b"\x41")):
-    in_page("15.18", NODE_VALUE, width_at, width, TREE, 2)
+    in_page("15.18", NODE_VALUE, width_at, width, TREE, TREE_LEAVES)
 in_page("15.19", LEAF_VALUE, 4, b"\x1d")
 
 
@@ -215,3 +215,14 @@ def duplicate_with_an_entry(copy, file):
     leaf.originals.insert(earlier, 0)
     leaf.write()
     set_meta(paged, DUPLICATE=19)
+
+
+@case("2.7", "sketches-unique", "0000000006000000.docs", "does not have the counts that the manifest says")
+def original_without_an_entry(copy, file):
+    """The last duplicate becomes an original, but is no entry."""
+    paged = copy.paged(file)
+    leaf = Leaf(paged.body, False, 768, 5)
+    leaf.bitmaps[DUPLICATES][0] &= 0b011
+    leaf.originals.pop()
+    leaf.write()
+    set_meta(paged, DUPLICATE=17)

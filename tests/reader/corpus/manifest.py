@@ -34,8 +34,8 @@ class Manifest:
 
     def read_settings(self):
         """Reads the fields up to the match rule."""
-        self.take_all({"features to read": 8, "features to write": 8, "kind of ids": 1, "block size": 4, "block code": 1,
-                       "filter bits": 4, "kind of tables": 1})
+        self.take_all({"features to read": 8, "features to write": 8, "kind of ids": 1, "block size": 4,
+                       "block code": 1, "filter bits": 4})
         for name in ("recipe", "extraction", "layout's name"):
             self.take(name, self.take(f"length of {name}", 4))
         cells = self.take("cells", 1)
@@ -43,11 +43,12 @@ class Manifest:
         self.tables = self.take("tables", 1)
         for table in range(self.tables):
             self.take(f"bit order {table}", cells)
-        self.take("max distance", 1)
+        self.keys = 0
         if self.take("kind of rule", 1) == 1:
             self.take_all({"similarity": 2, "recall": 2})
-            for table in range(self.tables):
-                self.take(f"staircase {table}", 2 * self.take(f"steps {table}", 1))
+            self.keys = self.take("keys", 1)
+            self.take("minima", 1)
+        self.take("max distance", 1)
 
     def read_state(self):
         """Reads the fields up to the segments."""
@@ -60,9 +61,10 @@ class Manifest:
 
     def read_segment(self, segment):
         """Reads the fields of a segment."""
-        columns = self.tables if number(self.fields["kind of tables"]) else 0
-        files = [f"table {table}" for table in range(1 if columns else self.tables)]
-        files += [f"columns {table}" for table in range(columns)] + ["postings", "tombstones", "documents"]
+        files = [f"keys {key}" for key in range(self.keys)]
+        if not self.keys:
+            files = [f"table {table}" for table in range(self.tables)] + ["postings"]
+        files += ["tombstones", "documents"]
         ending = f" of {segment}"
         self.take_all({name: 8 for name in ("number", "nonce", "fingerprints", "entries", "tombstones")}, ending)
         for file in files:

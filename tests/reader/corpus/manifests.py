@@ -39,7 +39,6 @@ for block_size in (64, 384, 8192):
     setting("18.5", f"block size {block_size}", "block size", block_size)
 setting("18.6", "block code 1", "block code", 1)
 setting("18.7", "filter of 33 bits per fingerprint: expected 0 to 32", "filter bits", 33)
-setting("18.8", "kind of tables 2", "kind of tables", 2)
 setting("18.20", "unfinished is 2", "unfinished", 2)
 setting("18.22", "a database without names has a next id", "next id", 1)
 for counter, limit in (("generation", 40), ("last commit", 63), ("bytes flushed", 63), ("bytes compacted", 63)):
@@ -112,8 +111,8 @@ def checksum_without_file(copy, _):
     copy.manifest["checksum of tombstones of 0"] = 1
 
 
-for kind, database in (("table 1", "user-half-2"), ("columns 4", "user-similar"),
-                       ("postings", "user-half-2")):
+for kind, database in (("table 1", "user-half-2"), ("keys 4", "sketches-unique"),
+                       ("postings", "user-half-2"), ("documents", "sketches-unique")):
     @in_manifest("18.30", f"a segment has no {kind.split()[0]} file", database)
     def no_such_file(copy, _, kind=kind):
         copy.manifest[f"length of {kind} of 0"] = copy.manifest[f"checksum of {kind} of 0"] = 0

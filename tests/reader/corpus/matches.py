@@ -23,7 +23,7 @@ def remove_segments(copy):
     copy.files = {name: data for name, data in copy.files.items() if name in (MANIFEST, "LOCK")}
 
 
-for with_layout in ("user-128-ring-4", "user-similar", "names-log-only"):
+for with_layout in ("user-128-ring-4", "sketches-unique", "names-log-only"):
     sound(with_layout)(remove_segments)
 
 
@@ -101,9 +101,9 @@ def distance_13(copy, _):
     copy.manifest["max distance"] = 13
 
 
-@in_manifest("18.10", "max distance 25: expected 0 to 24 at 128 bits", "user-128-ring-4")
-def distance_25(copy, _):
-    copy.manifest["max distance"] = 25
+@in_manifest("18.10", "max distance 11: expected 0 to 10 at 128 bits", "user-128-ring-4")
+def distance_11(copy, _):
+    copy.manifest["max distance"] = 11
 
 
 @in_manifest("18.11", "kind of match rule 2")
@@ -111,55 +111,50 @@ def kind_of_rule_2(copy, _):
     copy.manifest["kind of rule"] = 2
 
 
-def in_rule(condition, words, name, value):
-    """A case in a rule by similarity. With `name` all, the value is that of all tables."""
-    @case(condition, "user-similar", MANIFEST, words)
-    def change(copy, _):
+def of_sketches(condition, words, name, value):
+    """A case of a setting of an empty database of sketches."""
+    @in_manifest(condition, words, "sketches-unique")
+    def setting_of_sketches(copy, _):
         remove_segments(copy)
         copy.manifest[name] = value
-    return change
-
-
-def staircase(condition, words, *steps):
-    """A case in which table 0 has these steps."""
-    @case(condition, "user-similar", MANIFEST, words)
-    def steps_of_table_0(copy, _):
-        remove_segments(copy)
-        copy.manifest["steps 0"] = len(steps)
-        copy.manifest["staircase 0"] = b"".join(map(bytes, steps))
-    return steps_of_table_0
+    return setting_of_sketches
 
 
 for similarity in (4999, 10001):
-    in_rule("18.12", f"Jaccard similarity {similarity / 10000}: expected 0.5 to 1", "similarity", similarity)
+    of_sketches("18.12", f"Jaccard similarity {similarity / 10000}: expected 0.5 to 1", "similarity", similarity)
 for recall in (4999, 9991):
-    in_rule("18.13", f"recall {recall / 10000}: expected 0.5 to 0.999", "recall", recall)
-NOT_RISING = "the steps of a table do not rise"
-staircase("18.14", NOT_RISING, (6, 0), (6, 1))
-staircase("18.14", NOT_RISING, (6, 1), (7, 1))
-staircase("18.15", NOT_RISING, (0, 0))
-staircase("18.15", NOT_RISING, (6, 0), (128, 1))
-OVERLAP = "the steps of different tables overlap"
-staircase("18.17", OVERLAP, (6, 0), (27, 1), (39, 8))
-staircase("18.17", OVERLAP, (27, 0))
+    of_sketches("18.13", f"recall {recall / 10000}: expected 0.5 to 0.999", "recall", recall)
+NO_RULE = "a rule that no database has"
+for condition, part, values in (("18.14", "keys", (0, 17)), ("18.15", "minima", (0, 9)),
+                                ("18.16", "max distance", (129,))):
+    for value in values:
+        of_sketches(condition, NO_RULE, part, value)
+OTHER_LAYOUT = "the layout is not that of the keys"
+of_sketches("18.17", OTHER_LAYOUT, "layout's name", b"keys-7")
+of_sketches("18.17", OTHER_LAYOUT, "keys", 7)
+of_sketches("18.17", OTHER_LAYOUT, "bit order 1", bytes([1, 0, *range(2, 16)]))
+of_sketches("6.5", "layout cells sum to 129 bits, not 128", "widths", bytes([9, *15 * [8]]))
+NOT_OF_WIDTH = "a rule or ids that no database of this width has"
+of_sketches("18.8", NOT_OF_WIDTH, "kind of ids", 0)
 
 
-@case("18.16", "user-similar", MANIFEST, NOT_RISING)
-def limit_of_max_distance(copy, _):
+@in_manifest("18.18", NOT_OF_WIDTH, "sketches-unique")
+def sketches_by_distance(copy, _):
     remove_segments(copy)
-    copy.manifest["staircase 0"] = bytes([6, copy.manifest["max distance"]])
-    copy.manifest["steps 0"] = 1
+    copy.manifest["kind of rule"] = 0
+    copy.manifest["max distance"] = 3
+    for name in ("similarity", "recall", "keys", "minima"):
+        del copy.manifest.fields[name]
 
 
-@case("18.18", "user-similar", MANIFEST, "the match rule accepts nothing")
-def no_steps(copy, _):
-    remove_segments(copy)
-    for table in range(5):
-        copy.manifest[f"steps {table}"] = 0
-        copy.manifest[f"staircase {table}"] = b""
+NO_SEGMENT = "a segment that no database of sketches has"
 
 
-@case("18.19", "user-similar", MANIFEST, OVERLAP)
-def same_first_cell(copy, _):
-    remove_segments(copy)
-    copy.manifest["bit order 1"] = bytes([0, 2, 1, 3, 4])
+@in_manifest("18.19", NO_SEGMENT, "sketches-unique")
+def sketch_that_is_no_entry(copy, _):
+    copy.manifest["fingerprints of 0"] += 1
+
+
+@in_manifest("18.19", NO_SEGMENT, "sketches-unique")
+def tombstones_of_sketches(copy, _):
+    copy.manifest["length of tombstones of 0"] = 200

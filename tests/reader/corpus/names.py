@@ -2,10 +2,10 @@
 
 from functools import wraps
 
-from fpdb_reader.conventions import PAGE, round_up
+from fpdb_reader.conventions import PAGE, low_bits_first, round_up
 
 from .case import FULL, USE, case, sound
-from .documents import (CHUNKS, EXPORT, NAMES, NAMES_FILE, TREE, Leaf, set_meta)
+from .documents import CHUNKS, EXPORT, NAMES, NAMES_FILE, TREE, TREE_LEAVES, Leaf, set_meta
 from .leaf import column
 from .numbers import number, u64
 from .segment import PostingsParts, TableParts
@@ -76,10 +76,14 @@ def in_locator(condition, words, found=FULL, database=NAMES, use=EXPORT):
     return add
 
 
-@in_locator("15.26", "the locator names a leaf without the id", USE, TREE,
-            ("query", "0x035e2aa2e7e47aca2aa2e6e47acb035e", "-k", "30"))
+DOCUMENT_1 = ("0x9e3779b97f4a7c157b123280dadc03989e3779b97f4a7c15cc3d8919406d6e019e3779b97f4a7c1500e61ec48ca036b7"
+              "9e3779b97f4a7c155b80730f6246501b9e3779b97f4a7c150dadc03987b123289e3779b97f4a7c159406d6e01cd3d891")
+
+
+@in_locator("15.26", "the locator names a leaf without the id", USE, TREE, ("query", DOCUMENT_1, "-k", "0"))
 def other_leaf_of_each_id(pages, _):
-    pages[:25] = bytes(byte ^ 255 for byte in pages[:25])
+    numbers = low_bits_first(pages, 0, 3, 208)
+    pages[:78] = column([(number + 1) % TREE_LEAVES for number in numbers], 3)
 
 
 @in_locator("15.33", "the locator does not name the leaf of an id")
@@ -106,7 +110,7 @@ def id_too_many(_, chunks):
 @case("15.31", TREE, NAMES_FILE, "the inner nodes do not lead to the leaf of a key", FULL)
 def separator(copy, file):
     body = copy.paged(file).body
-    node = PAGE * 3
+    node = PAGE * (1 + TREE_LEAVES)
     at = node + len(body[node:node + PAGE].rstrip(b"\0")) - 1
     body[at] ^= 1
 

@@ -27,6 +27,11 @@ def fingerprint_of_an_original(copy, _):
     body[at] ^= 1
 
 
+@case("2.6", "sketches-unique", "", "there are 199 entries and 217 documents, but 198 and 217 were counted", FULL)
+def replaced_originals(copy, _):
+    copy.manifest["tombstones of 1"] += 1
+
+
 @case("2.6", "unique-half-2", "", "there are 199 entries and 217 documents, but 199 and 216 were counted", FULL)
 def replaced_documents(copy, _):
     copy.manifest["replaced of 1"] += 1

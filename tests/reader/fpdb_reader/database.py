@@ -1,6 +1,7 @@
 """The database: what its segments and logs say together, and answers by a scan."""
 
-from .conventions import Damage, check, ones
+from . import sketch
+from .conventions import Damage, check
 from .header import LOG, expect, file_name, numbered, read_header
 from .leaf import Record
 from .log import IS_ORIGINAL, WAS_DUPLICATE, WAS_ORIGINAL, Insert, Log, Remove
@@ -52,6 +53,8 @@ class Database:
     def add_segment(self, segment):
         """Adds what a segment says to what the older ones say."""
         name = f"segment {segment.named.number:016x}"
+        if self.manifest.is_of_sketches:
+            self.remove_replaced(segment, name)
         for entry in segment.tombstones:
             check(entry in self.entries, "22.1", name, f"a tombstone removes {entry}, which is not live")
             self.entries.remove(entry)
@@ -67,6 +70,14 @@ class Database:
             if self.manifest.kind_of_ids == NAMES and not record.removed:
                 check(record.id < self.manifest.next_id, "18.34", "MANIFEST", "the next id is in use")
             self.put(record.key, None if record.removed else record)
+
+    def remove_replaced(self, segment, name):
+        """Removes the entries of the documents that a segment of sketches replaces or removes."""
+        known = [self.documents[record.key] for record in segment.records if record.key in self.documents]
+        replaced = {(record.fingerprint, record.id) for record in known if record.original is None}
+        check(len(replaced) == segment.named.removed, "2.6", name,
+              f"it replaces {len(replaced)} originals, and the manifest says {segment.named.removed}")
+        self.entries -= replaced
 
     def put(self, key, record):
         """Replaces what is known about a document."""
@@ -152,11 +163,12 @@ class Database:
 
         Without a distance, the database's rule says what matches.
         """
-        if distance is None:
-            def accepted(other):
+        bits = self.manifest.bits
+
+        def accepted(other):
+            if distance is None:
                 return self.manifest.rule.matches(fingerprint, other)
-        else:
-            def accepted(other):
-                return ones(fingerprint ^ other) <= distance
-        return sorted((ones(fingerprint ^ other), other, identifier)
-                      for other, identifier in self.entries if accepted(other))
+            return sketch.distance(fingerprint, other, bits) <= distance
+        found = [(sketch.distance(fingerprint, other, bits), other, identifier)
+                 for other, identifier in self.entries if accepted(other)]
+        return sorted(found, key=lambda match: (match[0], sketch.planes(match[1]), match[2]))

@@ -7,7 +7,7 @@ class Layout:
     """The bit orders, read from the manifest."""
 
     def __init__(self, cursor, bits):
-        """Reads a layout of fingerprints of `bits` bits from the manifest's cursor."""
+        """Reads a layout of cells of `bits` bits altogether from the manifest's cursor."""
         self.name = cursor.string(1, 64, "6.1", "layout's name")
         self.bits = bits
         where = cursor.where
@@ -28,10 +28,6 @@ class Layout:
     def tables(self):
         """The number of tables."""
         return len(self.orders)
-
-    def first_width(self, table):
-        """The width of the first cell in a table's bit order."""
-        return self.widths[self.orders[table][0]]
 
     def permute(self, table, fingerprint):
         """The fingerprint in a table's bit order."""

@@ -2,8 +2,9 @@
 
 from collections import namedtuple
 
+from . import sketch
 from .conventions import Cursor, Damage, InUse, OtherVersion, check, crc32
-from .header import COLUMNS, DOCUMENTS, MANIFEST, POSTINGS, SIZE, TABLE, TOMBSTONES, expect, read_header
+from .header import DOCUMENTS, KEYS, MANIFEST, POSTINGS, SIZE, TABLE, TOMBSTONES, expect, read_header
 from .layout import Layout
 from .rule import MatchRule
 
@@ -76,11 +77,14 @@ class Manifest:
         self.refuse_unless(self.block_size & self.block_size - 1 == 0, "18.5", "the block size is no power of two")
         fields.bounded(1, 0, 0, "18.6", "block code")
         self.filter_bits = fields.bounded(4, 0, 32, "18.7", "filter bits")
-        self.has_columns = fields.bounded(1, 0, 1, "18.8", "kind of tables") == 1
         self.recipe = fields.string(0, 255, "18.9", "recipe")
         self.extraction = fields.string(0, 255, "18.9", "extraction")
-        self.layout = Layout(fields, self.header.bits)
-        self.rule = MatchRule(fields, self.layout)
+        self.bits = self.header.bits
+        self.is_of_sketches = self.bits == sketch.BITS
+        self.refuse_unless(not self.is_of_sketches or self.kind_of_ids != CHOSEN, "18.8",
+                           "sketches have no documents")
+        self.layout = Layout(fields, sketch.PLANE if self.is_of_sketches else self.bits)
+        self.rule = MatchRule(fields, self.layout, self.bits)
 
     def read_state(self):
         """Reads the counters."""
@@ -101,16 +105,22 @@ class Manifest:
         """Reads what the manifest says about a segment."""
         number, nonce, fingerprints, entries, removed = (self.number(8) for _ in range(5))
         self.refuse_unless(max(fingerprints, entries, removed) < 2**48, "18.28", "a count is 2^48 or more")
-        tables = self.layout.tables()
-        places = [(TABLE, part) for part in range(1 if self.has_columns else tables)]
-        places += [(COLUMNS, part) for part in range(tables if self.has_columns else 0)]
-        files = {place: self.read_file(True) for place in places + [(POSTINGS, 0)]}
+        if self.is_of_sketches:
+            places = [(KEYS, part) for part in range(self.rule.keys)]
+        else:
+            places = [(TABLE, part) for part in range(self.layout.tables())] + [(POSTINGS, 0)]
+        files = {place: self.read_file(True) for place in places}
         for kind in (TOMBSTONES, DOCUMENTS):
             found = self.read_file(False)
             if found:
                 files[kind, 0] = found
-        self.refuse_unless(((TOMBSTONES, 0) in files) == (removed > 0), "2.4",
-                           "there are tombstones without a file, or the reverse")
+        if self.is_of_sketches:
+            self.refuse_unless((TOMBSTONES, 0) not in files and fingerprints == entries, "18.19",
+                               "a segment has tombstones, or other numbers of sketches and entries")
+            self.refuse_unless((DOCUMENTS, 0) in files, "18.30", "a segment of sketches has no documents")
+        else:
+            self.refuse_unless(((TOMBSTONES, 0) in files) == (removed > 0), "2.4",
+                               "there are tombstones without a file, or the reverse")
         live = unlive = replaced = 0
         if (DOCUMENTS, 0) in files:
             self.refuse_unless(self.kind_of_ids != CHOSEN, "Segment",
@@ -124,7 +134,7 @@ class Manifest:
         length, checksum = self.number(8), self.number(4)
         if length == 0:
             self.refuse_unless(checksum == 0, "18.29", "a file of length 0 has a checksum")
-            self.refuse_unless(not required, "18.30", "a table, columns or the postings have length 0")
+            self.refuse_unless(not required, "18.30", "a table, keys or the postings have length 0")
             return None
         return length, checksum
 

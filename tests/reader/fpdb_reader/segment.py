@@ -1,9 +1,9 @@
 """Segment: an immutable set of entries, tombstones and documents; a few files."""
 
-from .columns import check_columns
 from .conventions import Damage, check, crc32
 from .documents import Documents
-from .header import COLUMNS, DOCUMENTS, POSTINGS, TABLE, TOMBSTONES, expect, file_name, read_header
+from .header import DOCUMENTS, KEYS, POSTINGS, TABLE, TOMBSTONES, expect, file_name, read_header
+from .keys import check_keys
 from .manifest import NAMES
 from .paged import read_paged
 from .postings import Postings
@@ -18,14 +18,17 @@ class Segment:
         self.folder = folder
         self.manifest = manifest
         self.named = named
+        self.tombstones = []
+        self.records = []
+        if manifest.is_of_sketches:
+            self.read_sketches()
+            return
         self.read_tables()
         self.read_entries()
-        self.tombstones = []
         if (TOMBSTONES, 0) in named.files:
             self.tombstones = read_tombstones(self.read_file(TOMBSTONES, 0))
         check(len(self.tombstones) == named.removed, "2.4", self.name(TOMBSTONES),
               f"there are {len(self.tombstones)} tombstones, and the manifest says {named.removed}")
-        self.records = []
         if (DOCUMENTS, 0) in named.files:
             self.read_documents()
 
@@ -54,12 +57,11 @@ class Segment:
         layout = self.manifest.layout
         self.table0 = None
         for kind, part in self.named.files:
-            def order(fingerprint, part=part):
-                return layout.permute(part, fingerprint)
-            if kind == COLUMNS:
-                check_columns(self.read_file(kind, part), order, self.table0)
             if kind != TABLE:
                 continue
+
+            def order(fingerprint, part=part):
+                return layout.permute(part, fingerprint)
             table = Table(self.read_file(kind, part))
             check(table.count == self.named.fingerprints, "2.2", table.where,
                   f"it has {table.count} fingerprints, and the manifest says {self.named.fingerprints}")
@@ -76,11 +78,22 @@ class Segment:
                         for fingerprint, ids in zip(self.table0.fingerprints(), postings.ids)
                         for identifier in ids]
 
+    def read_sketches(self):
+        """Reads the documents, of which the originals are the entries, and checks the keys."""
+        documents = self.read_documents()
+        for kind, part in self.named.files:
+            if kind == KEYS:
+                check_keys(self.read_file(kind, part), part, self.manifest.rule, documents.leaves, self.named.entries)
+        self.entries = [(record.fingerprint, record.id) for record in self.records
+                        if not record.removed and record.original is None]
+
     def read_documents(self):
         """Reads the documents."""
         documents = Documents(self.read_file(DOCUMENTS, 0), self.manifest.kind_of_ids == NAMES)
         check((documents.live, documents.removed) == (self.named.live, self.named.unlive), "2.5", documents.where,
               "the numbers of documents and removals are not the manifest's")
-        check(self.named.entries + documents.duplicates <= documents.live, "2.7", documents.where,
-              "it has fewer documents than the segment has entries and duplicates")
+        expected = self.named.entries + documents.duplicates
+        check(expected == documents.live or expected < documents.live and not self.manifest.is_of_sketches, "2.7",
+              documents.where, "it does not have as many documents as the segment has entries and duplicates")
         self.records = documents.records
+        return documents

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{Db, DocId, Entry, Fingerprint, Ids, Jaccard, Key, Layout, Options, Snapshot, Within};
+use fpdb::{Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Options, Snapshot, Within};
 
 use crate::repair;
 
@@ -40,14 +40,16 @@ fn base() -> Files {
     files_of(&sim)
 }
 
-/// Returns the files of a database with columns, and two segments.
-fn base_with_columns() -> Files {
+/// Returns the files of a database of sketches with two segments.
+fn base_of_sketches() -> Files {
     let sim = Sim::new();
-    let new = options(Options::bits128(), &sim).similar(Jaccard::at_least(0.8));
-    let db = new.block_size(128).create("sim").expect("a new database");
+    let new = options(Options::sketches(), &sim);
+    let db = new.create("sim").expect("a new database");
     for i in 0..90u64 {
         let stranger = u128::from(i / 4).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-        db.insert(stranger ^ 1 << (i % 4 * 31), DocId(i)).expect("an insert");
+        let sketch = [0, 1, 2, 3, 4, 5].map(|plane| stranger.rotate_left(21 * plane));
+        let bit = u32::try_from(i % 4 * 31).expect("a bit");
+        db.insert(sketch.with_flipped(bit), DocId(i)).expect("an insert");
         if i % 60 == 59 {
             db.flush().expect("a flush");
         }
@@ -61,21 +63,26 @@ fn files_of(sim: &Sim) -> Files {
     names.into_iter().filter_map(|name| Some((name.clone(), sim.contents(&name)?))).collect()
 }
 
-/// Returns the files of a database with names and every kind of file but columns.
+/// Returns the files of a database with names and every kind of file but keys.
 pub(crate) fn base_files() -> &'static Files {
     static BASE: OnceLock<Files> = OnceLock::new();
     BASE.get_or_init(base)
+}
+
+/// Returns the files of a database of sketches with unique ids.
+pub(crate) fn base_files_of_sketches() -> &'static Files {
+    static BASE: OnceLock<Files> = OnceLock::new();
+    BASE.get_or_init(base_of_sketches)
 }
 
 /// Opens a database with one file damaged. The input is a byte of flags, the number of the file,
 /// and changes: an offset (u16) from the beginning or the end, a length below 16 and how the bytes
 /// change, and the bytes.
 pub(crate) fn folder(input: &[u8]) {
-    static WITH_COLUMNS: OnceLock<Files> = OnceLock::new();
     let [flags, file, changes @ ..] = input else { return };
-    let is_with_columns = flags & 4 == 4;
-    let base = match is_with_columns {
-        true => WITH_COLUMNS.get_or_init(base_with_columns),
+    let is_of_sketches = flags & 4 == 4;
+    let base = match is_of_sketches {
+        true => base_files_of_sketches(),
         false => base_files(),
     };
     let mut files = base.clone();
@@ -92,9 +99,9 @@ pub(crate) fn folder(input: &[u8]) {
     let sim = Sim::new();
     sim.create_root().expect("a folder");
     files.iter().for_each(|(name, bytes)| sim.set_contents(name, bytes));
-    if is_with_columns {
-        let open = options(Options::bits128(), &sim);
-        use_database(&open, |db| db.insert(7, DocId(1000)).map(|_| ()));
+    if is_of_sketches {
+        let open = options(Options::sketches(), &sim);
+        use_database(&open, |db| db.insert([7; 6], DocId(1000)).map(|_| ()));
     } else {
         use_database(&options(Db::options(), &sim), |db| db.insert(7, "new").map(|_| ()));
     }
@@ -135,14 +142,15 @@ fn change(bytes: &mut Vec<u8>, changes: &[u8]) {
 fn read<F: Fingerprint>(snapshot: &Snapshot<F>) {
     let entries: Vec<Entry<F>> = snapshot.iter().take(1000).map_while(Result::ok).collect();
     let some = entries.iter().step_by(16).map(|entry| entry.fingerprint);
-    for query in some.chain([F::ZERO, !F::ZERO]) {
+    let ones = F::read_le(&[0xff; 96]).unwrap_or(F::ZERO);
+    for query in some.chain([F::ZERO, ones]) {
         for within in [Within::Distance(0), Within::Distance(3), Within::Rule] {
             let _ = snapshot.query(query, within);
             let _ = snapshot.nearest(query, within);
         }
         let _ = snapshot.ids(query);
     }
-    let _ = snapshot.query_batch(&[F::ZERO, !F::ZERO], 3);
+    let _ = snapshot.query_batch(&[F::ZERO, ones], 3);
     for id in [0, 3, 61, 75, 85, u64::MAX] {
         let _ = snapshot.name(DocId(id));
     }

@@ -70,20 +70,22 @@ pub const TARGETS: &[Target] = &[
     Target::with_memory("text", text::fingerprint, 8 * MIB),
 ];
 
-/// Returns seeds made from the files of a new database: names of targets and files, and contents.
+/// Returns seeds made from the files of new databases: names of targets and files, and contents.
 /// After a change of the format, `cargo run -p fpdb-fuzz --example seeds` writes them to the
 /// corpora again.
 #[must_use]
 pub fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut seeds = Vec::new();
-    for (name, bytes) in database::base_files() {
+    let sketches = database::base_files_of_sketches().iter().map(|file| ("sketches-", file));
+    let all = database::base_files().iter().map(|file| ("", file)).chain(sketches);
+    for (of, (name, bytes)) in all {
         let target = match name.rsplit('.').next() {
             Some("MANIFEST") => "manifest",
             Some("log") => "log",
             Some("docs") => "documents",
             _ => continue,
         };
-        seeds.push((target, format!("seed-{name}"), [&[1], bytes.as_slice()].concat()));
+        seeds.push((target, format!("seed-{of}{name}"), [&[1], bytes.as_slice()].concat()));
     }
     seeds
 }

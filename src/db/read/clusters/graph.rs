@@ -6,7 +6,7 @@
 use super::nodes::Nodes;
 use crate::db::read::pairs::Found;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::{Entry, Fingerprint};
+use crate::fingerprint::{Entry, Fingerprint, Sketch};
 use crate::progress::Meter;
 use crate::scratch::{ScratchFiles, Spool};
 use crate::sorter::Sorter;
@@ -37,6 +37,9 @@ pub(super) struct GraphBuilder<'a, F> {
 }
 
 impl<'a, F: Fingerprint> GraphBuilder<'a, F> {
+    /// Bytes of a stored pair: a power of two, so that a part of the file has whole pairs.
+    const PAIR: usize = 2 * F::BYTES.next_power_of_two();
+
     pub(super) fn new(room: Room<'a>) -> Self {
         let pairs = Spool::in_memory(room.files);
         let full = REPEATED_FROM.min(room.memory / Nodes::<F>::BYTES);
@@ -64,10 +67,11 @@ impl<'a, F: Fingerprint> GraphBuilder<'a, F> {
 
     /// Adds two fingerprints that are near each other, with their lowest ids.
     fn add_pair(&mut self, a: Entry<F>, b: Entry<F>) -> Result<()> {
-        let mut bytes = [0; 2 * size_of::<u128>()];
-        a.fingerprint.put_le(&mut bytes[..F::BYTES]);
-        b.fingerprint.put_le(&mut bytes[F::BYTES..2 * F::BYTES]);
-        self.pairs.push(&bytes[..2 * F::BYTES])?;
+        let mut bytes = [0; 2 * size_of::<Sketch>().next_power_of_two()];
+        let half = Self::PAIR / 2;
+        a.fingerprint.put_le(&mut bytes[..half]);
+        b.fingerprint.put_le(&mut bytes[half..2 * half]);
+        self.pairs.push(&bytes[..2 * half])?;
         self.add_node(a)?;
         self.add_node(b)
     }
@@ -90,7 +94,7 @@ impl<'a, F: Fingerprint> GraphBuilder<'a, F> {
         self.full = (2 * count).max(REPEATED_FROM).min(most);
         // Twice, since the list of pairs is copied when it grows.
         let pairs = 2 * self.pairs.memory();
-        let edges = self.pairs.memory() / (2 * F::BYTES) * size_of::<u64>();
+        let edges = self.pairs.memory() / Self::PAIR * size_of::<u64>();
         if self.full * Nodes::<F>::BYTES + pairs + edges > self.room.memory {
             self.pairs.spill()?;
         }
@@ -212,12 +216,12 @@ fn for_each_edge<F: Fingerprint>(
 ) -> Result<()> {
     let fingerprint = |bytes: &[u8]| F::read_le(bytes).unwrap_or(F::ZERO);
     pairs.read(|bytes| {
-        for pair in bytes.chunks_exact(2 * F::BYTES) {
-            let (a, b) = pair.split_at(F::BYTES);
+        for pair in bytes.chunks_exact(GraphBuilder::<F>::PAIR) {
+            let (a, b) = pair.split_at(pair.len() / 2);
             let (a, b) = (nodes.number(fingerprint(a)), nodes.number(fingerprint(b)));
             visit(a.max(b), a.min(b))?;
         }
-        meter.advance((bytes.len() / (2 * F::BYTES)) as u64)
+        meter.advance((bytes.len() / GraphBuilder::<F>::PAIR) as u64)
     })
 }
 

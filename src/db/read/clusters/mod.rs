@@ -46,7 +46,7 @@ impl ClusterOptions {
 
 /// A search for clusters.
 #[derive(Debug)]
-pub(crate) struct Search<'a, F> {
+pub(crate) struct Search<'a, F: Fingerprint> {
     pub(crate) reader: &'a Reader<F>,
     pub(crate) options: &'a ClusterOptions,
 }
@@ -63,7 +63,7 @@ impl<F: Fingerprint> Search<'_, F> {
         let memory = usize::try_from(self.options.memory).unwrap_or(usize::MAX);
         let room = Room { files, memory, threads: self.options.threads };
         let (graph, pairs) = self.graph(room)?;
-        let test = self.reader.planner.test(self.options.within);
+        let distance = self.reader.planner.distance(self.options.within);
         let meter = Meter::new(&self.reader.watch, Phase::Sort, Some(pairs.iter().sum()));
         let (nodes, firsts) = match self.options.method {
             ClusterMethod::KeepFirst => graph.keep_first(&meter)?,
@@ -90,7 +90,7 @@ impl<F: Fingerprint> Search<'_, F> {
                 let radius =
                     cluster.iter().map(|e| e.fingerprint.distance(first.fingerprint)).max();
                 let radius = radius.unwrap_or(0);
-                report.add(cluster.len() as u64, radius > test.distance);
+                report.add(cluster.len() as u64, radius > distance);
                 if visit(Cluster { first, members: &cluster, radius }).is_break() {
                     return Ok(report);
                 }

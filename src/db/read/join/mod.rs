@@ -46,7 +46,7 @@ pub(crate) fn join<F: Fingerprint>(
 ) -> Result<JoinReport> {
     let JoinOptions { within, memory, threads, nearest } = options;
     let meter = Meter::new(&reader.watch, Phase::Search, Some(other.len()));
-    let mut visitor = Visitor::new(visit, reader.planner.test(within).distance, &meter);
+    let mut visitor = Visitor::new(visit, reader.planner.distance(within), &meter);
     let mut batches = Batches::new(other.iter(), memory);
     while !visitor.is_stopped() && batches.read()? {
         let (queries, most) = (batches.queries(), batches.most_matches());

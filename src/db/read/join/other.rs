@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
 
 /// What a snapshot is joined with.
-pub(crate) enum Other<'a, F> {
+pub(crate) enum Other<'a, F: Fingerprint> {
     Snapshot(&'a Reader<F>),
     /// Sorted.
     List(Vec<Entry<F>>),
@@ -30,13 +30,13 @@ impl<'a, F: Fingerprint> Other<'a, F> {
     /// Returns the entries by fingerprint, and then by id.
     pub(super) fn iter(&self) -> Box<dyn Iterator<Item = Result<Entry<F>>> + '_> {
         match self {
-            Self::Snapshot(reader) => Box::new(reader.iter()),
+            Self::Snapshot(reader) => reader.iter(),
             Self::List(entries) => Box::new(entries.iter().map(|&entry| Ok(entry))),
         }
     }
 }
 
-impl<F> fmt::Debug for Other<'_, F> {
+impl<F: Fingerprint> fmt::Debug for Other<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Snapshot(_) => f.write_str("Snapshot"),

@@ -5,11 +5,12 @@ use crate::db::random::Random;
 use crate::db::read::pairs::Pair;
 use crate::db::{Db, Join, Options};
 use crate::error::ErrorKind;
+use crate::fingerprint::Word;
 use crate::fingerprint::{DocId, Entry};
 use crate::layout::Layout;
 
 /// Data sets by name: the fingerprints of the database that is searched, and of the other.
-fn data<F: Fingerprint>(n: usize) -> Vec<(&'static str, Vec<F>, Vec<F>)> {
+fn data<F: Word>(n: usize) -> Vec<(&'static str, Vec<F>, Vec<F>)> {
     let mut random = Random(11);
     let uniform: Vec<F> = (0..n).map(|_| random.fingerprint()).collect();
     let mut clustered: Vec<F> = Vec::new();
@@ -47,7 +48,7 @@ fn data<F: Fingerprint>(n: usize) -> Vec<(&'static str, Vec<F>, Vec<F>)> {
 
 /// Fills a new database: two segments and a memtable, and removals in the last two. Returns its
 /// live entries.
-fn filled<F: Fingerprint>(db: &Db<F>, fingerprints: &[F]) -> Vec<Entry<F>> {
+fn filled<F: Word>(db: &Db<F>, fingerprints: &[F]) -> Vec<Entry<F>> {
     let entries: Vec<Entry<F>> = (0..)
         .map(DocId)
         .zip(fingerprints)
@@ -69,7 +70,7 @@ fn filled<F: Fingerprint>(db: &Db<F>, fingerprints: &[F]) -> Vec<Entry<F>> {
 }
 
 /// All pairs in the order of a join, compared one by one.
-fn brute_force<F: Fingerprint>(a: &[Entry<F>], b: &[Entry<F>], distance: u32) -> Vec<Pair<F>> {
+fn brute_force<F: Word>(a: &[Entry<F>], b: &[Entry<F>], distance: u32) -> Vec<Pair<F>> {
     let mut pairs = Vec::new();
     for &b in b {
         for &a in a {
@@ -84,12 +85,7 @@ fn brute_force<F: Fingerprint>(a: &[Entry<F>], b: &[Entry<F>], distance: u32) ->
 }
 
 /// What `visit` or `nearest` passes on, with its report checked. The other side has `entries`.
-fn found<F: Fingerprint>(
-    join: &Join<'_, F>,
-    distance: u32,
-    entries: u64,
-    nearest: bool,
-) -> Vec<Pair<F>> {
+fn found<F: Word>(join: &Join<'_, F>, distance: u32, entries: u64, nearest: bool) -> Vec<Pair<F>> {
     let mut found = Vec::new();
     let visit = |pairs: &[Pair<F>]| {
         assert!(!pairs.is_empty() && pairs.len() <= 16);
@@ -105,7 +101,7 @@ fn found<F: Fingerprint>(
     found
 }
 
-fn check_all<F: Fingerprint>(options: impl Fn() -> Options<F>, layout: &str, distances: &[u32]) {
+fn check_all<F: Word>(options: impl Fn() -> Options<F>, layout: &str, distances: &[u32]) {
     for (name, fingerprints, others) in data::<F>(600) {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::preset(layout, F::BITS).unwrap();

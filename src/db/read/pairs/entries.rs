@@ -62,8 +62,7 @@ impl<F: Fingerprint> Numbers<F> {
     /// Returns the slot of a fingerprint, or the free one where it belongs.
     #[expect(clippy::cast_possible_truncation, reason = "a number of a slot")]
     fn slot(&self, fingerprint: F) -> usize {
-        let folded = fingerprint.top64() ^ fingerprint.to_u128() as u64;
-        let folded = if F::BITS == 64 { fingerprint.top64() } else { folded };
+        let folded = fingerprint.folded();
         // Multiplicative hashing: the golden ratio (Knuth, volume 3, section 6.4).
         let mut slot = (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
         while self.slots[slot] != 0

@@ -3,11 +3,11 @@ use std::ops::ControlFlow;
 use super::*;
 use crate::db::random::Random;
 use crate::db::{Db, Options, Snapshot};
-use crate::fingerprint::Entry;
+use crate::fingerprint::{DocId, Entry, Word};
 use crate::layout::Layout;
 
 /// Data sets by name.
-fn data<F: Fingerprint>(n: usize) -> Vec<(&'static str, Vec<F>)> {
+fn data<F: Word>(n: usize) -> Vec<(&'static str, Vec<F>)> {
     let mut random = Random(7);
     let uniform = (0..n).map(|_| random.fingerprint()).collect();
     let mut clustered: Vec<F> = Vec::new();
@@ -50,7 +50,7 @@ fn data<F: Fingerprint>(n: usize) -> Vec<(&'static str, Vec<F>)> {
 }
 
 /// All pairs of the entries, compared one by one.
-fn brute_force<F: Fingerprint>(entries: &[Entry<F>], distance: u32) -> Vec<Pair<F>> {
+fn brute_force<F: Word>(entries: &[Entry<F>], distance: u32) -> Vec<Pair<F>> {
     let mut sorted = entries.to_vec();
     sorted.sort_unstable();
     let mut pairs = Vec::new();
@@ -66,7 +66,7 @@ fn brute_force<F: Fingerprint>(entries: &[Entry<F>], distance: u32) -> Vec<Pair<
     pairs
 }
 
-fn expanded<F: Fingerprint>(snapshot: &Snapshot<F>, distance: u32) -> Vec<Pair<F>> {
+fn expanded<F: Word>(snapshot: &Snapshot<F>, distance: u32) -> Vec<Pair<F>> {
     let mut found = Vec::new();
     let report = snapshot.pairs(distance).expand(true).memory(1 << 12).visit(|some| {
         match some {
@@ -81,16 +81,16 @@ fn expanded<F: Fingerprint>(snapshot: &Snapshot<F>, distance: u32) -> Vec<Pair<F
 }
 
 /// The fingerprints with ids from 0.
-fn numbered<F: Fingerprint>(fingerprints: &[F]) -> Vec<Entry<F>> {
+fn numbered<F: Word>(fingerprints: &[F]) -> Vec<Entry<F>> {
     (0..).map(DocId).zip(fingerprints).map(|(id, &fingerprint)| Entry { fingerprint, id }).collect()
 }
 
-fn insert<F: Fingerprint>(db: &Db<F>, entries: &[Entry<F>]) {
+fn insert<F: Word>(db: &Db<F>, entries: &[Entry<F>]) {
     let documents: Vec<(F, u64)> = entries.iter().map(|e| (e.fingerprint, e.id.0)).collect();
     db.write(&documents).run().unwrap();
 }
 
-fn check_all<F: Fingerprint>(options: impl Fn() -> Options<F>, layout: &str, distances: &[u32]) {
+fn check_all<F: Word>(options: impl Fn() -> Options<F>, layout: &str, distances: &[u32]) {
     for (name, fingerprints) in data::<F>(600) {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::preset(layout, F::BITS).unwrap();

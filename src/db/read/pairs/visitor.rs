@@ -15,7 +15,11 @@ pub(super) const PAIRS: usize = 1 << 14;
 pub(super) struct Sink<'a, F> {
     pub(super) group: &'a (dyn Fn(F, &[DocId]) -> Result<()> + Sync),
     pub(super) pairs: Report<'a, F>,
+    /// Gets the entries of two fingerprints that match, and their distance.
+    pub(super) between: &'a Between<'a, F>,
 }
+
+type Between<'a, F> = dyn Fn(&[Entry<F>], &[Entry<F>], u32) -> Result<()> + Sync + 'a;
 
 /// The caller's function, and what was passed to it.
 pub(super) struct Visitor<'a, 'v, F>(Mutex<Visits<'a, 'v, F>>);
@@ -69,6 +73,18 @@ impl<'a, 'v, F: Fingerprint> Visitor<'a, 'v, F> {
     }
 
     /// Adds a pair to those that are passed on together.
+    /// Passes on the pairs between the entries of two fingerprints: all, or one.
+    pub(super) fn between(&self, a: &[Entry<F>], b: &[Entry<F>], distance: u32, all: bool) {
+        let limit = if all { usize::MAX } else { 1 };
+        let mut some = Vec::new();
+        for &a in a.iter().take(limit) {
+            for &b in b.iter().take(limit) {
+                self.push(&mut some, Pair { a, b, distance });
+            }
+        }
+        self.pairs(&some);
+    }
+
     pub(super) fn push(&self, some: &mut Vec<Pair<F>>, pair: Pair<F>) {
         if some.len() == PAIRS {
             self.pairs(some);

@@ -36,7 +36,7 @@ impl<F: Fingerprint> Reader<F> {
     /// segment holds an entry that still is.
     fn contradictory_segments(&self, meter: &Meter<'_>) -> Result<Option<Error>> {
         let segments = self.version.segments.iter().map(|segment| &**segment);
-        let mut merge = Merge::of_segments(segments, F::ZERO)?;
+        let mut merge = Merge::of_segments(segments, F::Word::ZERO)?;
         loop {
             let changes = merge.next_changes()?;
             if changes.is_empty() {
@@ -44,7 +44,7 @@ impl<F: Fingerprint> Reader<F> {
             }
             meter.advance(changes.len() as u64 * BYTES_PER_RECORD)?;
             for of_entry in changes.chunk_by(|a, b| a.entry == b.entry) {
-                if let Some(message) = contradiction(of_entry) {
+                if let Some(message) = contradiction::<F>(of_entry) {
                     return Ok(Some(self.at_path(Error::corruption(message))));
                 }
             }
@@ -53,19 +53,18 @@ impl<F: Fingerprint> Reader<F> {
 
     /// Compares the answers to some queries near stored fingerprints with a scan.
     fn wrong_answer(&self, meter: &Meter<'_>) -> Result<Option<Error>> {
-        let test = self.planner.test(Within::Rule);
-        let mut samples = self.samples(meter, test.distance)?;
+        let mut samples = self.samples(meter, self.settings.rule.distance())?;
         for entry in self.iter() {
             let entry = entry?;
             meter.advance(BYTES_PER_RECORD)?;
             for sample in &mut samples {
-                let difference = entry.fingerprint ^ sample.fingerprint;
-                if difference.count_ones() <= test.distance && test.accepts(difference) {
+                if self.read(|view| view.is_match(entry.fingerprint, sample.fingerprint)) {
                     sample.expected.push(entry);
                 }
             }
         }
-        for Sample { fingerprint, expected } in samples {
+        for Sample { fingerprint, mut expected } in samples {
+            expected.sort_unstable();
             let found = self.query(fingerprint, QueryOptions::within(Within::Rule))?;
             let mut found: Vec<_> = found.iter().map(|found| found.entry()).collect();
             found.sort_unstable();
@@ -96,7 +95,7 @@ impl<F: Fingerprint> Reader<F> {
             for error in 0..number % (distance + 1) {
                 // Each sample has its errors in other bits.
                 let bit = number.wrapping_mul(37).wrapping_add(error * 11) % F::BITS;
-                fingerprint = fingerprint ^ F::ONE << bit;
+                fingerprint = fingerprint.with_flipped(bit);
             }
             samples.push(Sample { fingerprint, expected: Vec::new() });
         }
@@ -105,10 +104,10 @@ impl<F: Fingerprint> Reader<F> {
 }
 
 /// Returns what is wrong with the changes of one entry, from the oldest segment to the newest.
-fn contradiction<F: Fingerprint>(changes: &[Merged<F>]) -> Option<String> {
+fn contradiction<F: Fingerprint>(changes: &[Merged<F::Word>]) -> Option<String> {
     let mut is_live = false;
     for Merged { entry, net, .. } in changes {
-        let Entry { fingerprint, id } = entry;
+        let Entry { fingerprint, id } = Entry::<F>::of_word(*entry);
         if net.removes_older && !is_live {
             return Some(format!(
                 "a segment removes the entry {} with id {id}, which older segments do not have",

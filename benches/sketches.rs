@@ -1,0 +1,281 @@
+//! Measures search by similarity among uniform sketches.
+//!
+//!     cargo bench --bench sketches -- [--n 20,23] [--jaccard 0.8] [--recall 0.95]
+//!         [--near 20] [--queries 10000] [--pairs true] [--insert 100000] [--cold true]
+//!         [--crowd 100000] [--file SKETCHES]
+//!
+//! With `--near N`, each Nth document is a near-duplicate of the one before it. `found` is the share
+//! found of 2,000 sketches whose minima differ from a stored one's with the probability that belongs
+//! to the similarity, and the answers are checked. `false` counts the matches of random sketches, as
+//! many as `--queries` says. Times are of those, which have no match. With `--pairs`, all pairs of the
+//! database are counted; with `--insert`, so many documents are inserted if they are novel, a third
+//! of which are near-duplicates of stored ones, without waiting for the device; and with `--cold`,
+//! the database is opened with memory for directories only. With `--file`, which has the hexadecimal
+//! digits of a sketch per line, an eighth, a half and nearly all of its sketches are stored, and
+//! others of it are the queries. With `--crowd N`, queries are further
+//! pages of a template that N of the documents have, at random places: two of them have a similarity
+//! of .65.
+
+#![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
+
+mod common;
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use common::{Random, option, percentile};
+use fpdb::{
+    Db, DocId, Document, Durability, Fingerprint, Ids, Jaccard, Options, Outcome, QueryOptions,
+    Sketch, Snapshot, Source, Within,
+};
+
+const MINIMA: u32 = 128;
+
+fn main() {
+    let sizes = option("--n", if common::is_test() { "10" } else { "20,23" }.to_owned());
+    let jaccard = Jaccard::at_least(option("--jaccard", 0.8)).recall(option("--recall", 0.95));
+    let file = option("--file", String::new());
+    if !file.is_empty() {
+        return measure_file(&file, jaccard);
+    }
+    println!("uniform sketches, {jaccard}\n");
+    println!(
+        "| n | tables | p50, p99 us | found at .7, .8, .85, .9 | false | bytes per document | \
+         memory for directories | load s |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    for size in sizes.split(',') {
+        measure(1u64 << size.parse::<u32>().expect("log2 of the number of documents"), jaccard);
+    }
+}
+
+/// Measures queries with some of the sketches of a file among others of it.
+fn measure_file(path: &str, jaccard: Jaccard) {
+    let text = std::fs::read_to_string(path).expect("a file of sketches");
+    let mut sketches: Vec<Sketch> = text.lines().map(|l| Sketch::parse(l).unwrap()).collect();
+    let mut random = Random(1);
+    for at in (1..sketches.len()).rev() {
+        sketches.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    let (queries, stored) = sketches.split_at(sketches.len() / 16);
+    println!("| documents | p50, p99 us | matches: mean, p99 | pages read: mean, p99 |");
+    println!("| ---: | ---: | ---: | ---: |");
+    for n in [stored.len() / 8, stored.len() / 2, stored.len()] {
+        let folder = common::folder();
+        let path = folder.path().join("db");
+        let documents =
+            (0..).zip(&stored[..n]).map(|(id, &s)| Ok((None, Document::new(s, DocId(id)))));
+        let source = Source::documents(None, n as u64, documents);
+        let _ = options(n as u64, jaccard).build(&path, source).unwrap();
+        let db = options(n as u64, jaccard).open(&path).unwrap();
+        db.warm().unwrap();
+        let snapshot = db.snapshot();
+        let (mut times, mut matches, mut pages) = (Vec::new(), Vec::new(), Vec::new());
+        for &query in queries {
+            let explain = snapshot.explain(query, &Within::Rule.into()).unwrap();
+            pages.push(explain.segments.iter().map(|segment| segment.blocks).sum());
+            let start = Instant::now();
+            matches.push(snapshot.query(query, Within::Rule).unwrap().len());
+            times.push(start.elapsed());
+        }
+        times.sort_unstable();
+        let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share));
+        let [matches, pages] = [matches, pages].map(mean_and_p99);
+        println!("| {n} | {p50:.2}, {p99:.2} | {matches} | {pages} |");
+    }
+}
+
+fn mean_and_p99(mut counts: Vec<usize>) -> String {
+    counts.sort_unstable();
+    let mean = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
+    format!("{mean:.2}, {}", counts[(counts.len() - 1) * 99 / 100])
+}
+
+/// Returns a sketch in which each minimum differs with this probability, in units of 2^-32.
+fn changed(random: &mut Random, sketch: Sketch, probability: u64) -> Sketch {
+    let (mut sketch, mut other) = (sketch, uniform(random));
+    let mut differ = 0u128;
+    for _ in 0..MINIMA {
+        differ = differ << 1 | u128::from(random.next() >> 32 < probability);
+    }
+    sketch.iter_mut().zip(&mut other).for_each(|(a, b)| *a = *a & !differ | *b & differ);
+    sketch
+}
+
+fn uniform(random: &mut Random) -> Sketch {
+    std::array::from_fn(|_| u128::from(random.next()) << 64 | u128::from(random.next()))
+}
+
+/// Returns a page of a template: two of them have a similarity of .65.
+fn page(number: u64) -> Sketch {
+    let template = uniform(&mut Random(1));
+    let probability = (1.0 - 0.65f64.sqrt()) * 2f64.powi(32);
+    changed(&mut Random(number << 8 | 2), template, probability as u64)
+}
+
+/// Returns a stored sketch: uniform, but with `--near N`, each Nth is near the one before it.
+fn stored(id: u64) -> Sketch {
+    static NEAR: OnceLock<u64> = OnceLock::new();
+    let near = *NEAR.get_or_init(|| option("--near", 0));
+    let is_near = near > 0 && id % near == near - 1 && id > 0;
+    let sketch = uniform(&mut Random((id - u64::from(is_near)) << 4));
+    if is_near { changed(&mut Random(id), sketch, 1 << 28) } else { sketch }
+}
+
+fn options(n: u64, jaccard: Jaccard) -> Options<Sketch> {
+    Options::sketches()
+        .ids(Ids::Unique)
+        .similar(jaccard)
+        .expected_entries(n)
+        .bulk_memory(4 << 30)
+        .durability(Durability::Buffered)
+}
+
+fn measure(n: u64, jaccard: Jaccard) {
+    let folder = common::folder();
+    let path = folder.path().join("db");
+    let start = Instant::now();
+    let crowd = option("--crowd", 0);
+    let sketch = |id| if is_in_crowd(id, crowd, n) { page(id) } else { stored(id) };
+    let documents = (0..n).map(|id| Ok((None, Document::new(sketch(id), DocId(id)))));
+    let _ = options(n, jaccard).build(&path, Source::documents(None, n, documents)).unwrap();
+    let seconds = start.elapsed().as_secs_f64();
+    if option("--cold", false) {
+        cold(&path, n, jaccard);
+    }
+    let db = options(n, jaccard).page_memory(20 << 30).open(&path).unwrap();
+    db.warm().unwrap();
+    row(&db, n, seconds);
+    if crowd > 0 {
+        measure_crowd(&db, crowd, n);
+    }
+    if option("--pairs", false) {
+        pairs(&db, n);
+    }
+    insert(&db, n, option("--insert", 0));
+}
+
+/// Measures queries that read nearly everything but the directories from the disk.
+fn cold(path: &Path, n: u64, jaccard: Jaccard) {
+    let options = options(n, jaccard).page_memory(64 << 20).index_memory(4 << 30);
+    let db = options.open(path).unwrap();
+    db.warm().unwrap();
+    let (snapshot, mut random) = (db.snapshot(), Random(5));
+    let rounds = option("--queries", 1000);
+    let mut times = Vec::new();
+    for _ in 0..rounds {
+        let (query, start) = (uniform(&mut random), Instant::now());
+        let _ = std::hint::black_box(snapshot.query(query, Within::Rule).unwrap());
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share));
+    println!("from the disk, 2^{}: p50 {p50:.1} us, p99 {p99:.1} us", n.ilog2());
+    drop(snapshot);
+    db.close().unwrap();
+}
+
+/// Returns whether a document is one of about `crowd` of `n`, at random places.
+fn is_in_crowd(id: u64, crowd: u64, n: u64) -> bool {
+    crowd > 0 && Random(id << 4 | 3).below(n) < crowd
+}
+
+/// Measures queries with further pages of a template, for all matches and for the nearest ten.
+fn measure_crowd(db: &Db<Sketch>, crowd: u64, n: u64) {
+    let snapshot = db.snapshot();
+    let rounds = if common::is_test() { 5 } else { option("--rounds", 200) };
+    for limit in [usize::MAX, 10] {
+        let (mut times, mut matches) = (Vec::new(), 0);
+        for number in 0..rounds {
+            let (query, start) = (page(n + number), Instant::now());
+            let options = QueryOptions::within(Within::Rule).limit(limit);
+            matches += snapshot.query(query, options).unwrap().len();
+            times.push(start.elapsed());
+        }
+        times.sort_unstable();
+        let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share) / 1000.0);
+        let mean = matches as f64 / rounds as f64;
+        println!("\na crowd of {crowd}: {mean:.0} matches, p50 {p50:.2} ms, p99 {p99:.2} ms");
+    }
+}
+
+/// Counts all pairs.
+fn pairs(db: &Db<Sketch>, n: u64) {
+    let start = Instant::now();
+    let count: u64 = db.snapshot().pairs(Within::Rule).threads(1).count().unwrap().iter().sum();
+    let us = start.elapsed().as_secs_f64() * 1e6 / n as f64;
+    println!("\nall pairs of 2^{}: {count}, {us:.2} us per document\n", n.ilog2());
+}
+
+/// Inserts documents if they are novel: a third are not.
+fn insert(db: &Db<Sketch>, n: u64, documents: u64) {
+    if documents == 0 {
+        return;
+    }
+    let mut random = Random(13);
+    let sketches: Vec<Sketch> = (0..documents)
+        .map(|i| match i.is_multiple_of(3) {
+            true => {
+                let near = stored(random.below(n));
+                changed(&mut random, near, 1 << 28)
+            }
+            false => uniform(&mut random),
+        })
+        .collect();
+    let (start, mut novel) = (Instant::now(), 0);
+    for (i, &sketch) in (0..).zip(&sketches) {
+        let outcome = db.upsert_if_novel(sketch, n + i).unwrap();
+        novel += u64::from(matches!(outcome, Outcome::Inserted(_)));
+    }
+    let each = start.elapsed().as_secs_f64() / documents as f64;
+    let stats = db.stats();
+    let bytes = stats.memtable_bytes as f64 / stats.memtable_entries.max(1) as f64;
+    println!(
+        "\n{documents} inserted if novel: {novel} were, {:.0} per second; {bytes:.0} bytes of memory per \
+         recent document\n",
+        1.0 / each,
+    );
+}
+
+fn row(db: &Db<Sketch>, n: u64, seconds: f64) {
+    let (snapshot, mut random) = (db.snapshot(), Random(7));
+    let rounds = option("--queries", if common::is_test() { 50 } else { 10_000 });
+    let (mut times, mut wrong) = (Vec::new(), 0);
+    for round in 0..rounds + rounds / 5 {
+        let (query, start) = (uniform(&mut random), Instant::now());
+        wrong += std::hint::black_box(snapshot.query(query, Within::Rule).unwrap()).len();
+        if round >= rounds / 5 {
+            times.push(start.elapsed());
+        }
+    }
+    times.sort_unstable();
+    let found = [0.7, 0.8, 0.85, 0.9].map(|similarity| found(&snapshot, n, similarity));
+    let stats = db.stats();
+    println!(
+        "| 2^{} | {} | {:.2}, {:.2} | {} | {wrong} | {:.1} | {} | {seconds:.1} |",
+        n.ilog2(),
+        db.description().layout,
+        percentile(&times, 0.5),
+        percentile(&times, 0.99),
+        found.map(|share| format!("{share:.3}")).join(", "),
+        stats.bytes_total as f64 / n as f64,
+        stats.index_memory_bytes,
+    );
+}
+
+/// Returns the share found of pairs with this similarity.
+fn found(snapshot: &Snapshot<Sketch>, n: u64, similarity: f64) -> f64 {
+    let mut random = Random(similarity.to_bits());
+    let probability = ((1.0 - similarity) * 2f64.powi(32)) as u64;
+    let rounds = if common::is_test() { 50 } else { 2000 };
+    let mut found = 0;
+    for _ in 0..rounds {
+        let id = random.below(n);
+        let query = changed(&mut random, stored(id), probability);
+        let matches = snapshot.query(query, Within::Rule).unwrap();
+        found += u32::from(matches.iter().any(|found| found.id.0 == id));
+    }
+    f64::from(found) / f64::from(rounds)
+}

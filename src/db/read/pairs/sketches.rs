@@ -1,0 +1,201 @@
+//! All pairs of a database of sketches.
+//!
+//! Documents that share a key are next to each other in the table of that key. So each table is read
+//! once, in parts, and the documents of each key are compared. A pair that shares several keys is
+//! reported for the first of them, so nothing has to be remembered.
+
+use super::found::PairsPosition;
+use super::search::Search;
+use super::visitor::Sink;
+use crate::error::{Error, Result};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Sketch};
+use crate::layout::SketchTest;
+use crate::progress::{Meter, Phase};
+use crate::query::View;
+
+/// About how many documents of a table are in a part.
+const PART: u64 = if cfg!(test) { 1 << 4 } else { 1 << 16 };
+/// Most bits of the number of a part. Each table has as many bits of its keys.
+const PART_BITS: u32 = 16;
+
+/// A part of a table: the keys that begin with these bits.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    table: u32,
+    low: u64,
+    high: u64,
+}
+
+/// A key, and where a document is that has it: the source, and there the page of the leaf, or the
+/// place among the recent documents.
+type Place = (u64, usize, u32);
+
+/// Finds what there is. Returns where to resume if `is_stopped` in between.
+pub(super) fn run(
+    search: &Search<'_, Sketch>,
+    sink: &Sink<'_, Sketch>,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<PairsPosition>> {
+    let start = search.start()?;
+    let within = search.options.within;
+    let test = search.reader.planner.sketch_test(within).filter(|test| test.shares_key);
+    let Some(test) = test else {
+        return Err(Error::invalid(format!(
+            "pairs of sketches are found by the rule, or within a distance that is less than the \
+             number of keys, and not within {within}"
+        )));
+    };
+    search.reader.read(|view| {
+        let parts: Vec<Part> = parts(start.entries, test.rule.keys)
+            .filter(|part| (part.table as usize, part.low) >= (start.step, low(start)))
+            .collect();
+        let recent = recent(view);
+        let meter = Meter::new(&search.reader.watch, Phase::Search, None);
+        meter.begin(Phase::Search, start.entries * u64::from(test.rule.keys))?;
+        let at = search.in_parallel(&parts, is_stopped, |part| {
+            let found = PartSearch { view, test: &test, recent: &recent, part, sink };
+            meter.advance(found.run(&|| meter.check())?)
+        })?;
+        meter.finish();
+        let position = |part: &Part| PairsPosition {
+            step: part.table as usize,
+            low: part.low.into(),
+            ..start
+        };
+        Ok(parts.get(at).map(position))
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "positions have 64 bits here")]
+fn low(start: PairsPosition) -> u64 {
+    start.low as u64
+}
+
+/// Returns the parts of all tables, in order.
+fn parts(documents: u64, keys: u32) -> impl Iterator<Item = Part> {
+    let bits = (documents / PART).checked_ilog2().unwrap_or(0).min(PART_BITS);
+    let rest = u64::MAX >> bits;
+    (0..keys).flat_map(move |table| {
+        (0..1u64 << bits).map(move |number| {
+            let low = number.checked_shl(u64::BITS - bits).unwrap_or(0);
+            Part { table, low, high: low | rest }
+        })
+    })
+}
+
+/// Returns the originals in memtables, without those that a newer memtable replaces.
+fn recent(view: &View<'_, Sketch>) -> Vec<Entry<Sketch>> {
+    let memtables: Vec<_> = view.version.memtables().collect();
+    let mut recent = Vec::new();
+    for (number, memtable) in memtables.iter().enumerate() {
+        let originals = memtable.documents(view.seq).into_iter().filter_map(|it| it.document);
+        let entries = originals.filter_map(Document::entry);
+        let newer = &memtables[number + 1..];
+        recent.extend(entries.filter(|&e| newer.iter().all(|m| m.state(e, view.seq).is_none())));
+    }
+    recent
+}
+
+/// The search of one part.
+struct PartSearch<'a> {
+    view: &'a View<'a, Sketch>,
+    test: &'a SketchTest,
+    recent: &'a [Entry<Sketch>],
+    part: &'a Part,
+    sink: &'a Sink<'a, Sketch>,
+}
+
+impl PartSearch<'_> {
+    /// Passes all pairs to the sink. Returns the number of rows. `check` is called for each key that
+    /// several documents have.
+    fn run(&self, check: &dyn Fn() -> Result<()>) -> Result<u64> {
+        let (places, mask) = self.places()?;
+        for same in places.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
+            check()?;
+            let mut entries = self.entries(same, mask)?;
+            let key = |entry: &Entry<Sketch>| self.key(&entry.fingerprint);
+            entries.sort_unstable_by_key(|entry| (key(entry), entry.fingerprint, entry.id));
+            entries.chunk_by(|a, b| key(a) == key(b)).try_for_each(|same| self.compare(same))?;
+        }
+        Ok(places.len() as u64)
+    }
+
+    fn key(&self, sketch: &Sketch) -> u64 {
+        sketch.key(self.part.table, self.test.rule.minima)
+    }
+
+    /// Returns the places of all documents of the part, by key, and which bits of keys count: those
+    /// that all tables have.
+    fn places(&self) -> Result<(Vec<Place>, u64)> {
+        let Part { table, low, high } = *self.part;
+        let mut places = Vec::new();
+        let mut mask = u64::MAX;
+        for (source, segment) in self.view.version.segments.iter().enumerate() {
+            let Some(keys) = segment.keys().get(table as usize) else { continue };
+            let view = keys.view();
+            mask &= keys.key_mask();
+            view.for_each_row(view.bucket(low)..view.bucket(high) + 1, &mut |row| {
+                places.push((row.key(), source, row.page()));
+            })?;
+        }
+        let segments = self.view.version.segments.len();
+        places.extend(
+            (0..).zip(self.recent).map(|(number, e)| (self.key(&e.fingerprint), segments, number)),
+        );
+        places.retain(|place| (low..=high).contains(&place.0));
+        places.iter_mut().for_each(|place| place.0 &= mask);
+        places.sort_unstable();
+        Ok((places, mask))
+    }
+
+    /// Returns the live documents at these places, which agree in the key as far as it is known.
+    fn entries(&self, places: &[Place], mask: u64) -> Result<Vec<Entry<Sketch>>> {
+        let segments = &self.view.version.segments;
+        let (mut entries, mut found) = (Vec::new(), Vec::new());
+        let mut last = None;
+        for &(key, source, place) in places {
+            // Several documents of a leaf may have the key.
+            if source == segments.len() {
+                entries.extend(self.recent.get(place as usize));
+                continue;
+            }
+            let Some(documents) = segments[source].documents() else { continue };
+            if last.replace((source, place)) == Some((source, place)) {
+                continue;
+            }
+            let is_same = |sketch: Sketch| (self.key(&sketch) & mask == key).then_some(0);
+            found.clear();
+            documents.find_in_leaf(place, is_same, &mut found)?;
+            documents.for_each_found(&found, |key, document, _| {
+                if !self.view.is_replaced(key, source + 1)? {
+                    entries.extend(document.entry());
+                }
+                Ok(())
+            })?;
+        }
+        Ok(entries)
+    }
+
+    /// Compares documents that share the key, which are sorted by sketch.
+    fn compare(&self, same: &[Entry<Sketch>]) -> Result<()> {
+        let rule = &self.test.rule;
+        let classes: Vec<&[Entry<Sketch>]> =
+            same.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
+        for (number, class) in classes.iter().enumerate() {
+            let sketch = class[0].fingerprint;
+            if class.len() > 1 && self.part.table == 0 {
+                let ids: Vec<DocId> = class.iter().map(|entry| entry.id).collect();
+                (self.sink.group)(sketch, &ids)?;
+            }
+            for other in &classes[number + 1..] {
+                let differing = sketch.differing(other[0].fingerprint);
+                let distance = differing.count_ones();
+                let is_first = || rule.first_shared_key(differing) == Some(self.part.table);
+                if distance <= self.test.distance && is_first() {
+                    (self.sink.between)(class, other, distance)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

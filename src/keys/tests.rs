@@ -1,0 +1,162 @@
+//! Tables of keys: what a lookup reads, and what verify finds.
+
+use std::sync::Arc;
+
+use super::builder::KeysBuilder;
+use super::reader::Keys;
+use super::row::{Row, bucket_bits, page_bytes};
+use super::*;
+use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
+use crate::documents::{Documents, DocumentsBuilder, SymbolTable};
+use crate::fingerprint::{DocId, Document, Fingerprint, Sketch};
+use crate::inspection::Inspection;
+use crate::paged::{FileSummary, OpenPaged, Paged, PagedWriter};
+use crate::scratch::ScratchFiles;
+use crate::settings::Ids;
+use crate::storage::{LockedFolder, Sim, Storage};
+
+/// The key of the table, and its minima.
+const KEY: (u32, u32) = (3, 5);
+
+fn header(kind: FileKind) -> FileHeader {
+    FileHeader { kind, bits: Sketch::BITS, part: 3, file_id: 1, nonce: 8, database_id: 2 }
+}
+
+/// Documents, and a table of one of their keys.
+struct Built {
+    documents: Documents<Sketch>,
+    keys: Keys,
+    summary: FileSummary,
+}
+
+/// Random sketches, and crowds that share the key, or all of it but the last minimum.
+fn sketches(count: usize) -> Vec<Sketch> {
+    let mut rng = fastrand::Rng::with_seed(count as u64);
+    let mut random = || -> Sketch { std::array::from_fn(|_| rng.u128(..)) };
+    let (centre, mut sketches) = (random(), Vec::new());
+    for number in 0..count as u128 {
+        let mut sketch = random();
+        match number % 4 {
+            0 => sketch = centre,
+            1 => sketch.iter_mut().zip(centre).for_each(|(plane, of_centre)| {
+                let key = 0xff << 24;
+                *plane = *plane & !key | of_centre & key;
+            }),
+            _ => {}
+        }
+        sketches.push(if number % 8 == 1 { sketch.with_flipped(24 + 4) } else { sketch });
+    }
+    sketches
+}
+
+fn build(sketches: &[Sketch]) -> Built {
+    let sim: Arc<dyn Storage> = Sim::new();
+    sim.create_root().unwrap();
+    let folder = LockedFolder::lock(&sim).unwrap();
+    let (count, symbols) = (sketches.len() as u64, SymbolTable::none());
+    let of_documents = header(FileKind::Documents);
+    let mut builder =
+        DocumentsBuilder::create(&*sim, "d", &of_documents, Ids::Unique, symbols, count, None)
+            .unwrap();
+    for (id, &sketch) in (0u64..).zip(sketches) {
+        let document = Document::new(sketch, DocId(id));
+        builder.push(&id.to_be_bytes(), Some(&document)).unwrap();
+    }
+    let summary = builder.finish().unwrap();
+    let documents =
+        Documents::<Sketch>::open(&*sim, "d", &of_documents, summary.len, Ids::Unique).unwrap();
+    let (mut rows, mut of_leaf) = (Vec::new(), Vec::new());
+    let add = |page, sketches: &[Sketch]| {
+        rows_of_leaf(sketches, KEY, count, page, &mut of_leaf);
+        rows.extend_from_slice(&of_leaf);
+        Ok(())
+    };
+    documents.for_each_leaf(add).unwrap();
+    rows.sort_unstable();
+    let (files, of_keys) = (ScratchFiles::InDatabase(&folder), header(FileKind::Keys));
+    let size = (documents.originals(), documents.leaf_pages());
+    let mut builder = KeysBuilder::create(&*sim, "k", &of_keys, size, files).unwrap();
+    rows.chunks(7).for_each(|some| builder.push_all(some).unwrap());
+    let summary = builder.finish().unwrap();
+    assert!(summary.len < most_body_bytes(size.0, size.1) + (2 << 12));
+    let keys = Keys::open(&*sim, "k", &of_keys, summary.len).unwrap();
+    Built { documents, keys, summary }
+}
+
+fn errors(built: &Built) -> Vec<String> {
+    let mut inspection = Inspection::new(None);
+    let Built { documents, keys, summary } = built;
+    keys.verify(*summary, KEY, Some(documents), &mut inspection).unwrap();
+    inspection.into_errors().iter().map(ToString::to_string).collect()
+}
+
+/// The pages to which a key leads.
+fn pages(keys: &Keys, key: u64) -> Vec<u32> {
+    let view = keys.view();
+    let bucket = view.rows_of(view.bucket(key)).unwrap();
+    let rows = view.rows_with(key, &bucket).unwrap();
+    view.pages(&rows).unwrap().collect()
+}
+
+#[test]
+fn a_key_leads_to_every_leaf_that_has_it() {
+    for count in [0, 1, 7, 600, 5000] {
+        let sketches = sketches(count);
+        let built = build(&sketches);
+        assert_eq!(built.keys.rows(), count);
+        assert_eq!(errors(&built), [""; 0]);
+        let mut leaves = Vec::new();
+        let all = |page, of_leaf: &[Sketch]| {
+            leaves.extend(of_leaf.iter().map(|sketch| (page, sketch.key(KEY.0, KEY.1))));
+            Ok(())
+        };
+        built.documents.for_each_leaf(all).unwrap();
+        let mask = built.keys.key_mask();
+        for sketch in sketches.iter().step_by(7) {
+            let key = sketch.key(KEY.0, KEY.1);
+            let has_key = |&&(_, other): &&(u32, u64)| other & mask == key & mask;
+            let expected: Vec<u32> = leaves.iter().filter(has_key).map(|&(page, _)| page).collect();
+            assert_eq!(pages(&built.keys, key), expected, "{count}");
+        }
+    }
+}
+
+#[test]
+fn keys_of_other_documents_are_found_by_verify() {
+    let sketches = sketches(500);
+    let (mut built, mut others) = (build(&sketches), sketches.clone());
+    others[9] = others[9].with_flipped(24);
+    built.documents = build(&others).documents;
+    let found = errors(&built);
+    assert!(found.len() == 1 && found[0].contains("do not match the sketches"), "{found:?}");
+}
+
+#[test]
+fn footers_with_values_that_are_not_allowed_are_refused() {
+    let sim: Arc<dyn Storage> = Sim::new();
+    sim.create_root().unwrap();
+    for (number, (bits, bytes)) in [(28u8, 1u8), (0, 0), (0, 5)].into_iter().enumerate() {
+        let (name, header) = (number.to_string(), header(FileKind::Keys));
+        let mut writer = PagedWriter::create(&*sim, &name, &header).unwrap();
+        writer.write(&[0; 256]).unwrap();
+        let summary = writer.finish(&[0, 0, 0, 0, bits, bytes]).unwrap();
+        let error = Keys::open(&*sim, &name, &header, summary.len).unwrap_err();
+        assert!(error.to_string().contains("a value that is not allowed"), "{error}");
+    }
+    assert_eq!(built_body_of_nothing(), HEADER_LEN.next_multiple_of(64) + 8);
+}
+
+/// The length of the body of a table without rows: the header, and a directory of one bucket.
+fn built_body_of_nothing() -> usize {
+    build(&[]).keys.file().body_len()
+}
+
+#[test]
+fn sizes_of_rows_follow_from_the_numbers() {
+    let bits = [0, 1, 31, 63, 64, 1 << 20, 1 << 40].map(bucket_bits);
+    assert_eq!(bits, [0, 0, 0, 0, 1, 15, 27]);
+    let bytes = [0, 1, 256, 257, 1 << 16, (1 << 16) + 1, 1 << 24, (1 << 24) + 1, 1 << 32];
+    assert_eq!(bytes.map(page_bytes), [1, 1, 1, 2, 2, 3, 3, 4, 4]);
+    let row = Row::of_parts(5, 3, 0x1234, 77);
+    assert_eq!((row.bucket(3), row.rest(3), row.page()), (5, 0x1234, 77));
+}

@@ -1,0 +1,109 @@
+//! How databases of each type of fingerprint are searched.
+
+use super::batch::{Answers, Batch};
+use super::explain::Explain;
+use super::options::{QueryOptions, Within};
+use super::view::View;
+use super::{answer, batch_answer, explain, ids, sketches};
+use crate::error::Result;
+use crate::fingerprint::{Entry, Fingerprint, Match, PerWidth, Sketch, Word};
+
+/// Answers a query.
+type Query<F> = fn(&View<'_, F>, F, QueryOptions) -> Result<Vec<Match<F>>>;
+/// Finds the nearest match.
+type Nearest<F> = fn(&View<'_, F>, F, Within) -> Result<Option<Match<F>>>;
+/// Answers a batch of queries in one pass.
+type Sweep<F> = fn(&View<'_, F>, &Batch<'_, F>) -> Result<Option<Answers<F>>>;
+/// Appends the ids of some fingerprints.
+type Ids<F> = fn(&View<'_, F>, &[F], usize, &mut Vec<Entry<F>>) -> Result<()>;
+
+/// How databases of one type of fingerprint are searched.
+struct Search<F: Fingerprint> {
+    query: Query<F>,
+    nearest: Nearest<F>,
+    explain: fn(&View<'_, F>, F, QueryOptions) -> Result<Explain>,
+    matches: fn(&View<'_, F>, F, F) -> bool,
+    sweep_pays: fn(&View<'_, F>, usize, Within) -> bool,
+    sweep: Sweep<F>,
+    ids_of_each: Ids<F>,
+}
+
+struct Searches;
+
+impl PerWidth for Searches {
+    type At<F: Fingerprint> = Search<F>;
+}
+
+/// Searches tables of fingerprints.
+const fn of_words<W: Word>() -> Search<W> {
+    Search {
+        query: answer::query,
+        nearest: answer::nearest,
+        explain: explain::explain,
+        matches: answer::are_near,
+        sweep_pays: batch_answer::sweep_pays,
+        sweep: batch_answer::sweep,
+        ids_of_each: ids::ids_of_each,
+    }
+}
+
+/// Searches tables of keys.
+const OF_SKETCHES: Search<Sketch> = Search {
+    query: sketches::query,
+    nearest: sketches::nearest,
+    explain: sketches::explain,
+    matches: sketches::are_similar,
+    sweep_pays: |_, _, _| false,
+    sweep: |_, _| Ok(None),
+    ids_of_each: sketches::ids_of_each,
+};
+
+impl<F: Fingerprint> View<'_, F> {
+    #[inline(always)]
+    fn search() -> Search<F> {
+        F::choose::<Searches>(of_words(), of_words(), OF_SKETCHES)
+    }
+
+    /// Returns all matches, each once, sorted by distance, fingerprint, id.
+    pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
+        (Self::search().query)(self, fingerprint, options)
+    }
+
+    /// Returns the nearest match. Of several, it is the one with the lowest fingerprint and id.
+    pub(crate) fn nearest(&self, fingerprint: F, within: Within) -> Result<Option<Match<F>>> {
+        (Self::search().nearest)(self, fingerprint, within)
+    }
+
+    /// Runs a query step by step, and reports what each step did.
+    pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
+        (Self::search().explain)(self, fingerprint, options)
+    }
+
+    /// Returns whether two fingerprints match by the rule.
+    pub(crate) fn is_match(&self, a: F, b: F) -> bool {
+        (Self::search().matches)(self, a, b)
+    }
+
+    /// Returns whether this many queries are answered faster in a [sweep](Self::sweep) than one by
+    /// one.
+    pub(crate) fn sweep_pays(&self, queries: usize, within: Within) -> bool {
+        (Self::search().sweep_pays)(self, queries, within)
+    }
+
+    /// Answers the queries of a batch in one sweep. Returns `None` if more is found than the batch
+    /// allows.
+    pub(crate) fn sweep(&self, batch: &Batch<'_, F>) -> Result<Option<Answers<F>>> {
+        (Self::search().sweep)(self, batch)
+    }
+
+    /// Appends the live ids of each of these fingerprints, which ascend: at most `limit` each,
+    /// ascending.
+    pub(crate) fn ids_of_each(
+        &self,
+        fingerprints: &[F],
+        limit: usize,
+        out: &mut Vec<Entry<F>>,
+    ) -> Result<()> {
+        (Self::search().ids_of_each)(self, fingerprints, limit, out)
+    }
+}
