@@ -2,13 +2,13 @@
 
 use std::sync::Mutex;
 
-use fpdb::{Db, Description, Fingerprint, ReadOnlyDb, Snapshot, Stats};
+use fpdb::{Db, Description, Fingerprint, ReadOnlyDb, Sketch, Snapshot, Stats};
 
 use crate::events;
 use crate::failure::{Failure, Result};
 use crate::net::clients::lock;
 
-/// An open database of either width. Handles of all four types convert into it, so
+/// An open database of fingerprints or sketches. Handles of all types convert into it, so
 /// [`Server::serve`](crate::Server::serve) takes them as they are.
 ///
 /// With a [`ReadOnlyDb`], clients can read, beside another process that writes. Once a second, the
@@ -30,10 +30,14 @@ pub enum Database {
     Bits64(Db<u64>),
     /// With fingerprints of 128 bits.
     Bits128(Db<u128>),
+    /// With sketches.
+    Sketches(Db<Sketch>),
     /// With fingerprints of 64 bits, opened for reading only.
     ReadOnly64(ReadOnlyDb<u64>),
     /// With fingerprints of 128 bits, opened for reading only.
     ReadOnly128(ReadOnlyDb<u128>),
+    /// With sketches, opened for reading only.
+    ReadOnlySketches(ReadOnlyDb<Sketch>),
 }
 
 impl From<Db<u64>> for Database {
@@ -48,6 +52,12 @@ impl From<Db<u128>> for Database {
     }
 }
 
+impl From<Db<Sketch>> for Database {
+    fn from(db: Db<Sketch>) -> Self {
+        Self::Sketches(db)
+    }
+}
+
 impl From<ReadOnlyDb<u64>> for Database {
     fn from(db: ReadOnlyDb<u64>) -> Self {
         Self::ReadOnly64(db)
@@ -57,6 +67,12 @@ impl From<ReadOnlyDb<u64>> for Database {
 impl From<ReadOnlyDb<u128>> for Database {
     fn from(db: ReadOnlyDb<u128>) -> Self {
         Self::ReadOnly128(db)
+    }
+}
+
+impl From<ReadOnlyDb<Sketch>> for Database {
+    fn from(db: ReadOnlyDb<Sketch>) -> Self {
+        Self::ReadOnlySketches(db)
     }
 }
 

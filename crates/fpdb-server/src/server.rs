@@ -141,8 +141,10 @@ impl Server {
         match db.into() {
             Database::Bits64(db) => self.serve_width(db, stop),
             Database::Bits128(db) => self.serve_width(db, stop),
+            Database::Sketches(db) => self.serve_width(db, stop),
             Database::ReadOnly64(db) => self.serve_width(db, stop),
             Database::ReadOnly128(db) => self.serve_width(db, stop),
+            Database::ReadOnlySketches(db) => self.serve_width(db, stop),
         }
     }
 

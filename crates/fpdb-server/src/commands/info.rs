@@ -57,6 +57,8 @@ pub(crate) fn info<F: Fingerprint>(service: &Service<F>, names: &[&[u8]]) -> Str
         (
             "Database",
             &[
+                ("bits", &stats.bits),
+                ("match_rule", &service.db.description().rule),
                 ("entries", &stats.entries),
                 ("documents", &stats.documents),
                 ("segments", &stats.segments.len()),

@@ -138,9 +138,9 @@ fn is_option(word: &[u8]) -> bool {
 }
 
 fn parse_distance<F: Fingerprint>(word: &[u8]) -> Result<u32> {
-    let bits = F::BITS;
-    let distance = number(word).filter(|&distance| distance <= bits);
-    distance.ok_or_else(|| Failure::general(format!("expected a distance from 0 to {bits}")))
+    let most = F::MAX_DISTANCE;
+    let distance = number(word).filter(|&distance| distance <= most);
+    distance.ok_or_else(|| Failure::general(format!("expected a distance from 0 to {most}")))
 }
 
 fn parse_limit(word: &[u8]) -> Result<usize> {

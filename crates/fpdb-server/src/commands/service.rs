@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fpdb::text::Recipe;
-use fpdb::{DocId, Fingerprint, Ids, Key};
+use fpdb::{DocId, Fingerprint, Ids, Key, Sketch};
 
 use crate::commands::queue::Queue;
 use crate::database::Handle;
@@ -74,7 +74,7 @@ impl<F: Fingerprint> Service<F> {
     pub(crate) fn new(db: impl Into<Handle<F>>, shared: Shared) -> Self {
         let db = db.into();
         let recipe = match db.description().recipe.as_deref() {
-            None => Err("the database has no recipe, so it takes fingerprints only".to_owned()),
+            None => Err("the database has no recipe, so it takes no texts".to_owned()),
             Some(name) => Recipe::find(name).map_err(|error| fpdb::Error::from(error).to_string()),
         };
         Self { db, recipe, shared, queue: Queue::default() }
@@ -112,15 +112,17 @@ impl<F: Fingerprint> Service<F> {
         Ok(())
     }
 
-    /// Parses a fingerprint: `0x` and hexadecimal digits.
+    /// Parses a fingerprint or a sketch: `0x` and hexadecimal digits.
     pub(crate) fn fingerprint(word: &[u8]) -> Result<F> {
         let is_hex = word.get(..2).is_some_and(|start| start.eq_ignore_ascii_case(b"0x"));
         let text = std::str::from_utf8(word).ok().filter(|_| is_hex);
         text.and_then(|text| F::parse(text).ok()).ok_or_else(|| {
             let (bits, digits) = (F::BITS, F::BYTES * 2);
-            Failure::general(format!(
-                "expected a {bits}-bit fingerprint: 0x and up to {digits} hex digits"
-            ))
+            let what = match bits {
+                <Sketch as Fingerprint>::BITS => "sketch".to_owned(),
+                bits => format!("{bits}-bit fingerprint"),
+            };
+            Failure::general(format!("expected a {what}: 0x and up to {digits} hex digits"))
         })
     }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use fpdb::{Db, Ids, Match, Outcome};
+use fpdb::text::Recipe;
+use fpdb::{Db, Fingerprint, Ids, Match, Outcome, Sketch};
 use fpdb_server::Options;
 
 use crate::client::{Client, Reply, bulk, hex, request};
@@ -209,6 +210,50 @@ fn texts_are_compared_by_the_recipe_of_the_database() {
     assert_eq!(client.call(&["FP.QUERY", "TEXT", ""]), Reply::Null);
     client.send(b"*4\r\n$8\r\nFP.ADDNX\r\n$1\r\nd\r\n$4\r\nTEXT\r\n$1\r\n\xff\r\n");
     assert_eq!(client.read().text(), "ERR the text is not UTF-8");
+}
+
+#[test]
+fn texts_and_sketches_are_served_from_a_database_of_sketches() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    let options = fpdb::Options::sketches().ids(Ids::Names).recipe("pairs/1");
+    let db = options.create(&path).unwrap();
+    let server = Served::start(db.clone(), &Options::default());
+    let mut client = server.connect();
+    let document = text(120);
+    let near = format!("{document} and two more words");
+    assert_eq!(client.call(&["FP.ADDNX", "a", "TEXT", &document]).word(), "inserted");
+    let duplicate = client.call(&["FP.ADDNX", "b", "TEXT", &near]);
+    assert_eq!((duplicate.word(), &duplicate.items()[1]), ("duplicate", &bulk("a")));
+    let stored = duplicate.items()[3].text().to_owned();
+    let sketch = Recipe::for_sketches("pairs/1").unwrap().fingerprint(&document).fingerprint;
+    assert_eq!(Some(stored.clone()), sketch.map(Sketch::to_hex));
+
+    let expected = [bulk("a"), Reply::Integer(0), bulk(&stored)];
+    let found = Reply::Array(vec![Reply::Array(expected.to_vec())]);
+    for words in [&["FP.QUERY", &stored][..], &["FP.QUERY", &stored, "128"]] {
+        assert_eq!(client.call(words), found, "{words:?}");
+    }
+    assert_eq!(client.call(&["FP.MQUERY", "0", &stored]), Reply::Array(vec![found.clone()]));
+    assert_eq!(client.call(&["FP.UPSERT", "a", &stored]).word(), "unchanged");
+    assert_eq!(client.call(&["FP.GET", "a"]).items()[3], bulk(&stored));
+    assert_eq!(client.call(&["FP.QUERY", "TEXT", &text(60)]), Reply::Array(vec![]));
+    for (words, message) in [
+        (["FP.QUERY", &stored, "129"], "ERR expected a distance from 0 to 128"),
+        (["FP.ADDNX", "c", "0xg"], "ERR expected a sketch: 0x and up to 192 hex digits"),
+    ] {
+        assert_eq!(client.call(&words).text(), message);
+    }
+    let info = client.call(&["INFO", "database"]).text().to_owned();
+    assert!(info.contains("bits:768\r\nmatch_rule:Jaccard similarity at least 0.8"), "{info}");
+
+    db.flush().unwrap();
+    let reader = fpdb::Options::sketches().open_read_only(&path).unwrap();
+    let reader = Served::start(reader, &Options::default());
+    assert_eq!(reader.connect().call(&["FP.QUERY", "TEXT", &document]), found);
+    let refused = reader.connect().call(&["FP.DEL", "a"]);
+    assert!(refused.text().starts_with("READONLY "), "{refused:?}");
+    assert_eq!(client.call(&["FP.DEL", "a"]), Reply::Integer(1));
 }
 
 /// Whatever the order in which the server executes the commands, the result is as if it had

@@ -6,13 +6,36 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use fpdb::{Db, Description, DocId, ErrorKind, Fingerprint, Ids, Jaccard, Key, Layout, Options};
+use fpdb::{
+    Db, Description, DocId, ErrorKind, Fingerprint, Ids, Jaccard, Key, Layout, MatchRule, Options,
+    Sketch,
+};
 
 use crate::args::numbers::parse_count;
 use crate::args::suggested;
 
-/// Evaluates an expression with options of a database's width: `u64` or `u128`.
+/// Width of sketches in bits.
+pub(crate) const SKETCH_BITS: u32 = <Sketch as Fingerprint>::BITS;
+
+/// Evaluates an expression with options of a database's width: `u64`, `u128` or `Sketch`. Those for
+/// sketches can be given.
 macro_rules! by_width {
+    ($bits:expr, |$options:ident| $body:expr) => {
+        $crate::args::database::by_width!($bits, fpdb::Options::sketches(), |$options| $body)
+    };
+    ($bits:expr, $sketches:expr, |$options:ident| $body:expr) => {
+        if $bits == $crate::args::database::SKETCH_BITS {
+            let $options = $sketches;
+            $body
+        } else {
+            $crate::args::database::by_word!($bits, |$options| $body)
+        }
+    };
+}
+pub(crate) use by_width;
+
+/// The same for a database whose fingerprints are words: `u64` or `u128`.
+macro_rules! by_word {
     ($bits:expr, |$options:ident| $body:expr) => {
         if $bits == 128 {
             let $options = fpdb::Options::bits128();
@@ -23,19 +46,36 @@ macro_rules! by_width {
         }
     };
 }
-pub(crate) use by_width;
+pub(crate) use by_word;
+
+/// Says what a database of this width stores, for messages.
+pub(crate) fn stored(bits: u32) -> String {
+    if bits == SKETCH_BITS { "sketches".to_owned() } else { format!("{bits}-bit fingerprints") }
+}
+
+/// Says what a distance counts at this width.
+pub(crate) fn unit(bits: u32) -> &'static str {
+    if bits == SKETCH_BITS { "minima" } else { "bits" }
+}
+
+/// Says by which keys a database of sketches finds documents; `None` for one of fingerprints.
+pub(crate) fn keys(rule: &MatchRule) -> Option<String> {
+    let (keys, minima) = rule.keys()?;
+    let distance = rule.distance();
+    Some(format!("{keys} keys of {minima} minima, of 128 at most {distance} may differ"))
+}
 
 /// The options of a new database, which keeps them for good.
 #[derive(clap::Args, Clone)]
 pub(crate) struct NewDatabase {
-    /// Max distance in bits, from 0 to 12 (24 at 128 bits), within which documents are duplicates.
+    /// Max distance in bits, from 0 to 12 (10 at 128 bits), within which documents are duplicates.
     /// Queries can use any other distance [default: 3]
     #[arg(short = 'k', long, value_name = "BITS", help_heading = "A new database")]
     max_distance: Option<u32>,
 
     /// Documents are duplicates if their Jaccard similarity is at least this, from 0.5 to 1, such
-    /// as 0.8. Chooses the distance, the layout and the filter. Needs a one-bit MinHash recipe,
-    /// such as pairs/1, and nearly always --bits 128, which is then the default
+    /// as 0.8. The database stores sketches of them instead of fingerprints, so options for bits,
+    /// layouts, blocks and filters do not apply. Needs a one-bit MinHash recipe, such as pairs/1
     #[arg(
         long,
         value_name = "SIMILARITY",
@@ -53,7 +93,8 @@ pub(crate) struct NewDatabase {
     #[arg(long, value_name = "NAME", value_parser = suggested::layouts(), hide_possible_values = true, help_heading = "A new database")]
     layout: Option<String>,
 
-    /// Expected number of entries, from which `--layout auto` chooses the layout [default: 1000000]
+    /// Expected number of entries, for which the layout is chosen, or with --jaccard the keys
+    /// [default: 1000000]
     #[arg(long = "expected", value_name = "ENTRIES", value_parser = parse_count, help_heading = "A new database")]
     expected_entries: Option<u64>,
 
@@ -70,19 +111,26 @@ pub(crate) struct NewDatabase {
 }
 
 impl NewDatabase {
-    /// Returns the width of a new database's fingerprints, unless one was requested.
-    pub(crate) fn default_bits(&self) -> u32 {
-        if self.jaccard.is_some() { 128 } else { 64 }
+    /// Returns the width of a new database, given the value of `--bits`.
+    pub(crate) fn bits(&self, requested: Option<u32>) -> Result<u32> {
+        new_bits(self.jaccard.is_some(), requested)
     }
 
-    /// Adds these options to `options`. The library has defaults for those that are absent, and
+    /// Returns options for a database of sketches with the similarity.
+    pub(crate) fn sketches(&self) -> Options<Sketch> {
+        let options = Options::sketches();
+        match self.jaccard {
+            Some(similarity) => options.similar(jaccard(similarity, self.recall)),
+            None => options,
+        }
+    }
+
+    /// Adds all but the similarity to `options`. The library has defaults for those that are absent, and
     /// refuses to open an existing database whose options differ.
     pub(crate) fn options<F: Fingerprint>(&self, mut options: Options<F>) -> Result<Options<F>> {
+        self.check(F::BITS)?;
         if let Some(max_distance) = self.max_distance {
             options = options.max_distance(max_distance);
-        }
-        if let Some(similarity) = self.jaccard {
-            options = options.similar(jaccard(similarity, self.recall));
         }
         if let Some(entries) = self.expected_entries {
             options = options.expected_entries(entries);
@@ -97,6 +145,46 @@ impl NewDatabase {
             None | Some("auto") => Ok(options),
             Some(name) => Ok(options.layout(Layout::preset(name, F::BITS)?)),
         }
+    }
+
+    /// Refuses options that a database of this width does not have.
+    fn check(&self, bits: u32) -> Result<()> {
+        if bits != SKETCH_BITS {
+            return match self.jaccard {
+                Some(_) => bail!(
+                    "--jaccard needs a database of sketches, and this one has {}: leave it out, or \
+                     make a new database of the documents",
+                    stored(bits)
+                ),
+                None => Ok(()),
+            };
+        }
+        let others = [
+            ("--max-distance", self.max_distance.is_some()),
+            ("--layout", self.layout.as_ref().is_some_and(|name| name != "auto")),
+            ("--block-size", self.block_size.is_some()),
+            ("--filter-bits", self.filter_bits.is_some()),
+        ];
+        match others.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => bail!(
+                "{option} is for databases of fingerprints, and one for --jaccard has sketches: leave \
+                 it out"
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the width of a new database, given whether it is for a similarity, and the value of
+/// `--bits`.
+pub(crate) fn new_bits(by_similarity: bool, requested: Option<u32>) -> Result<u32> {
+    match requested {
+        Some(bits) if by_similarity => bail!(
+            "--jaccard makes a database of sketches, and --bits {bits} one of fingerprints: leave out \
+             one of the two"
+        ),
+        None if by_similarity => Ok(SKETCH_BITS),
+        requested => Ok(requested.unwrap_or(64)),
     }
 }
 
@@ -203,10 +291,10 @@ pub(crate) fn width(
 ) -> Result<u32> {
     match (existing, requested) {
         (Some(existing), Some(requested)) if existing.bits != requested => {
-            bail!("the database has {}-bit fingerprints, not {requested}-bit", existing.bits)
+            bail!("the database has {}, not {}", stored(existing.bits), stored(requested))
         }
         (Some(existing), _) => Ok(existing.bits),
-        (None, requested) => Ok(requested.unwrap_or_else(|| new.default_bits())),
+        (None, requested) => new.bits(requested),
     }
 }
 

@@ -15,8 +15,9 @@ use crate::output::Context;
 use crate::output::failure::Exit;
 
 const EXAMPLE: &str = "\
-Example:
-  fpdb-tool create crawl.fpdb --ids names --recipe pairs/1 --max-distance 3";
+Examples:
+  fpdb-tool create crawl.fpdb --ids names --recipe pairs/1 --max-distance 3
+  fpdb-tool create pages.fpdb --ids names --recipe pairs/1 --jaccard 0.8";
 
 /// Creates an empty database
 ///
@@ -32,10 +33,11 @@ pub(crate) struct Args {
     new: NewDatabase,
 
     /// Kind of the documents' ids. Documents with names or unique ids can be found and updated
-    #[arg(long, value_enum, default_value = "user", help_heading = "A new database")]
-    ids: IdKind,
+    /// [default: user, with --jaccard unique]
+    #[arg(long, value_enum, help_heading = "A new database")]
+    ids: Option<IdKind>,
 
-    /// Width of the fingerprints in bits, 64 or 128 [default: 64, with --jaccard 128]
+    /// Width of the fingerprints in bits, 64 or 128 [default: 64]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
 
@@ -65,24 +67,29 @@ struct Created {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let bits = self.bits.unwrap_or_else(|| self.new.default_bits());
-        by_width!(bits, |options| self.create(options))?;
+        let bits = self.new.bits(self.bits)?;
+        by_width!(bits, self.new.sketches(), |options| self.create(options))?;
         let description = fpdb::Description::read(&self.path)?;
         let created =
             Created { schema: "fpdb.create/1", path: self.path.display().to_string(), description };
         let Description { bits, rule, layout, block_size, filter_bits, ids, .. } =
             &created.description;
-        let sentence = format!(
-            "created {}: {bits} bits, {rule}, layout {layout}, blocks of \
-             {block_size} bytes, filters of {filter_bits} bits, ids: {ids}",
-            created.path
-        );
-        context.conclude(&created, sentence)?;
+        let how = match database::keys(rule) {
+            Some(keys) => format!("sketches, {rule}, {keys}"),
+            None => format!(
+                "{bits} bits, {rule}, layout {layout}, blocks of {block_size} bytes, filters of \
+                 {filter_bits} bits"
+            ),
+        };
+        context.conclude(&created, format!("created {}: {how}, ids: {ids}", created.path))?;
         Ok(Exit::Done)
     }
 
     fn create<F: Fingerprint>(&self, options: Options<F>) -> Result<()> {
-        let mut options = self.new.options(options)?.ids(self.ids.into());
+        let mut options = self.new.options(options)?;
+        if let Some(ids) = self.ids {
+            options = options.ids(ids.into());
+        }
         if let Some(name) = &self.recipe {
             options = options.recipe(&recipe::named::<F>(name)?);
         }

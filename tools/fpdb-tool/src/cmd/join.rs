@@ -7,7 +7,7 @@ use fpdb::reports::JoinReport;
 use fpdb::{Description, DocId, Entry, Fingerprint, Ids, Join, Options, Pair, Snapshot, Within};
 use serde::Serialize;
 
-use crate::args::database::{by_width, parse_id};
+use crate::args::database::{by_width, parse_id, stored};
 use crate::args::memory::MemoryArgs;
 use crate::args::numbers::parse_size;
 use crate::input::MAX_RATIO;
@@ -31,7 +31,8 @@ Examples:
 /// Prints a line per entry of B that has a near-duplicate in A: the distance, the nearest entry of
 /// A, and the entry of B. Of several that are equally near, it is the one with the lowest
 /// fingerprint and id. With --all, every pair is printed. Pairs come in the order of B's
-/// fingerprints. It is fastest if A is the larger database.
+/// fingerprints, or of its documents if B is a database of sketches. It is fastest if A is the
+/// larger database.
 ///
 /// With --json, prints a record per pair, {"type":"pair","a":1,"b":2,"distance":3}, with "a_name"
 /// and "b_name" if A and B have names. The last record is a summary.
@@ -49,7 +50,7 @@ pub(crate) struct Args {
     #[arg(value_name = "B")]
     b: PathBuf,
 
-    /// Distance in bits [default: the max distance of A]
+    /// Distance in bits, of sketches in minima [default: the max distance of A]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
     distance: Option<u32>,
 
@@ -115,10 +116,9 @@ impl Args {
         let (a_path, b_path) = (self.a.display(), self.b.display());
         if a.bits != b.bits {
             bail!(
-                "{a_path} has {}-bit fingerprints, and {b_path} has {}-bit fingerprints: they cannot \
-                 be compared",
-                a.bits,
-                b.bits
+                "{a_path} has {}, and {b_path} has {}: they cannot be compared",
+                stored(a.bits),
+                stored(b.bits)
             );
         }
         // The recipe of an imported list of fingerprints may be unknown.

@@ -112,7 +112,7 @@ impl Merge<'_> {
         let first = self.sources.first().map_or(Path::new(""), PathBuf::as_path);
         let bits = fpdb::Description::read(first)?.bits;
         let bar = progress::of_operation(context);
-        let merged = by_width!(bits, |options| self.merge(options, &bar));
+        let merged = by_width!(bits, self.new.sketches(), |options| self.merge(options, &bar));
         bar.finish_and_clear();
         let BuildReport { read, written, .. } = merged?;
         let out = self.out.display().to_string();

@@ -35,8 +35,10 @@ struct Report {
 #[derive(Serialize, PartialEq)]
 struct Line {
     name: String,
-    /// Widths in bits.
+    /// Widths of the fingerprints in bits.
     widths: Vec<u32>,
+    /// Whether it also makes sketches, which databases for a similarity have.
+    sketches: bool,
     /// A text with fewer distinct features has no fingerprint. 0 if every text has one.
     min_features: usize,
     purpose: String,
@@ -97,6 +99,7 @@ impl Line {
         Self {
             name: recipe.name().to_owned(),
             widths: widths.to_vec(),
+            sketches: Recipe::for_sketches(recipe.name()).is_ok(),
             min_features: recipe.min_features(),
             purpose: recipe.purpose().to_owned(),
             aliases: aliases.map(|(alias, _)| alias).collect(),
@@ -111,12 +114,13 @@ impl Report {
             [
                 recipe.name.clone(),
                 widths.join(", "),
+                if recipe.sketches { "yes" } else { "no" }.to_owned(),
                 recipe.min_features.to_string(),
                 recipe.purpose.clone(),
                 recipe.aliases.join(", "),
             ]
         });
-        let header = ["name", "bits", "minimum", "purpose", "aliases"];
+        let header = ["name", "bits", "sketches", "minimum", "purpose", "aliases"];
         output::table(context.out, header, &lines.collect::<Vec<_>>())?;
         for LeftOut { name, needs_feature } in &self.left_out {
             context.say(format_args!(

@@ -7,6 +7,8 @@ use fpdb::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::args::database::SKETCH_BITS;
+
 /// The name of this form and, after the slash, its version.
 const SCHEMA: &str = "fpdb.export/1";
 
@@ -23,12 +25,11 @@ pub(crate) struct Header {
     pub(crate) count: u64,
     recipe: Option<String>,
     extraction: Option<String>,
-    layout: LayoutLine,
+    /// `None` for sketches, which have keys instead.
+    layout: Option<LayoutLine>,
     rule: RuleLine,
     block_size: usize,
     filter_bits: u32,
-    /// For information: the rule decides.
-    columns: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -43,7 +44,7 @@ struct LayoutLine {
 #[serde(deny_unknown_fields)]
 struct RuleLine {
     max_distance: u32,
-    /// `None` for a rule by distance.
+    /// `None` for a rule by distance; of sketches otherwise.
     similar: Option<SimilarLine>,
 }
 
@@ -52,19 +53,22 @@ struct RuleLine {
 struct SimilarLine {
     jaccard: f64,
     recall: f64,
-    /// For each table, its steps: a number of leading bits, and how many of them may differ.
-    steps: Vec<Vec<(u8, u8)>>,
+    keys: u32,
+    /// Of each key.
+    minima: u32,
 }
 
 impl Header {
     pub(crate) fn new(description: &Description, next_id: Option<DocId>, count: u64) -> Self {
         let Description { layout, rule, .. } = description;
-        let orders = (0..layout.tables()).map(|table| layout.order(table).to_vec());
-        let similar = rule.jaccard().map(|jaccard| SimilarLine {
-            jaccard: jaccard.similarity(),
-            recall: jaccard.expected_recall(),
-            steps: (0..layout.tables()).map(|table| rule.steps(table)).collect(),
-        });
+        let similar =
+            rule.jaccard().zip(rule.keys()).map(|(jaccard, (keys, minima))| SimilarLine {
+                jaccard: jaccard.similarity(),
+                recall: jaccard.expected_recall(),
+                keys,
+                minima,
+            });
+        let orders = || (0..layout.tables()).map(|table| layout.order(table).to_vec());
         Self {
             schema: SCHEMA.to_owned(),
             bits: description.bits,
@@ -73,15 +77,14 @@ impl Header {
             count,
             recipe: description.recipe.clone(),
             extraction: description.extraction.clone(),
-            layout: LayoutLine {
+            layout: similar.is_none().then(|| LayoutLine {
                 name: layout.name().to_owned(),
                 cells: layout.cells().to_vec(),
-                orders: orders.collect(),
-            },
+                orders: orders().collect(),
+            }),
             rule: RuleLine { max_distance: rule.distance(), similar },
             block_size: description.block_size,
             filter_bits: description.filter_bits,
-            columns: description.columns,
         }
     }
 
@@ -105,8 +108,8 @@ impl Header {
             ),
         }
         let header: Self = serde_json::from_slice(line)?;
-        if ![64, 128].contains(&header.bits) {
-            bail!("bits {}: expected 64 or 128", header.bits);
+        if ![64, 128, SKETCH_BITS].contains(&header.bits) {
+            bail!("bits {}: expected 64, 128 or {SKETCH_BITS}", header.bits);
         }
         header.ids()?;
         Ok(header)
@@ -126,15 +129,17 @@ impl Header {
 
     /// Adds the settings to options.
     pub(crate) fn apply<F: Fingerprint>(&self, options: Options<F>) -> Result<Options<F>> {
-        let LayoutLine { name, cells, orders } = &self.layout;
-        let layout = Layout::new(name, self.bits, cells, orders)?;
-        let mut options = match &self.rule.similar {
-            None => options.max_distance(self.rule.max_distance).layout(layout),
-            Some(SimilarLine { jaccard, recall, steps }) => {
-                let jaccard = Jaccard::at_least(*jaccard).recall(*recall);
-                let distance = self.rule.max_distance;
-                options.rule(&MatchRule::of_steps(&layout, distance, jaccard, steps)?)
+        let is_sketch = self.bits == SKETCH_BITS;
+        let distance = self.rule.max_distance;
+        let mut options = match (&self.rule.similar, &self.layout) {
+            (None, Some(LayoutLine { name, cells, orders })) if !is_sketch => {
+                options.max_distance(distance).layout(Layout::new(name, self.bits, cells, orders)?)
             }
+            (Some(SimilarLine { jaccard, recall, keys, minima }), None) if is_sketch => {
+                let jaccard = Jaccard::at_least(*jaccard).recall(*recall);
+                options.rule(&MatchRule::of_keys(jaccard, *keys, *minima, distance)?)
+            }
+            _ => bail!("expected a layout for fingerprints, or a rule by similarity for sketches"),
         };
         if let Some(recipe) = &self.recipe {
             options = options.recipe(RecipeName::custom(recipe));

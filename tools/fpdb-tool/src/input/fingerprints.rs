@@ -13,6 +13,7 @@ use super::csv::{Quote, Rows};
 use super::decompress::{Compression, Input, is_gzip, is_zstd, read_error};
 use super::kind::check_list;
 use super::lines::Lines;
+use crate::args::database::SKETCH_BITS;
 
 /// Size in bytes of the longest line, which has room for a fingerprint and the longest id.
 const MAX_LINE: usize = 1 << 20;
@@ -28,9 +29,9 @@ pub(crate) enum FingerprintFormat {
     Auto,
     /// Hex digits, with or without 0x
     Hex,
-    /// Decimal without a sign
+    /// Decimal without a sign. Not for sketches
     Dec,
-    /// Decimal with a sign: two's complement, as in SQL columns
+    /// Decimal with a sign: two's complement, as in SQL columns. Not for sketches
     I64,
     /// Binary, little-endian
     BinLe,
@@ -312,20 +313,24 @@ impl Notation {
                 Self::Signed => "signed decimal",
                 _ => "decimal",
             };
+            if F::BITS == SKETCH_BITS {
+                return format!("not a sketch, which is 0x and 192 hex digits: {text:?}");
+            }
             format!("not a {}-bit fingerprint in {kind}: {text:?}", F::BITS)
         })
     }
 }
 
 fn unsigned<F: Fingerprint>(text: &str) -> Option<F> {
-    let value: u128 = text.parse().ok()?;
-    (value <= F::MAX.to_u128()).then(|| F::from_u128(value))
+    F::of_number(text.parse().ok()?)
 }
 
 fn twos_complement<F: Fingerprint>(text: &str) -> Option<F> {
     let value: i128 = text.parse().ok()?;
-    let limit = i128::MAX >> (128 - F::BITS);
-    (-limit - 1..=limit).contains(&value).then(|| F::from_u128(value.cast_unsigned()))
+    let unused = 128u32.checked_sub(F::BITS)?;
+    let limit = i128::MAX >> unused;
+    let is_allowed = (-limit - 1..=limit).contains(&value);
+    if is_allowed { F::of_number(value.cast_unsigned() << unused >> unused) } else { None }
 }
 
 #[cfg(test)]

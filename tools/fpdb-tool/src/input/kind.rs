@@ -97,8 +97,8 @@ pub(crate) fn all_begin(files: &[PathBuf], is_wanted: fn(&[u8]) -> bool) -> Resu
 }
 
 /// Returns whether a file with these first bytes is a list of fingerprints: on each line, perhaps
-/// after a header that names the column, the first or second column is 0x and the 16 or 32 digits
-/// of a width. Other lists are too much like text.
+/// after a header that names the column, the first or second column is 0x and all digits of a width.
+/// Other lists are too much like text.
 pub(crate) fn is_list(head: &[u8]) -> bool {
     let mut lines: Vec<&[u8]> = head.split(|&byte| byte == b'\n').collect();
     if lines.len() > 1 {
@@ -128,7 +128,7 @@ fn has_column(line: &[u8], is_wanted: fn(&[u8]) -> bool) -> bool {
 
 fn is_fingerprint(value: &[u8]) -> bool {
     let digits = value.strip_prefix(b"0x").unwrap_or_default();
-    matches!(digits.len(), 16 | 32) && digits.iter().all(u8::is_ascii_hexdigit)
+    matches!(digits.len(), 16 | 32 | 192) && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// The format in which a file is read.
@@ -443,6 +443,7 @@ mod tests {
             "0x0123456789abcdef\n0x0123456789ABCDEF\n\n0x01",
             "0x0123456789abcdef 7\r\n0x0123456789abcdef 8\r\n",
             "https://a.example/,0x0123456789abcdef0123456789abcdef\n",
+            &format!("0x{}\n", "0f".repeat(96)),
             "fingerprint,id\n0x0123456789abcdef,1\n",
         ] {
             assert!(is_list(list.as_bytes()), "{list:?}");

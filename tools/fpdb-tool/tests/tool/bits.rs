@@ -1,6 +1,6 @@
 //! `stats --bits`
 
-use fpdb::{Db, Fingerprint, Ids, Key};
+use fpdb::{Db, Fingerprint, Ids, Key, Word};
 use serde_json::{Value, json};
 
 use crate::common::{Folder, random};
@@ -13,19 +13,19 @@ fn wide(n: usize) -> Vec<u128> {
 }
 
 /// Returns random values, each changed by `change`.
-fn planted<F: Fingerprint>(change: impl Fn(usize, F) -> F) -> Vec<F> {
+fn planted<F: Word>(change: impl Fn(usize, F) -> F) -> Vec<F> {
     let values = wide(5000).into_iter().enumerate();
     values.map(|(i, value)| change(i, F::from_u128(value))).collect()
 }
 
-fn quality<F: Fingerprint>(values: &[F], code: i32) -> Value {
+fn quality<F: Word>(values: &[F], code: i32) -> Value {
     let folder = Folder::new();
     folder.write("fps", values.iter().map(|value| value.to_hex() + "\n").collect::<String>());
     folder.ok(&format!("import db fps --bits {} --quiet", F::BITS));
     folder.exits(code, "stats db --bits --json").json()["bit_quality"].clone()
 }
 
-fn random_fingerprints_have_no_fault<F: Fingerprint>() {
+fn random_fingerprints_have_no_fault<F: Word>() {
     let found = quality(&planted(|_, value: F| value), 0);
     assert_eq!((&found["verdict"], &found["sample"]), (&json!("good"), &json!(5000)));
     for list in ["constant", "copied", "biased"] {
@@ -40,7 +40,7 @@ fn random_fingerprints_have_no_fault_at_both_widths() {
     random_fingerprints_have_no_fault::<u128>();
 }
 
-fn lost_halves_are_faults<F: Fingerprint>() {
+fn lost_halves_are_faults<F: Word>() {
     let half = F::BITS / 2;
     let upper = F::prefix_mask(half);
     for (list, values) in [
@@ -93,6 +93,14 @@ fn the_most_frequent_fingerprint_is_named() {
     let table = folder.ok("stats db --bits").text();
     assert!(table.contains(&format!("0x000000000000004d, in 300 entries, such as {name}\n")));
     assert!(folder.ok("stats db --json").json()["bit_quality"].is_null());
+}
+
+#[test]
+fn sketches_have_no_bits_to_judge() {
+    let folder = Folder::new();
+    folder.ok("create db --jaccard 0.8");
+    let run = folder.exits(2, "stats db --bits");
+    assert!(run.err.contains("this database has sketches: leave it out"), "{}", run.err);
 }
 
 #[test]

@@ -52,6 +52,32 @@ fn invalid_options_are_refused() {
 }
 
 #[test]
+fn a_similarity_makes_a_database_of_sketches_and_contradicting_options_are_refused() {
+    let folder = Folder::new();
+    let run = folder.ok("create a --jaccard 0.8");
+    assert!(run.err.contains("8 keys of 5 minima") && run.err.contains("ids: unique"), "{run:?}");
+    let made = folder.ok("create b --jaccard 0.9 --expected 1e9 --ids names --json").json();
+    assert_eq!((&made["bits"], &made["ids"]), (&json!(768), &json!("names")));
+    assert_eq!(made["rule"]["jaccard"], 0.9);
+    for option in
+        ["--bits 128", "--bits 64", "--layout ring-4", "--block-size 128", "--filter-bits 8"]
+    {
+        let run = folder.exits(2, &format!("create c --jaccard 0.8 {option}"));
+        assert!(run.err.contains("--jaccard") && run.err.contains("leave"), "{run:?}");
+    }
+    folder.exits(2, "create c --jaccard 0.8 -k 3");
+    let run = folder.exits(2, "create c --jaccard 0.8 --ids user");
+    assert!(run.err.contains("must be names or unique"), "{run:?}");
+    folder.ok("create wide --bits 128");
+    folder.write("list", "0x1\n");
+    for line in ["import wide list --jaccard 0.8", "rebuild wide --out c --jaccard 0.8"] {
+        let run = folder.exits(2, line);
+        assert!(run.err.contains("this one has 128-bit fingerprints"), "{run:?}");
+    }
+    assert!(!folder.file("c").exists());
+}
+
+#[test]
 fn an_unknown_recipe_is_refused_unless_it_is_said_to_be_another_programs() {
     let folder = Folder::new();
     for name in ["words/999", "pairs", "pairs/01"] {

@@ -2,8 +2,8 @@
 
 use std::io::{BufRead, BufReader};
 
-use fpdb::Fingerprint;
 use fpdb::text::Recipe;
+use fpdb::{Fingerprint, Sketch};
 use serde_json::json;
 
 use crate::common::{Folder, document, text};
@@ -73,26 +73,62 @@ fn an_unknown_recipe_is_an_error_that_lists_the_recipes() {
     folder.exits(2, "fingerprint no-such-file");
 }
 
-#[test]
-fn wide_fingerprints_are_printed_and_stored_wide() {
+/// Checks a width, which options choose for `fingerprint` and for a new database.
+fn prints_and_stores<F: Fingerprint>(print: &str, new: &str) {
     let folder = Folder::new();
     folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
-    let Some(name) = Recipe::names128().next() else { return };
-    let recipe = Recipe::bits128(name).unwrap();
+    let recipe = Recipe::<F>::find("pairs/1").unwrap();
     let fingerprint = |seed| recipe.fingerprint(&text(seed, 50)).fingerprint.unwrap().to_hex();
-    let run = folder.ok(&format!("fingerprint docs --bits 128 --recipe {name}"));
+    let run = folder.ok(&format!("fingerprint docs {print} --recipe pairs/1"));
     assert_eq!(run.text(), format!("{}  a\n{}  b\n", fingerprint(1), fingerprint(2)));
+    let records = folder.ok(&format!("fingerprint docs {print} --recipe pairs/1 --json")).records();
+    assert_eq!(
+        (&records[0]["fingerprint"], &records[2]["bits"]),
+        (&json!(fingerprint(1)), &json!(F::BITS))
+    );
 
     for command in ["dedup", "import --from ndjson"] {
         let db = command.split(' ').next().unwrap();
-        folder.ok(&format!("{command} {db} docs --bits 128 --recipe {name}"));
+        folder.ok(&format!("{command} {db} docs {new} --recipe pairs/1"));
         let stats = folder.ok(&format!("stats {db} --json")).json();
-        assert_eq!((&stats["bits"], &stats["recipe"]), (&json!(128), &json!(name)));
+        assert_eq!((&stats["bits"], &stats["recipe"]), (&json!(F::BITS), &json!("pairs/1")));
         let exported = folder.ok(&format!("export {db} --format hex")).text();
         assert!(exported.contains(&fingerprint(1)), "{exported}");
         let run = folder.exits(2, &format!("{command} {db} docs --bits 64"));
-        assert!(run.err.contains("128-bit"), "{}", run.err);
+        let stored = if F::BITS > 128 { "sketches" } else { "128-bit fingerprints" };
+        assert!(run.err.contains(&format!("has {stored}, not 64-bit")), "{}", run.err);
     }
+}
+
+#[test]
+fn wide_fingerprints_and_sketches_are_printed_and_stored() {
+    prints_and_stores::<u128>("--bits 128", "--bits 128");
+    prints_and_stores::<Sketch>("--sketch", "--jaccard 0.8");
+}
+
+#[test]
+fn a_recipe_without_sketches_is_refused_with_those_that_have_them() {
+    let folder = Folder::new();
+    folder.write("docs", document("a", &text(1, 50)));
+    for line in
+        ["fingerprint docs --sketch", "dedup db docs --jaccard 0.8", "create db --jaccard 0.8"]
+    {
+        let run = folder.exits(2, &format!("{line} --recipe words/1"));
+        assert!(run.err.contains("these have: pairs/1, "), "{}", run.err);
+        assert!(!folder.file("db").exists());
+    }
+    folder.exits(2, "fingerprint docs --sketch --bits 128");
+}
+
+#[test]
+fn an_explanation_of_a_sketch_has_the_bits_of_its_first_plane() {
+    let folder = Folder::new();
+    folder.write("a.txt", text(1, 50));
+    let bits = |width: &str| {
+        let line = format!("fingerprint a.txt --recipe pairs/1 --explain --json {width}");
+        folder.ok(&line).records()[0]["explanation"]["bits"].clone()
+    };
+    assert_eq!(bits("--sketch"), bits("--bits 128"));
 }
 
 #[test]

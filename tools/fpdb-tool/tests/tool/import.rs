@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+
+use fpdb::{Fingerprint, Sketch};
 use serde_json::json;
 
 use crate::common::{Folder, gzip, random};
@@ -102,6 +105,50 @@ fn wide_fingerprints_are_read_in_every_format() {
             [0, 5, 1 << 64, 1 << 127, u128::MAX].map(|f| format!("0x{f:032x}\n")).into();
         assert_eq!(exported, expected.concat(), "{format}");
     }
+}
+
+#[test]
+fn lists_of_sketches_are_read_in_hex_and_binary_and_have_unique_ids() {
+    let folder = Folder::new();
+    let mut state = 3;
+    let mut plane = || u128::from(random(&mut state)) << 64 | u128::from(random(&mut state));
+    let all: Vec<Sketch> = (0..5).map(|_| std::array::from_fn(|_| plane())).collect();
+    let mut le = Vec::new();
+    all.iter().for_each(|sketch| sketch.write_le(&mut le));
+    let be: Vec<u8> = le.chunks_exact(96).flat_map(|sketch| sketch.iter().rev()).copied().collect();
+    let text: String = all.iter().map(|sketch| sketch.to_hex() + "\n").collect();
+    let inputs = [
+        ("bin-le", le),
+        ("bin-be", be),
+        ("hex", text.replace("0x", "").into()),
+        ("auto", gzip(text.as_bytes())),
+    ];
+    for (format, bytes) in inputs {
+        folder.write("file", bytes);
+        folder.ok(&format!("import {format} file --fp-format {format} --jaccard 0.8"));
+        let records = folder.ok(&format!("export {format} --documents --json")).records();
+        let found = records[..5].iter().map(|r| (r["id"].clone(), r["fingerprint"].clone()));
+        let expected = (0..).zip(&all).map(|(id, f)| (json!(id), json!(f.to_hex())));
+        assert!(found.eq(expected), "{format}");
+    }
+    let rows = (0..).zip(&all).map(|(id, sketch)| format!("{},{}\n", sketch.to_hex(), 7 + id));
+    folder.write("rows", rows.collect::<String>());
+    folder.ok("import rows.db rows --jaccard 0.8 --id-column 2");
+    assert_eq!(folder.ok("join auto rows --id-column 2").text().lines().count(), 5);
+    let lines = |line: &str| {
+        let text = folder.ok(line).text();
+        text.lines().map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(lines("join auto rows.db --csv"), lines("join auto rows --id-column 2 --csv"));
+    folder.write("hex-list", text);
+    let nearest = folder.ok("query rows.db --from fp hex-list --json");
+    assert_eq!(nearest.records()[2]["matches"][0]["id"], 9);
+    folder.write("file", "1\n");
+    let run = folder.exits(2, "import auto file");
+    assert!(
+        run.err.contains("file, line 1: not a sketch, which is 0x and 192 hex digits"),
+        "{run:?}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::common::Folder;
+use crate::common::{Folder, document, text as words};
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/databases").join(name)
@@ -71,12 +71,13 @@ fn the_blocks_of_all_tables_show_the_same_fingerprints() {
 #[test]
 fn every_file_shows_what_it_is_and_how_large() {
     let folder = Folder::new();
-    for database in ["user-half-2", "names-ring-3", "unique-half-2", "user-similar"].map(golden) {
+    for database in ["user-half-2", "names-ring-3", "unique-half-2", "sketches-names"].map(golden) {
         for name in files(&database).iter().filter(|name| *name != "LOCK") {
             let report = inspect(&folder, &database, &format!("--file {name}"));
             assert_eq!(report["bytes"], fs::metadata(database.join(name)).unwrap().len(), "{name}");
             let kind = match name.rsplit_once('.').map_or("", |(_, ending)| &ending[..1]) {
-                "t" | "c" => Value::Null,
+                "t" => json!("table"),
+                "k" => json!("keys"),
                 "i" => json!("postings"),
                 "d" if name.ends_with(".del") => json!("tombstones"),
                 "d" => json!("documents"),
@@ -89,18 +90,30 @@ fn every_file_shows_what_it_is_and_how_large() {
 }
 
 #[test]
-fn tables_of_columns_are_shown_without_blocks() {
+fn a_database_of_sketches_has_tables_of_keys() {
     let folder = Folder::new();
-    let database = golden("user-similar-many-blocks");
-    let table = inspect(&folder, &database, "--table 0");
-    assert!(table["blocks"].as_u64().unwrap() > 1 && table["bytes_columns"] == 0, "{table}");
-    let columns = inspect(&folder, &database, "--table 4");
-    assert!(columns["bytes_columns"].as_u64().unwrap() > 0 && columns["blocks"] == 0, "{columns}");
-    let name = files(&database).into_iter().find(|name| name.ends_with(".c04")).unwrap();
-    assert_eq!(inspect(&folder, &database, &format!("--file {name}"))["bytes"], columns["bytes"]);
-    let path = database.to_str().unwrap();
-    let run = folder.run(&["inspect", path, "--table", "4", "--block", "0"]);
-    assert!(run.code == 2 && run.err.contains("lead to the blocks of table 0"), "{run:?}");
+    folder
+        .write("docs", (0..9).map(|i| document(&i.to_string(), &words(i, 50))).collect::<String>());
+    folder.ok("dedup db docs --jaccard 0.8 --quiet");
+    let database = folder.file("db");
+    let report = inspect(&folder, &database, "");
+    assert_eq!((&report["tables"], &report["cells"]), (&json!([]), &json!([])));
+    let of_keys: Vec<_> = files(&database).into_iter().filter(|name| name.contains(".k")).collect();
+    assert_eq!(of_keys.len(), 8);
+    for (number, name) in of_keys.iter().enumerate() {
+        let keys = inspect(&folder, &database, &format!("--file {name}"));
+        assert_eq!((&keys["kind"], &keys["blocks"]), (&json!("keys"), &json!(0)));
+        assert_eq!(keys["bytes"], fs::metadata(database.join(name)).unwrap().len(), "{name}");
+        assert_eq!(inspect(&folder, &database, &format!("--table {number}")), keys);
+    }
+    let run = folder.exits(2, "inspect db --table 0 --block 0");
+    assert!(run.err.contains("keys, which are in no blocks"), "{}", run.err);
+    let text = folder.ok("inspect db").text();
+    assert!(text.contains("keys        8 keys of 5 minima") && !text.contains("layout"), "{text}");
+    let text = folder.ok("stats db").text();
+    assert!(text.contains("sketches      9\n") && !text.contains("layout"), "{text}");
+    let text = folder.ok("inspect db --table 7").text();
+    assert!(text.contains("keys     7\n"), "{text}");
 }
 
 #[test]
@@ -141,7 +154,7 @@ fn what_is_not_there_is_refused_with_what_is() {
     assert!(run.err.contains("there are no tables yet"), "{}", run.err);
     folder.ok("import db one");
     for (args, message) in [
-        ("--table 9", "there is no table 9: the layout has 2"),
+        ("--table 9", "there is no table 9: the segment has 2"),
         ("--table 0 --block 9", "there is no block 9: the table has 1"),
         ("--table 0 --segment 5", "there is no segment 5"),
         ("--file nothing", "there is no file nothing"),

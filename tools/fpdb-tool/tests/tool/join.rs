@@ -102,6 +102,9 @@ fn databases_that_cannot_be_compared_are_refused() {
     folder.ok("create wide --bits 128");
     let run = folder.exits(2, "join a wide");
     assert!(run.err.contains("a has 64-bit fingerprints, and wide has 128-bit"), "{run:?}");
+    folder.ok("create sketches --jaccard 0.8");
+    let run = folder.exits(2, "join a sketches");
+    assert!(run.err.contains("and sketches has sketches: they cannot"), "{run:?}");
     folder.ok("create words --recipe words/1");
     folder.ok("create pairs --recipe pairs/1");
     let run = folder.exits(2, "join words pairs");

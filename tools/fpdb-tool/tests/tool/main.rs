@@ -38,6 +38,7 @@ mod reports;
 #[cfg(unix)]
 mod serve;
 mod shell;
+mod similarity;
 mod sources;
 mod terminal;
 mod wrong_input;

@@ -1,3 +1,4 @@
+use fpdb::{Fingerprint, Sketch};
 use serde_json::{Value, json};
 
 use crate::common::{Folder, document, random, text};
@@ -129,23 +130,38 @@ fn matches_have_the_similarity_that_the_recipe_tells() {
     let folder = Folder::new();
     folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
     folder.write("queries", document("x", &text(2, 50)));
-    for (recipe, similarity) in [("pairs/1 --bits 128", json!(1.0)), ("words/1", json!(null))] {
-        let db = recipe.replace(['/', ' '], "-");
-        folder.ok(&format!("dedup {db} docs --recipe {recipe}"));
+    for (db, options, similarity) in [
+        ("sketches", "--jaccard 0.8", json!(1.0)),
+        ("wide", "--bits 128", json!(1.0)),
+        ("words", "--recipe words/1", json!(null)),
+    ] {
+        folder.ok(&format!("dedup {db} docs {options}"));
         let records = folder.ok(&format!("query {db} --from ndjson queries --json")).records();
         let found = &records[0]["matches"][0];
         assert_eq!((&found["name"], &found["similarity"]), (&json!("b"), &similarity));
         let table = folder.ok(&format!("query {db} --from ndjson queries")).text();
         assert_eq!(table.contains("similarity"), !similarity.is_null(), "{table}");
     }
-    // A fingerprint that differs from that of b in 13 bits: J is estimated as 1 - 26/128.
-    let fingerprint = folder.ok("query pairs-1---bits-128 --from ndjson queries --json").records();
-    let fingerprint = fingerprint[0]["query"].as_str().unwrap();
-    let bits = u128::from_str_radix(fingerprint.trim_start_matches("0x"), 16).unwrap();
-    let query = format!("query pairs-1---bits-128 {:032x} -k 13 --json", bits ^ 0x1fff << 40);
+    // In 26 of 128 minima, a bit of the second plane differs: J is about 1 - 64/63 26/128.
+    let records = folder.ok("query sketches --from ndjson queries --json").records();
+    let mut sketch = Sketch::parse(records[0]["query"].as_str().unwrap()).unwrap();
+    sketch[1] ^= 0x3ff_ffff << 100;
+    let query = format!("query sketches {} --json", sketch.to_hex());
     let found = folder.ok(&query).records()[0]["matches"][0].clone();
-    assert_eq!((&found["distance"], &found["similarity"]), (&json!(13), &json!(0.797)));
-    assert_eq!(found["standard_error"], json!(0.053));
+    assert_eq!((&found["distance"], &found["similarity"]), (&json!(26), &json!(0.794)));
+    assert_eq!(found["standard_error"], json!(0.036));
+}
+
+#[test]
+fn a_query_of_sketches_is_explained_by_keys_and_its_table_has_no_sketches() {
+    let folder = Folder::new();
+    folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
+    folder.ok("dedup db docs --jaccard 0.8");
+    let explained = folder.ok("query db docs --from ndjson --explain").text();
+    assert!(explained.contains("1 matches\nsegment   sketches  keys  leaves\n"), "{explained}");
+    let header = "query               distance  similarity            id  name\n";
+    let table = folder.ok("query db docs --from ndjson").text();
+    assert!(table.starts_with(header) && !table.contains("0x"), "{table}");
 }
 
 #[test]

@@ -20,6 +20,9 @@ fn every_recipe_is_listed_with_its_purpose() {
     let mut wide = of_width(128);
     wide.sort_unstable();
     assert_eq!(wide, sorted(Recipe::names128().collect()));
+    let sketches = listed.iter().filter(|recipe| recipe["sketches"] == json!(true));
+    let sketches: Vec<_> = sketches.map(|recipe| recipe["name"].as_str().unwrap()).collect();
+    assert_eq!(sketches, Recipe::names_for_sketches().collect::<Vec<_>>());
     for recipe in listed {
         assert!(!recipe["purpose"].as_str().unwrap().is_empty(), "{recipe}");
     }

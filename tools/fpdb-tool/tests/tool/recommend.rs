@@ -58,6 +58,7 @@ fn what_cannot_be_recommended_is_refused() {
         "recommend -n 0",
         "recommend -n 1e6 -k 13",
         "recommend -n 1e6 -k 25 --bits 128",
+        "recommend -n 1e6 --jaccard 0.8 --bits 128",
         "recommend -n 1e6 --jaccard 0.3",
         "recommend -n 1e6 --jaccard 0.8 --bits 64",
         "recommend -n 1e6 --jaccard 0.8 -k 3",
@@ -73,15 +74,35 @@ fn a_recommendation_for_a_similarity_can_be_created_and_finds_what_it_says() {
     let folder = Folder::new();
     let line = "recommend --documents 1e7 --jaccard 0.8 --recall 0.96";
     let report = folder.ok(&format!("{line} --json")).json();
-    let found = report["similar"]["found"].as_array().unwrap();
-    let shares: Vec<f64> = found.iter().map(|row| number(&row["share"])).collect();
-    assert!(shares.is_sorted() && shares.len() == 10, "{report}");
-    assert!(shares[0] < 0.05 && shares[6] >= 0.96 && shares[8] > 0.999, "{shares:?}");
-    assert!(number(&report["similar"]["false_matches"]) < 1e-6, "{report}");
+    assert_eq!(report["schema"], "fpdb.recommend-similarity/1");
+    let rows = report["similarities"].as_array().unwrap();
+    let shares = |of: &str| rows.iter().map(|row| number(&row[of])).collect::<Vec<_>>();
+    let (found, read) = (shares("found"), shares("read"));
+    assert!(found.is_sorted() && read.is_sorted() && found.len() == 14, "{report}");
+    assert!(found.iter().zip(&read).all(|(found, read)| found <= read), "{report}");
+    assert!(found[0] < 1e-6 && found[10] >= 0.96 && found[12] > 0.999, "{found:?}");
+    assert!(number(&report["false_matches"]) < 1e-6, "{report}");
+    let bytes = number(&report["disk_bytes"]) / 1e7;
+    let expected = 104.0 + 5.1 * number(&report["keys"]);
+    assert!((bytes - expected).abs() < 1.0, "{bytes} bytes, not {expected}");
     let created = create(&folder, &report);
     assert_eq!(created["max_distance"], report["distance"], "{created}");
-    assert_eq!(created["layout"], report["layouts"][0]["layout"], "{created}");
+    let of_keys = format!("{} keys of {} minima", report["keys"], report["minima"]);
+    let described = folder.ok("stats db").text();
+    assert!(described.contains(&of_keys), "{of_keys}: {described}");
     let table = folder.ok(line);
     assert!(table.text().starts_with("similarity "), "{}", table.text());
-    assert!(table.text().contains("misses nothing up to distance"), "{}", table.text());
+    assert!(table.text().contains(&of_keys), "{}", table.text());
+}
+
+#[test]
+fn a_similarity_that_too_many_unrelated_documents_have_by_their_keys_is_advised_against() {
+    for (line, is_possible) in [
+        ("-n 1e9 --jaccard 0.7", true),
+        ("-n 1e9 --jaccard 0.65", false),
+        ("-n 1e6 --jaccard 0.6", true),
+    ] {
+        let run = Folder::new().ok(&format!("recommend {line}"));
+        assert_eq!(!run.err.contains("keys are no way"), is_possible, "{line}: {}", run.err);
+    }
 }

@@ -20,7 +20,7 @@ use fpdb::{
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::args::database::by_width;
+use crate::args::database::{by_width, unit};
 use crate::args::memory::MemoryArgs;
 use crate::args::numbers::parse_size;
 use crate::output::failure::Exit;
@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     files: DocumentFiles,
 
-    /// Distance in bits [default: what counts as a duplicate in the database]
+    /// Distance in bits, of sketches in minima [default: what counts as a duplicate in the database]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
     distance: Option<u32>,
 
@@ -211,8 +211,8 @@ impl Args {
         };
         if let Some(path) = &self.html {
             let name = |id| shown(id, names);
-            let html =
-                page::html(&report, &context.provenance, snapshot.len(), distance, largest, name)?;
+            let facts = page::Facts { documents: snapshot.len(), distance, unit: unit(F::BITS) };
+            let html = page::html(&report, &context.provenance, &facts, largest, name)?;
             fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;
         }
         let ClusterReport { clusters, duplicates, chains, .. } = report;
@@ -221,9 +221,10 @@ impl Args {
             let summary = Summary { r#type: "summary", clusters, duplicates, chains, sizes };
             context.report(&summary)?;
         }
+        let unit = unit(F::BITS);
         context.say(format!(
             "{clusters} clusters with {duplicates} duplicates; {chains} have a member farther than \
-             {distance} bits from the first"
+             {distance} {unit} from the first"
         ));
         Ok(())
     }

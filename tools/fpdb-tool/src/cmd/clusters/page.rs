@@ -72,12 +72,19 @@ fn diameter<F: Fingerprint>(mut distinct: Vec<F>) -> String {
     if is_complete { diameter.to_string() } else { format!("at least {diameter}") }
 }
 
+/// What the page shows of the search.
+pub(super) struct Facts {
+    pub(super) documents: u64,
+    pub(super) distance: u32,
+    /// What a distance counts.
+    pub(super) unit: &'static str,
+}
+
 /// Returns the report as one HTML file. `name` returns what a document is called.
 pub(super) fn html(
     report: &ClusterReport,
     provenance: &Provenance,
-    documents: u64,
-    distance: u32,
+    &Facts { documents, distance, unit }: &Facts,
     largest: Largest,
     name: impl Fn(DocId) -> anyhow::Result<String>,
 ) -> anyhow::Result<String> {
@@ -85,7 +92,7 @@ pub(super) fn html(
     let pairs: u64 = report.pairs.iter().sum();
     page.facts(&[
         ("documents", documents.to_string()),
-        ("distance", format!("{distance} bits")),
+        ("distance", format!("{distance} {unit}")),
         ("clusters of at least two", report.clusters.to_string()),
         ("duplicates, which are their other members", report.duplicates.to_string()),
         ("clusters with a member farther from the first", report.chains.to_string()),
@@ -98,7 +105,7 @@ pub(super) fn html(
              largest distance from the first document, and the diameter that between any two.",
         );
     }
-    page.bars(&by_distance(report));
+    page.bars(&by_distance(report, unit));
     page.bars(&by_size(report));
     page.heading("The largest clusters");
     let mut lines = Vec::new();
@@ -118,11 +125,11 @@ pub(super) fn html(
     Ok(page.finish())
 }
 
-fn by_distance(report: &ClusterReport) -> Bars {
+fn by_distance(report: &ClusterReport, unit: &str) -> Bars {
     // Different fingerprints have no distance of 0.
     let pairs = report.pairs.iter().enumerate().skip(1);
     Bars {
-        title: "Pairs of different fingerprints by their distance in bits:".to_owned(),
+        title: format!("Pairs of different fingerprints by their distance in {unit}:"),
         parts: &["pairs"],
         mark: None,
         bars: pairs.map(|(distance, &pairs)| bar(distance.to_string(), pairs)).collect(),

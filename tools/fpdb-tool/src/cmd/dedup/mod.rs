@@ -30,9 +30,9 @@ Examples:
 
 /// Prints the novel documents and stores their fingerprints
 ///
-/// Reads documents from files and folders, in the order given. A document is a duplicate if its
-/// fingerprint is within the database's max distance of one stored earlier, in this run or before.
-/// All other documents are novel. dedup stores their fingerprints under their ids, and prints them:
+/// Reads documents from files and folders, in the order given. A document is a duplicate if one
+/// stored earlier, in this run or before, matches by the database's rule: within its max distance, or
+/// by similarity (--jaccard). All other documents are novel. dedup stores their fingerprints under their ids, and prints them:
 ///
 /// - lines of NDJSON and text, and rows of tables below their header, as they are in the file
 ///
@@ -111,8 +111,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, requires = "recrawl", help_heading = "Visiting documents again")]
     on_duplicate: Option<OnDuplicateArg>,
 
-    /// Do not print documents that changed by at most this many bits of the fingerprint since the
-    /// last run. They are updated and counted all the same
+    /// Do not print documents whose fingerprint changed by at most this many bits, or sketch by this
+    /// many minima, since the last run. They are updated and counted all the same
     #[arg(
         long,
         value_name = "BITS",
@@ -142,8 +142,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     new: NewDatabase,
 
-    /// Width of the fingerprints in bits, 64 or 128 [default: 64, with
-    /// --jaccard 128]
+    /// Width of the fingerprints in bits, 64 or 128 [default: 64]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
 
@@ -207,7 +206,7 @@ impl Args {
         self.check_report()?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits, &self.new)?;
-        by_width!(bits, |options| {
+        by_width!(bits, self.new.sketches(), |options| {
             let options = self.memory.apply(options);
             self.dedup(options, existing.as_ref(), context)
         })

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use fpdb::Fingerprint;
-use fpdb::text::Explanation;
+use fpdb::text::{Bits, Explanation, Width};
 use serde::Serialize;
 
 use crate::output::{printable, table};
@@ -36,12 +35,12 @@ struct Bit {
 
 impl ExplanationRecord {
     /// Keeps at most `limit` features: the ones of the largest weight.
-    pub(super) fn new<F: Fingerprint>(explanation: Explanation<F>, limit: usize) -> Self {
+    pub(super) fn new<F: Width>(explanation: Explanation<F>, limit: usize) -> Self {
         let features = explanation.features.into_iter().take(limit).map(|feature| Feature {
             feature: feature.text,
             occurrences: feature.occurrences,
             weight: feature.weight,
-            hash: feature.hash.to_hex(),
+            hash: hex(feature.hash),
         });
         let bits = explanation.bits.iter().enumerate().map(|(bit, decision)| Bit {
             bit,
@@ -63,6 +62,11 @@ impl ExplanationRecord {
         table(out, ["bit", "set", "sum", "margin"], &bits)?;
         writeln!(out)
     }
+}
+
+/// `0x` and all hexadecimal digits of the width.
+fn hex<B: Bits>(hash: B) -> String {
+    format!("{hash:#0width$x}", width = 2 + 2 * size_of::<B>())
 }
 
 impl Feature {

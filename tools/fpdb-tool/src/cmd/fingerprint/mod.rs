@@ -5,8 +5,8 @@ mod explain;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::Fingerprint;
 use fpdb::text::Recipe;
+use fpdb::{Fingerprint, Sketch};
 use serde::Serialize;
 
 use crate::args::database;
@@ -60,8 +60,13 @@ pub(crate) struct Args {
     #[arg(long, default_value = "64", value_parser = database::parse_bits)]
     bits: u32,
 
+    /// Print sketches, which databases for a similarity (--jaccard) have: 0x and 192 hex digits
+    #[arg(long, conflicts_with = "bits")]
+    sketch: bool,
+
     /// Also show how each fingerprint is computed: the features with their weights and hashes, and
-    /// for each bit the sum of weights that decides it and how close it is to flipping
+    /// for each bit, of a sketch the lowest of each minimum, the sum of weights that decides it and
+    /// how close it is to flipping
     #[arg(long)]
     explain: bool,
 
@@ -111,6 +116,7 @@ struct Summary<'a> {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         match self.bits {
+            _ if self.sketch => self.print_all::<Sketch>(context),
             128 => self.print_all::<u128>(context),
             _ => self.print_all::<u64>(context),
         }

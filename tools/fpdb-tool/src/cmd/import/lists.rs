@@ -34,15 +34,15 @@ impl Args {
         existing: Option<&Description>,
         context: &mut Context<'_>,
     ) -> Result<()> {
-        let ids = existing.map_or(Ids::User, |existing| existing.ids);
         if let Some(existing) = existing
-            && (ids == Ids::Names && self.id_column.is_none())
+            && (existing.ids == Ids::Names && self.id_column.is_none())
         {
             database::need_ids(existing, Ids::User, "import without --id-column")?;
         }
         let options = self.new.options(options)?;
         let target = Target::open(options, &self.path, existing.is_some())?;
         let db = &target.db;
+        let ids = db.description().ids;
         let bar = progress::over_files(context, &self.files);
         let lists = Lists {
             args: &self.list,

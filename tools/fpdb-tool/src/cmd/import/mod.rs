@@ -35,7 +35,8 @@ Examples:
 ///
 /// In a database with ids of kind `unique`, or with --id-column also of kind `names`, where the
 /// column contains names, an id or name that exists gets the new fingerprint. Entries are stored
-/// batch by batch, like documents.
+/// batch by batch, like documents. Lists of sketches, which `fingerprint --sketch` prints, are for
+/// databases made with --jaccard; a new one has unique ids.
 ///
 /// Documents (all other values of --from, but with `auto`, files in which each line has a
 /// fingerprint of 0x and all its digits are lists): the recipe computes a fingerprint of each
@@ -120,8 +121,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     new: NewDatabase,
 
-    /// Width of the fingerprints in bits, 64 or 128 [default: 64, with
-    /// --jaccard 128]
+    /// Width of the fingerprints in bits, 64 or 128 [default: 64]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     bits: Option<u32>,
 
@@ -138,7 +138,7 @@ impl Args {
         input::check_apart("the database", &self.path, &self.files)?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits, &self.new)?;
-        by_width!(bits, |options| {
+        by_width!(bits, self.new.sketches(), |options| {
             let options = self.reading.apply(options.bulk_memory(self.memory));
             match self.from.resolve(&self.files)? {
                 InputFormat::Documents(from) => {

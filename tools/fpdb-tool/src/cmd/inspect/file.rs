@@ -5,10 +5,11 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use fpdb::Description;
 use fpdb::reports::SegmentStats;
-use fpdb::{Description, Fingerprint, Options};
 use serde::Serialize;
 
+use super::kind::kind_of;
 use super::table;
 use crate::output::{self, Context, iec};
 
@@ -49,55 +50,38 @@ struct Report<'a> {
     bytes: u64,
 }
 
-/// A table's place in the list of the tables of a segment.
-#[derive(Clone, Copy)]
-struct TableFile {
-    number: usize,
-    has_columns: bool,
-}
-
 impl FileArgs {
     pub(super) fn is_given(&self) -> bool {
         self.file.is_some() || self.table.is_some() || self.block.is_some()
     }
 
-    /// Shows one of these files of a database.
-    pub(super) fn run<F: Fingerprint>(
+    /// Shows one of these files of a database that has these segments.
+    pub(super) fn run(
         &self,
-        options: Options<F>,
         path: &Path,
-        files: &[FileReport],
+        (segments, files): (&[SegmentStats], &[FileReport]),
         description: &Description,
         context: &mut Context<'_>,
     ) -> Result<()> {
-        let db = options.index_memory(0).open_read_only(path)?;
-        let segments = db.stats().segments;
         let (segment, table) = match (&self.file, self.table) {
             (Some(name), _) => {
-                let owns = |segment: &&SegmentStats| segment.files.iter().any(|(n, _)| n == name);
-                let segment = segments.iter().find(owns);
-                match segment.zip(TableFile::named(name)) {
-                    Some(found) => found,
-                    None => return self.other(name, segment, files, context),
+                // The files of a segment begin with its tables.
+                let place = segments.iter().find_map(|segment| {
+                    let place = segment.files.iter().position(|(file, _)| file == name)?;
+                    Some((segment, place))
+                });
+                match place {
+                    Some((segment, table)) if table < segment.tables.len() => (segment, table),
+                    place => return self.other(name, place.map(|(s, _)| s), files, context),
                 }
             }
-            (None, Some(number)) => {
-                let has_columns = description.columns && number > 0;
-                (self.segment(&segments)?, TableFile { number, has_columns })
-            }
+            (None, Some(number)) => (self.segment(segments)?, number),
             (None, None) => bail!("--block shows a block of a table: add --table, or --file"),
         };
-        if table.has_columns && self.block.is_some() {
-            bail!("this table has columns, which lead to the blocks of table 0");
+        let mut report = table::Report::of(segment, table)?;
+        if let Some(block) = self.block {
+            report.read_block(path, description, block)?;
         }
-        let snapshot = db.snapshot();
-        let report = table::Report::of(
-            &snapshot,
-            description,
-            segment,
-            (table.number, table.position(description)),
-            self.block,
-        )?;
         if context.json { Ok(context.report(&report)?) } else { report.print(context) }
     }
 
@@ -136,33 +120,6 @@ impl FileArgs {
         rows.extend(segment.map(|id| ("segment", id.to_string())));
         rows.push(("size", iec(bytes)));
         Ok(output::rows(context.out, &rows)?)
-    }
-}
-
-impl TableFile {
-    /// Returns which table a file of this name is; `None` if it is none.
-    fn named(name: &str) -> Option<Self> {
-        let (_, ending) = name.rsplit_once('.')?;
-        let number = |kind| ending.strip_prefix(kind)?.parse().ok();
-        let blocks = number('t').map(|number| Self { number, has_columns: false });
-        blocks.or_else(|| Some(Self { number: number('c')?, has_columns: true }))
-    }
-
-    /// Returns its position: the tables of columns come after those of blocks.
-    fn position(self, description: &Description) -> usize {
-        self.number + usize::from(self.has_columns && description.columns)
-    }
-}
-
-/// Returns what a file is by its name.
-fn kind_of(name: &str) -> &'static str {
-    match name.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("log") => "log",
-        Some("ids") => "postings",
-        Some("del") => "tombstones",
-        Some("docs") => "documents",
-        _ if name == "MANIFEST" || name == "MANIFEST.copy" => "manifest",
-        _ => "other",
     }
 }
 

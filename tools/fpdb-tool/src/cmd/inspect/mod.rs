@@ -2,6 +2,7 @@
 
 mod bits;
 mod file;
+mod kind;
 mod table;
 
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use fpdb::reports::SegmentStats;
 use fpdb::{Description, Layout};
 use serde::Serialize;
 
-use crate::args::database::by_width;
+use crate::args::database::{self, SKETCH_BITS, by_width};
 use crate::output::failure::Exit;
 use crate::output::{self, Context, iec};
 use bits::{bit_order, ranges};
@@ -25,7 +26,8 @@ Examples:
 /// Shows the format, the layout, the segments and the files of a database
 ///
 /// A table is sorted by its cells in the order shown. Cell 0 has the leading bits of the
-/// fingerprint, and table 0 has the cells in ascending order.
+/// fingerprint, and table 0 has the cells in ascending order. A database of sketches has a table of
+/// each key instead.
 ///
 /// With --file or --table, shows one file instead; of a table, its parts and the lengths of its
 /// codewords. With --block, also a block of the table: its keys, which are fingerprints with their
@@ -48,8 +50,9 @@ struct Report {
     schema: &'static str,
     #[serde(flatten)]
     description: Description,
-    /// Widths of the layout's cells in bits, the most significant cell first.
+    /// Widths of the layout's cells in bits, the most significant cell first. None for sketches.
     cells: Vec<u8>,
+    /// None for sketches.
     tables: Vec<TableReport>,
     segments: Vec<SegmentStats>,
     files: Vec<FileReport>,
@@ -66,29 +69,22 @@ struct TableReport {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let description = fpdb::Description::read(&self.path)?;
+        let segments = by_width!(description.bits, |options| {
+            options.index_memory(0).open_read_only(&self.path)?.stats().segments
+        });
+        let files = files(&self.path)?;
         if self.one.is_given() {
-            let files = files(&self.path)?;
-            let (path, one) = (&self.path, &self.one);
-            by_width!(description.bits, |options| one.run(
-                options,
-                path,
-                &files,
-                &description,
-                context
-            )?);
+            self.one.run(&self.path, (&segments, &files), &description, context)?;
             return Ok(Exit::Done);
         }
-        let stats = by_width!(description.bits, |options| options
-            .index_memory(0)
-            .open_read_only(&self.path)?
-            .stats());
-        let layout = &description.layout;
+        let layout = Some(&description.layout).filter(|_| description.bits != SKETCH_BITS);
+        let tables = layout.map_or(0, Layout::tables);
         let report = Report {
             schema: "fpdb.inspect/1",
-            cells: layout.cells().to_vec(),
-            tables: (0..layout.tables()).map(|table| TableReport::of(layout, table)).collect(),
-            segments: stats.segments,
-            files: files(&self.path)?,
+            cells: layout.map(|layout| layout.cells().to_vec()).unwrap_or_default(),
+            tables: (0..tables).map(|n| TableReport::of(&description.layout, n)).collect(),
+            segments,
+            files,
             description,
         };
         if context.json {
@@ -108,30 +104,16 @@ impl TableReport {
 
 fn print(report: &Report, context: &mut Context<'_>) -> Result<()> {
     let out = &mut *context.out;
-    let Description { bits, max_distance, .. } = report.description;
-    let description = &report.description;
-    let (major, minor) = description.format_version;
-    let or_none = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".to_owned());
-    output::rows(
-        out,
-        &[
-            ("format", format!("{major}.{minor}")),
-            ("fingerprints", format!("{bits} bits, max distance {max_distance}")),
-            ("ids", description.ids.to_string()),
-            ("recipe", or_none(&description.recipe)),
-            ("extraction", or_none(&description.extraction)),
-            ("block size", iec(description.block_size as u64)),
-            ("layout", description.layout.to_string()),
-            ("cells", format!("{} bits", list(&report.cells))),
-        ],
-    )?;
+    output::rows(out, &settings(report))?;
     writeln!(out)?;
-    let tables = report.tables.iter().enumerate();
-    let tables: Vec<_> = tables
-        .map(|(i, table)| [i.to_string(), list(&table.cell_order), ranges(&table.bit_order)])
-        .collect();
-    output::table(out, ["table", "cells", "bits"], &tables)?;
-    writeln!(out)?;
+    if !report.tables.is_empty() {
+        let tables = report.tables.iter().enumerate();
+        let tables: Vec<_> = tables
+            .map(|(i, table)| [i.to_string(), list(&table.cell_order), ranges(&table.bit_order)])
+            .collect();
+        output::table(out, ["table", "cells", "bits"], &tables)?;
+        writeln!(out)?;
+    }
     let segments: Vec<_> = report
         .segments
         .iter()
@@ -144,6 +126,34 @@ fn print(report: &Report, context: &mut Context<'_>) -> Result<()> {
     let files: Vec<_> = report.files.iter().map(|f| [f.name.clone(), iec(f.bytes)]).collect();
     output::table(out, ["file", "size"], &files)?;
     Ok(())
+}
+
+fn settings(report: &Report) -> Vec<(&'static str, String)> {
+    let description = &report.description;
+    let Description { bits, max_distance, rule, .. } = description;
+    let (major, minor) = description.format_version;
+    let or_none = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".to_owned());
+    let keys = database::keys(rule);
+    let stored = match keys {
+        Some(_) => ("sketches", rule.to_string()),
+        None => ("fingerprints", format!("{bits} bits, max distance {max_distance}")),
+    };
+    let mut rows = vec![
+        ("format", format!("{major}.{minor}")),
+        stored,
+        ("ids", description.ids.to_string()),
+        ("recipe", or_none(&description.recipe)),
+        ("extraction", or_none(&description.extraction)),
+    ];
+    match keys {
+        Some(keys) => rows.push(("keys", keys)),
+        None => rows.extend([
+            ("block size", iec(description.block_size as u64)),
+            ("layout", description.layout.to_string()),
+            ("cells", format!("{} bits", list(&report.cells))),
+        ]),
+    }
+    rows
 }
 
 fn list<T: ToString>(items: &[T]) -> String {

@@ -1,19 +1,23 @@
 //! A table of a database, and a block of it.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use fpdb::reports::{SegmentStats, TableStats};
-use fpdb::{Description, Fingerprint, Snapshot};
+use fpdb::{Description, Word};
 use serde::Serialize;
 
 use super::bits::bit_order;
+use super::kind::kind_of;
+use crate::args::database::by_word;
 use crate::output::{self, Context, iec};
 
 /// `fpdb.inspect-table/1`. Sizes are in bytes.
 #[derive(Serialize)]
 pub(super) struct Report {
     schema: &'static str,
+    kind: &'static str,
     segment: u64,
     table: usize,
     #[serde(flatten)]
@@ -49,32 +53,46 @@ struct Row {
 }
 
 impl Report {
-    /// Reads a table of a segment, given its number and its position in the list of tables, and a
-    /// block of it, if one is given.
-    pub(super) fn of<F: Fingerprint>(
-        snapshot: &Snapshot<F>,
-        description: &Description,
-        segment: &SegmentStats,
-        (table, position): (usize, usize),
-        block: Option<u64>,
-    ) -> Result<Self> {
-        let Some(stats) = segment.tables.get(position).cloned() else {
-            let tables = description.layout.tables();
-            bail!("there is no table {table}: the layout has {tables}, from 0 on");
+    /// Returns what a segment says about a table.
+    pub(super) fn of(segment: &SegmentStats, table: usize) -> Result<Self> {
+        let Some(stats) = segment.tables.get(table).cloned() else {
+            let tables = segment.tables.len();
+            bail!("there is no table {table}: the segment has {tables}, from 0 on");
         };
         let code_lengths = stats.code_lengths.clone();
-        let order = bit_order(&description.layout, table);
-        let read = |number| -> Result<Block> {
-            let Some(fingerprints) = snapshot.block(segment.id, table, number)? else {
-                let blocks = stats.blocks;
-                bail!("there is no block {number}: the table has {blocks}, from 0 on");
-            };
-            let offset = (number + 1) * (stats.bytes_blocks / stats.blocks);
-            Ok(Block::of(number, offset, &fingerprints, &order, &code_lengths))
-        };
-        let block = block.map(read).transpose()?;
         let schema = "fpdb.inspect-table/1";
-        Ok(Self { schema, segment: segment.id, table, stats, code_lengths, block })
+        // The files of a segment begin with its tables.
+        let kind = segment.files.get(table).map_or("table", |(name, _)| kind_of(name));
+        Ok(Self { schema, kind, segment: segment.id, table, stats, code_lengths, block: None })
+    }
+
+    /// Reads a block of the table.
+    pub(super) fn read_block(
+        &mut self,
+        path: &Path,
+        description: &Description,
+        number: u64,
+    ) -> Result<()> {
+        if self.stats.blocks == 0 {
+            bail!("this table has keys, which are in no blocks: leave out --block");
+        }
+        let order = bit_order(&description.layout, self.table);
+        let block = by_word!(description.bits, |options| {
+            let snapshot = options.index_memory(0).open_read_only(path)?.snapshot();
+            let fingerprints = snapshot.block(self.segment, self.table, number)?;
+            fingerprints.map(|all| self.block(number, &all, &order))
+        });
+        if block.is_none() {
+            let blocks = self.stats.blocks;
+            bail!("there is no block {number}: the table has {blocks}, from 0 on");
+        }
+        self.block = block;
+        Ok(())
+    }
+
+    fn block<F: Word>(&self, number: u64, fingerprints: &[F], order: &[u32]) -> Block {
+        let offset = (number + 1) * (self.stats.bytes_blocks / self.stats.blocks);
+        Block::of(number, offset, fingerprints, order, &self.code_lengths)
     }
 
     pub(super) fn print(&self, context: &mut Context<'_>) -> Result<()> {
@@ -84,12 +102,12 @@ impl Report {
         let lengths: Vec<_> = lengths.map(|(bit, length)| format!("{bit}:{length}")).collect();
         let mut rows = vec![
             ("segment", self.segment.to_string()),
-            ("table", self.table.to_string()),
+            (self.kind, self.table.to_string()),
             ("size", iec(stats.bytes)),
         ];
         rows.push(("  index", iec(stats.bytes_index)));
-        if self.code_lengths.is_empty() {
-            rows.push(("  columns", iec(stats.bytes_columns)));
+        if stats.blocks == 0 {
+            rows.push(("  rows", iec(stats.bytes_rows)));
         } else {
             let blocks = format!("{} in {} blocks", iec(stats.bytes_blocks), stats.blocks);
             rows.extend([("  blocks", blocks), ("  filter", iec(stats.bytes_filter))]);
@@ -105,7 +123,7 @@ impl Report {
 }
 
 impl Block {
-    fn of<F: Fingerprint>(
+    fn of<F: Word>(
         number: u64,
         offset: u64,
         fingerprints: &[F],
@@ -157,6 +175,6 @@ impl Block {
 }
 
 /// Returns the fingerprint with its bits in this order.
-fn key<F: Fingerprint>(fingerprint: F, order: &[u32]) -> F {
+fn key<F: Word>(fingerprint: F, order: &[u32]) -> F {
     order.iter().fold(F::ZERO, |key, &bit| key << 1 | (fingerprint >> bit & F::ONE))
 }

@@ -13,7 +13,7 @@ Examples:
   fpdb-tool query crawl.fpdb 0x0123456789abcdef --distance 3
   fpdb-tool query crawl.fpdb pages.ndjson --from ndjson --json";
 
-/// Finds the near-duplicates of fingerprints, or of documents
+/// Finds the near-duplicates of fingerprints, of sketches, or of documents
 ///
 /// Answers queries in the order given, and completely unless --limit is given. Matches are sorted
 /// by distance, then by fingerprint and id.
@@ -26,7 +26,7 @@ Examples:
 ///
 /// If the recipe of the database tells similarities, as pairs and fives do, each match has the
 /// estimated Jaccard similarity of the two documents' features, and with --json its
-/// "standard_error".
+/// "standard_error". Sketches are too long for the table; --json has them.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -34,12 +34,12 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     pub(super) path: PathBuf,
 
-    /// Fingerprints in hex, with or without 0x; or, with --from, files of queries, where `-` is
-    /// standard input
+    /// Fingerprints or sketches in hex, with or without 0x; or, with --from, files of queries, where
+    /// `-` is standard input
     #[arg(value_name = "FINGERPRINT|FILE", required = true)]
     pub(super) queries: Vec<String>,
 
-    /// Distance in bits [default: what counts as a duplicate in the database]
+    /// Distance in bits, of sketches in minima [default: what counts as a duplicate in the database]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
     pub(super) distance: Option<u32>,
 
@@ -57,8 +57,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "STAMP", value_parser = stamp::parse)]
     pub(super) since: Option<u64>,
 
-    /// Show what each query does instead of its matches: prefixes looked up, prefixes that filters
-    /// ruled out, blocks read, fingerprints decoded and matched, and the time of each step
+    /// Show what each query does instead of its matches: prefixes or keys looked up, prefixes that
+    /// filters ruled out, blocks read, fingerprints decoded and matched, and the time of each step
     #[arg(long, conflicts_with = "exit_status")]
     pub(super) explain: bool,
 

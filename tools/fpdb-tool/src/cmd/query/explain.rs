@@ -8,6 +8,7 @@ use fpdb::{Fingerprint, QueryOptions, Snapshot};
 use serde::Serialize;
 
 use super::queries::Query;
+use crate::args::database::SKETCH_BITS;
 use crate::output::{self, Context, json_line};
 
 #[derive(Serialize)]
@@ -58,7 +59,7 @@ pub(super) fn explain<F: Fingerprint>(
         if context.json {
             json_line(context.out, &record)?;
         } else {
-            record.print(context)?;
+            record.print(F::BITS == SKETCH_BITS, context)?;
         }
     }
     Ok(())
@@ -82,37 +83,46 @@ impl Record {
         }
     }
 
-    fn print(&self, context: &mut Context<'_>) -> Result<()> {
+    fn print(&self, is_sketch: bool, context: &mut Context<'_>) -> Result<()> {
         writeln!(context.out, "query {}: {} matches", self.query, self.matches)?;
-        let header = [
-            "segment",
-            "fingerprints",
-            "tables",
-            "probes",
-            "filter checks",
-            "filtered out",
-            "blocks",
-            "candidates",
-            "expected",
-            "found",
-            "expected us",
-        ];
-        let lines: Vec<_> = self.segments.iter().map(Segment::cells).collect();
-        output::table(context.out, header, &lines)?;
-        let steps = [
-            ("plan", self.plan_us),
-            ("filter", self.filter_us),
-            ("find", self.find_us),
-            ("decode", self.decode_us),
-            ("memory", self.memory_us),
-            ("ids", self.ids_us),
-            ("all, overlapped", self.total_us),
-        ];
-        let steps = steps.map(|(step, us)| format!("{step} {us:.2} us"));
-        writeln!(context.out, "{} recent entries; {}\n", self.recent, steps.join(", "))?;
+        let steps: &[(&str, f64)] = if is_sketch {
+            let header = ["segment", "sketches", "keys", "leaves"];
+            let lines: Vec<_> = self.segments.iter().map(Segment::sketch_cells).collect();
+            output::table(context.out, header, &lines)?;
+            &[("keys", self.find_us), ("leaves", self.decode_us), ("memory", self.memory_us)]
+        } else {
+            let lines: Vec<_> = self.segments.iter().map(Segment::cells).collect();
+            output::table(context.out, HEADER, &lines)?;
+            &[
+                ("plan", self.plan_us),
+                ("filter", self.filter_us),
+                ("find", self.find_us),
+                ("decode", self.decode_us),
+                ("memory", self.memory_us),
+                ("ids", self.ids_us),
+            ]
+        };
+        let all = ("all, overlapped", self.total_us);
+        let steps = steps.iter().chain([&all]).map(|(step, us)| format!("{step} {us:.2} us"));
+        let steps = steps.collect::<Vec<_>>().join(", ");
+        writeln!(context.out, "{} recent entries; {steps}\n", self.recent)?;
         Ok(())
     }
 }
+
+const HEADER: [&str; 11] = [
+    "segment",
+    "fingerprints",
+    "tables",
+    "probes",
+    "filter checks",
+    "filtered out",
+    "blocks",
+    "candidates",
+    "expected",
+    "found",
+    "expected us",
+];
 
 impl Segment {
     fn of(explain: &SegmentExplain) -> Self {
@@ -132,12 +142,19 @@ impl Segment {
         }
     }
 
+    fn tables(&self) -> String {
+        if self.scanned { "scan".to_owned() } else { self.tables.to_string() }
+    }
+
+    fn sketch_cells(&self) -> [String; 4] {
+        [self.id.to_string(), self.fingerprints.to_string(), self.tables(), self.blocks.to_string()]
+    }
+
     fn cells(&self) -> [String; 11] {
-        let tables = if self.scanned { "scan".to_owned() } else { self.tables.to_string() };
         [
             self.id.to_string(),
             self.fingerprints.to_string(),
-            tables,
+            self.tables(),
             self.probes.to_string(),
             self.filter_checks.to_string(),
             self.filtered_out.to_string(),

@@ -11,7 +11,7 @@ use fpdb::text::Recipe;
 use fpdb::{Description, Fingerprint, Ids, Match, Options, QueryOptions, Snapshot, Within};
 use serde::Serialize;
 
-use crate::args::database::{self, by_width};
+use crate::args::database::{self, SKETCH_BITS, by_width};
 use crate::input;
 use crate::output::failure::Exit;
 use crate::output::progress;
@@ -86,6 +86,7 @@ impl Args {
         let mut printer = Printer {
             json: context.json,
             one_query: self.from.is_none() && self.queries.len() == 1,
+            sketches: F::BITS == SKETCH_BITS,
             names: description.ids == Ids::Names,
             similarities: recipe.as_ref().is_some_and(|recipe| recipe.similarity(0).is_some()),
             summary: Summary { r#type: "summary", queries: 0, matched: 0, matches: 0 },
@@ -184,6 +185,8 @@ struct Printer {
     json: bool,
     /// There is only one query, so lines of the table do not repeat it.
     one_query: bool,
+    /// The database has sketches, which are too long for the table.
+    sketches: bool,
     /// The database has names, so the table has a column for them.
     names: bool,
     /// The recipe of the database tells similarities, so the table has a column for them.
@@ -233,7 +236,10 @@ impl Printer {
         if !self.one_query {
             write!(context.out, "{query:18}  ")?;
         }
-        write!(context.out, "{fingerprint:18}  {distance:>8}  ")?;
+        if !self.sketches {
+            write!(context.out, "{fingerprint:18}  ")?;
+        }
+        write!(context.out, "{distance:>8}  ")?;
         if self.similarities {
             write!(context.out, "{similarity:>10}  ")?;
         }

@@ -7,7 +7,7 @@
 
 use std::f64::consts::{LN_2, PI};
 
-use fpdb::Fingerprint;
+use fpdb::Word;
 
 /// The neighbours of a sorted set, counted by the number of leading bits that they share.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Branches {
 
     /// Adds a fingerprint, and returns true. They come in ascending order; one that is equal to the
     /// last is ignored, and false returned.
-    pub(super) fn add<F: Fingerprint>(&mut self, fingerprint: F) -> bool {
+    pub(super) fn add<F: Word>(&mut self, fingerprint: F) -> bool {
         let value = fingerprint.to_u128();
         let differing = value ^ self.last;
         if self.fingerprints > 0 {

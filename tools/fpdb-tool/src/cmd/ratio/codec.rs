@@ -1,6 +1,6 @@
 //! The sizes of the same fingerprints under other codes, for comparison.
 
-use fpdb::Fingerprint;
+use fpdb::Word;
 
 /// The names of codes, and the bytes that the fingerprints take under each.
 pub(super) type Sizes = Vec<(&'static str, u64)>;
@@ -16,7 +16,7 @@ pub(super) struct OtherCodes<F> {
     differences: differences::Differences,
 }
 
-impl<F: Fingerprint> OtherCodes<F> {
+impl<F: Word> OtherCodes<F> {
     pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self {
             fingerprints: 0,
@@ -53,7 +53,7 @@ mod differences {
 
     use std::io::{self, Write};
 
-    use fpdb::Fingerprint;
+    use fpdb::Word;
     use zstd::Encoder;
 
     use super::Sizes;
@@ -74,7 +74,7 @@ mod differences {
             Ok(Self { full: Counted::new()?, varints: Counted::new()? })
         }
 
-        pub(super) fn add<F: Fingerprint>(&mut self, difference: u128) -> io::Result<()> {
+        pub(super) fn add<F: Word>(&mut self, difference: u128) -> io::Result<()> {
             F::from_u128(difference).write_le(&mut self.full.chunk);
             varint(difference, &mut self.varints.chunk);
             self.full.pass_on()?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Result, ensure};
-use fpdb::Fingerprint;
+use fpdb::Word;
 
 use crate::input;
 use crate::input::fingerprints::{ListArgs, Lists};
@@ -24,12 +24,12 @@ impl Random {
         self.0.u64(..n)
     }
 
-    pub(super) fn fingerprint<F: Fingerprint>(&mut self) -> F {
+    pub(super) fn fingerprint<F: Word>(&mut self) -> F {
         F::from_u128(self.0.u128(..))
     }
 
     /// Returns the fingerprint with `count` of its bits flipped, or all of them if it has fewer.
-    pub(super) fn flip<F: Fingerprint>(&mut self, fingerprint: F, count: u32) -> F {
+    pub(super) fn flip<F: Word>(&mut self, fingerprint: F, count: u32) -> F {
         let mut flips = F::ZERO;
         while flips.count_ones() < count.min(F::BITS) {
             let bit = self.below(u64::from(F::BITS));
@@ -73,7 +73,7 @@ impl Data {
     }
 
     /// Reads the file, if there is one.
-    pub(super) fn source<F: Fingerprint>(
+    pub(super) fn source<F: Word>(
         &self,
         list: &ListArgs,
         context: &Context<'_>,
@@ -102,7 +102,7 @@ pub(super) enum Source<F> {
     Listed(Vec<F>),
 }
 
-impl<F: Fingerprint> Source<F> {
+impl<F: Word> Source<F> {
     /// The number of fingerprints, unless it is unlimited.
     pub(super) fn len(&self) -> Option<u64> {
         match self {
@@ -137,6 +137,8 @@ impl<F: Fingerprint> Source<F> {
 
 #[cfg(test)]
 mod tests {
+    use fpdb::Fingerprint;
+
     use super::*;
 
     #[test]

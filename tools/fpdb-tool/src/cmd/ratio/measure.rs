@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use fpdb::reports::TableStats;
-use fpdb::{DocId, Entry, Fingerprint, Layout, Options, Stats};
+use fpdb::{DocId, Entry, Layout, Options, Stats, Word};
 
 use super::bound::{Branches, IdBound};
 use super::codec::{OtherCodes, Sizes};
@@ -22,7 +22,7 @@ pub(super) struct Design {
 
 /// Loads the first `n` fingerprints of a source into a new database in `folder`, passes it to
 /// `inspect` and removes it.
-pub(super) fn load<F: Fingerprint, T>(
+pub(super) fn load<F: Word, T>(
     design: &Design,
     source: &Source<F>,
     n: u64,
@@ -55,7 +55,7 @@ pub(super) struct Content {
 
 impl Content {
     /// Reads all fingerprints of a database, which returns them in ascending order.
-    pub(super) fn of<F: Fingerprint>(db: &fpdb::Db<F>) -> Result<Self> {
+    pub(super) fn of<F: Word>(db: &fpdb::Db<F>) -> Result<Self> {
         let mut others = OtherCodes::new()?;
         let (mut branches, mut ids) = (Branches::new(F::BITS), IdBound::default());
         for entry in db.snapshot().iter() {

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use fpdb::{Fingerprint, Layout};
+use fpdb::{Layout, Word};
 use indicatif::ProgressBar;
 
 use crate::args::database;
@@ -136,7 +136,7 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    fn measure<F: Fingerprint>(&self, context: &Context<'_>) -> Result<Report> {
+    fn measure<F: Word>(&self, context: &Context<'_>) -> Result<Report> {
         let designs = self.designs(F::BITS)?;
         let source = self.data.source::<F>(&self.list, context)?;
         let sizes = self.sizes(&source)?;
@@ -178,7 +178,7 @@ impl Args {
     }
 
     /// Returns the numbers of entries to measure, in ascending order.
-    fn sizes<F: Fingerprint>(&self, source: &Source<F>) -> Result<Vec<u64>> {
+    fn sizes<F: Word>(&self, source: &Source<F>) -> Result<Vec<u64>> {
         let powers = (4..).map(|power| 10u64.pow(power)).take_while(|&n| n <= self.max_n);
         let mut sizes = match (self.n.is_empty(), source.len()) {
             (true, Some(len)) => vec![len],
@@ -200,7 +200,7 @@ impl Args {
 }
 
 /// Measures one set of `n` entries under all codes.
-fn measure_size<F: Fingerprint>(
+fn measure_size<F: Word>(
     n: u64,
     designs: &[Design],
     source: &Source<F>,

@@ -50,8 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_parser = suggested::recipes(), hide_possible_values = true, help_heading = "A new database")]
     pub(super) recipe: Option<String>,
 
-    /// Width of a new database's fingerprints in bits, 64 or 128 [default: 64, with
-    /// --jaccard 128]
+    /// Width of a new database's fingerprints in bits, 64 or 128 [default: 64]
     #[arg(long, value_parser = database::parse_bits, help_heading = "A new database")]
     pub(super) bits: Option<u32>,
 

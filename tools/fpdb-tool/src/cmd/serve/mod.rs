@@ -41,7 +41,7 @@ impl Args {
         let server = Server::bind(&self.listen, &options).map_err(explain)?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits, &self.new)?;
-        by_width!(bits, |options| {
+        by_width!(bits, self.new.sketches(), |options| {
             let options = self.memory.apply(options);
             if self.read_only {
                 let db = options.open_read_only(&self.path)?;

@@ -5,7 +5,7 @@
 //! the recipe.
 
 use fastrand::Rng;
-use fpdb::{DocId, Entry, Fingerprint};
+use fpdb::{DocId, Entry, Word};
 use serde::Serialize;
 
 /// The number of distinct fingerprints by which bits are judged, if there are so many.
@@ -46,7 +46,7 @@ enum Verdict {
 }
 
 impl Bits {
-    fn of<F: Fingerprint>(sample: &[F]) -> Self {
+    fn of<F: Word>(sample: &[F]) -> Self {
         let columns: Vec<Vec<u64>> = (0..F::BITS).map(|bit| column(sample, bit)).collect();
         let n = sample.len().max(1) as f64;
         let ones: Vec<f64> = columns.iter().map(|column| f64::from(count(column)) / n).collect();
@@ -100,7 +100,7 @@ fn bit_list(bits: &[usize]) -> String {
 }
 
 /// Returns the values of one bit in all fingerprints, 64 to a word.
-fn column<F: Fingerprint>(sample: &[F], bit: u32) -> Vec<u64> {
+fn column<F: Word>(sample: &[F], bit: u32) -> Vec<u64> {
     let is_set = |fingerprint: F| u64::from((fingerprint >> bit) & F::ONE == F::ONE);
     let word = |block: &[F]| block.iter().fold(0, |word, &value| word << 1 | is_set(value));
     sample.chunks(64).map(word).collect()
@@ -130,7 +130,7 @@ pub(super) struct Survey<F> {
     random: Rng,
 }
 
-impl<F: Fingerprint> Survey<F> {
+impl<F: Word> Survey<F> {
     pub(super) fn new() -> Self {
         Self { hottest: None, last: None, sample: Vec::new(), seen: 0, random: Rng::with_seed(0) }
     }

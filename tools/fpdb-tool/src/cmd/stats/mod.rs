@@ -4,11 +4,11 @@ mod bits;
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
-use fpdb::{Fingerprint, Ids, Options, Snapshot, Stats};
+use anyhow::{Context as _, Result, bail};
+use fpdb::{Description, Fingerprint, Ids, Options, ReadOnlyDb, Snapshot, Stats, Word};
 use serde::Serialize;
 
-use crate::args::database::by_width;
+use crate::args::database::{self, SKETCH_BITS, by_width, by_word};
 use crate::args::memory::MemoryArgs;
 use crate::output::failure::Exit;
 use crate::output::progress;
@@ -32,6 +32,7 @@ Examples:
 /// A bit is constant if it is the same in 99 % of them, a copy if it is equal or opposite to a lower
 /// bit in 99 % of them, and biased if it is set in less than a quarter or more than three quarters.
 /// The exit code is 1 if one bit in eight is constant or a copy, as after a hash of half the width.
+/// Databases of sketches have no such bits.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -77,35 +78,41 @@ struct Hottest {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let description = fpdb::Description::read(&self.path)?;
-        let report = by_width!(description.bits, |options| self.report(options, context)?);
+        let bits = description.bits;
+        if self.bits && bits == SKETCH_BITS {
+            bail!("--bits judges fingerprints, and this database has sketches: leave it out");
+        }
+        let stats = by_width!(bits, |options| self.open(options)?.stats());
+        let mut report = Report { schema: "fpdb.stats/1", stats, quality: None };
+        if self.bits {
+            report.quality = Some(by_word!(bits, |options| self.judge(options, context)?));
+        }
         if context.json {
             context.report(&report)?;
         } else {
             let quality = report.quality.iter().flat_map(Quality::rows);
-            let rows: Vec<_> = rows(&report.stats).into_iter().chain(quality).collect();
-            output::rows(context.out, &rows)?;
+            let rows = rows(&report.stats, &description);
+            output::rows(context.out, &rows.into_iter().chain(quality).collect::<Vec<_>>())?;
         }
         let is_faulty = report.quality.is_some_and(|quality| quality.bit_quality.is_faulty());
         Ok(if is_faulty { Exit::CheckFailed } else { Exit::Done })
     }
 
-    fn report<F: Fingerprint>(&self, options: Options<F>, context: &Context<'_>) -> Result<Report> {
-        let options = self.memory.apply(options.index_memory(0));
-        let db = options.open_read_only(&self.path)?;
-        let stats = db.stats();
-        let read = || {
-            let bar = progress::working(context, "reading entries");
-            let quality = Quality::of(&db.snapshot(), stats.ids);
-            bar.finish_and_clear();
-            quality.with_context(|| format!("cannot read {}", self.path.display()))
-        };
-        let quality = self.bits.then(read).transpose()?;
-        Ok(Report { schema: "fpdb.stats/1", stats, quality })
+    fn open<F: Fingerprint>(&self, options: Options<F>) -> fpdb::Result<ReadOnlyDb<F>> {
+        self.memory.apply(options.index_memory(0)).open_read_only(&self.path)
+    }
+
+    fn judge<F: Word>(&self, options: Options<F>, context: &Context<'_>) -> Result<Quality> {
+        let db = self.open(options)?;
+        let bar = progress::working(context, "reading entries");
+        let quality = Quality::of(&db.snapshot(), db.description().ids);
+        bar.finish_and_clear();
+        quality.with_context(|| format!("cannot read {}", self.path.display()))
     }
 }
 
 impl Quality {
-    fn of<F: Fingerprint>(snapshot: &Snapshot<F>, ids: Ids) -> Result<Self> {
+    fn of<F: Word>(snapshot: &Snapshot<F>, ids: Ids) -> Result<Self> {
         let mut survey = Survey::new();
         for entry in snapshot.iter() {
             survey.add(entry?);
@@ -133,26 +140,38 @@ impl Quality {
     }
 }
 
-fn rows(stats: &Stats) -> Vec<(&'static str, String)> {
+fn rows(stats: &Stats, description: &Description) -> Vec<(&'static str, String)> {
+    let keys = database::keys(&description.rule);
     let keeps_documents = stats.ids != Ids::User;
     let mut rows = vec![("entries", stats.entries.to_string())];
     if keeps_documents {
         let duplicates = stats.duplicates;
         rows.push(("documents", format!("{} ({duplicates} duplicates)", stats.documents)));
     }
+    rows.push(("ids", stats.ids.to_string()));
+    match &keys {
+        Some(keys) => rows.extend([
+            ("sketches", stats.fingerprints.to_string()),
+            ("match rule", description.rule.to_string()),
+            ("keys", keys.clone()),
+        ]),
+        None => rows.extend([
+            ("fingerprints", format!("{} of {} bits", stats.fingerprints, stats.bits)),
+            ("max distance", stats.max_distance.to_string()),
+            ("layout", format!("{} ({} tables)", stats.layout, stats.tables)),
+            ("block size", iec(stats.block_size as u64)),
+        ]),
+    }
     rows.extend([
-        ("fingerprints", format!("{} of {} bits", stats.fingerprints, stats.bits)),
-        ("ids", stats.ids.to_string()),
-        ("max distance", stats.max_distance.to_string()),
-        ("layout", format!("{} ({} tables)", stats.layout, stats.tables)),
-        ("block size", iec(stats.block_size as u64)),
         ("recipe", stats.recipe.clone().unwrap_or_else(|| "none".to_owned())),
         ("extraction", stats.extraction.clone().unwrap_or_else(|| "none".to_owned())),
         ("segments", stats.segments.len().to_string()),
         ("on disk", iec(stats.bytes_total)),
-        ("  tables", tables(stats)),
-        ("  ids", ids(stats)),
     ]);
+    match keys {
+        Some(_) => rows.push(("  keys", per_document(stats.bytes_tables, stats))),
+        None => rows.extend([("  tables", tables(stats)), ("  ids", ids(stats))]),
+    }
     if keeps_documents {
         rows.push(("  documents", per_document(stats.bytes_documents, stats)));
     }

@@ -46,6 +46,23 @@ fn the_server_says_about_a_database_what_stats_says() {
 }
 
 #[test]
+fn a_missing_database_for_a_similarity_is_created_with_sketches() {
+    let folder = Folder::new();
+    let text = crate::common::text(1, 60);
+    let server = Server::start(&folder, &["--jaccard", "0.8"]);
+    let mut client = server.connect();
+    for (key, word) in [("a", "inserted"), ("b", "duplicate")] {
+        assert_eq!(client.call(&["FP.ADDNX", key, "TEXT", &text]).word(), word);
+    }
+    client.send(&request(&["HELLO", "3"]));
+    client.read();
+    let stats = json(&client.call(&["FP.STATS"]));
+    assert_eq!((&stats["bits"], &stats["ids"]), (&768.into(), &"names".into()));
+    let run = folder.exits(2, "serve other --listen 127.0.0.1:0 --jaccard 0.8 --bits 128");
+    assert!(run.err.contains("--jaccard makes a database of sketches"), "{}", run.err);
+}
+
+#[test]
 fn a_missing_database_is_created_with_names_and_a_recipe_and_opened_the_next_time() {
     let folder = Folder::new();
     let text = "Trains leave for the airport every ten minutes, until midnight.";
