@@ -1,10 +1,10 @@
 """Looks for real documents among a crowd: how many near-duplicates are found, and how many strangers.
 
-The crowd has random fingerprints. The documents of the files are stored among them, with the recipe `fives/1`. Then
+The crowd has random sketches. The documents of the files are stored among them, with the recipe `fives/1`. Then
 each is looked up, by the database's rule for a similarity of 0.8. The exact similarity of each two documents, of their
 sets of five words, is computed. A false match is one with the crowd.
 
-    target/python/bin/python python/benches/crowd.py TEXTS.ndjson.gz... [--crowd 1e8]
+    target/python/bin/python python/benches/crowd.py TEXTS.ndjson.gz... [--crowd 1e7]
 """
 
 from __future__ import annotations
@@ -30,15 +30,19 @@ def crowd(number: int) -> Iterator[tuple[Any, Any]]:
     rng = np.random.default_rng(1)
     for start in range(0, number, CHUNK):
         ids = np.arange(start, min(start + CHUNK, number), dtype=np.uint64)
-        yield rng.integers(0, 2**64, (len(ids), 2), np.uint64), ids
+        yield random_sketches(rng, len(ids)), ids
 
 
-def lookups(db: fpdb.Db, fingerprints: Any) -> tuple[list[set[int]], Any]:
-    """Returns the ids of the matches of each fingerprint, and the time that each lookup took."""
+def random_sketches(rng: np.random.Generator, number: int) -> Any:
+    return np.frombuffer(rng.bytes(96 * number), "V96")
+
+
+def lookups(db: fpdb.Db, sketches: Any) -> tuple[list[set[int]], Any]:
+    """Returns the ids of the matches of each sketch, and the time that each lookup took."""
     found, seconds = [], []
-    for high, low in fingerprints.tolist():
+    for sketch in sketches.tolist():
         start = time.perf_counter()
-        matches = db.query(high << 64 | low)
+        matches = db.query(sketch)
         seconds.append(time.perf_counter() - start)
         found.append({match.id for match in matches})
     return found, np.array(seconds)
@@ -47,14 +51,14 @@ def lookups(db: fpdb.Db, fingerprints: Any) -> tuple[list[set[int]], Any]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("texts", nargs="+")
-    parser.add_argument("--crowd", type=float, default=1e8)
+    parser.add_argument("--crowd", type=float, default=1e7)
     options = parser.parse_args()
     texts = list(texts_of(options.texts))
     # Without five words there is nothing to compare.
     texts = [text for text in texts if fpdb.jaccard(text, text, ngram=5) == 1]
-    fingerprints, valid = fpdb.fingerprint_batch(texts, RECIPE, bits=128)
+    sketches, valid = fpdb.fingerprint_batch(texts, RECIPE, bits=768)
     texts = [text for text, is_valid in zip(texts, valid.tolist()) if is_valid]
-    fingerprints = fingerprints[valid]
+    sketches = sketches[valid]
     similar = similarities(texts)
     number = int(options.crowd)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,13 +71,15 @@ def main() -> None:
             index_memory=4 << 30,
         )
         start = time.perf_counter()
-        db.bulk_load(crowd(number))
+        for some, ids in crowd(number):
+            db.write(some, ids)
+        db.compact()
         print(f"{number:,} in the crowd, loaded in {time.perf_counter() - start:.0f} s; {len(texts):,} documents")
         db.warm()
-        db.write(fingerprints, np.arange(FIRST, FIRST + len(texts), dtype=np.uint64))
+        db.write(sketches, np.arange(FIRST, FIRST + len(texts), dtype=np.uint64))
         db.flush()
-        found, seconds = lookups(db, fingerprints)
-        strangers = np.random.default_rng(2).integers(0, 2**64, (100_000, 2), np.uint64)
+        found, seconds = lookups(db, sketches)
+        strangers = random_sketches(np.random.default_rng(2), 100_000)
         of_strangers, seconds_of_strangers = lookups(db, strangers)
     false = sum(id < FIRST for ids in found for id in ids)
     print(f"{false} false matches of documents, {sum(map(len, of_strangers))} of {len(strangers):,} strangers")

@@ -2,11 +2,11 @@
 
     python benches/spark.py [--engine sail] [--cores 2] [--pairs 1000000,10000000] [--tasks 2]
         [--stored 20000000] [--segments 8] [--queries 20000,100000,1000000] [--folder /tmp]
-    python benches/spark.py --similarity 0.8 [--pairs 1000000] [--tasks 1,6,12,30,56] [--stored 0]
+    python benches/spark.py --similarity 0.8 [--pairs 1000000] [--tasks 2,64] [--stored 0]
     python benches/spark.py --task-of 1e9,1e10,1e11 [--task-rows 6000000]
 
 Pairs: one of 20 uniform fingerprints is replaced by a neighbour of another one: 1 to 4 bits apart, or with
---similarity, and 128 bits, as many as the similarity makes of them. Times are those after a
+--similarity a sketch, of which as many minima differ as the similarity makes of them. Times are those after a
 first small job, which starts what the engine starts only once. The result is compared with that of one
 database. Bytes shuffled are those of the blocks that tasks exchange, before the engine compresses them.
 """
@@ -73,12 +73,13 @@ def start(engine: str, cores: int) -> Any:
 def planted(count: int, similarity: float | None = None) -> np.ndarray:
     rng = np.random.default_rng(20261123)
     if similarity is not None:
-        fingerprints = rng.integers(0, 1 << 64, (count, 2), np.uint64)
+        sketches = rng.integers(0, 1 << 64, (count, 12), np.uint64)
         at = rng.integers(0, count, count // 20)
-        differs = rng.random((len(at), 128), np.float32) < (1 - similarity) / 2
-        errors = np.packbits(differs, axis=1).view(np.uint64)
-        fingerprints[at] = fingerprints[rng.integers(0, count, len(at))] ^ errors
-        return fingerprints
+        differs = rng.random((len(at), 128), np.float32) < 1 - similarity
+        others = rng.integers(0, 1 << 64, (len(at), 12), np.uint64)
+        errors = others & np.tile(np.packbits(differs, axis=1).view(np.uint64), 6)
+        sketches[at] = sketches[rng.integers(0, count, len(at))] ^ errors
+        return sketches.view("V96").reshape(-1)
     fingerprints = rng.integers(0, 1 << 64, count, np.uint64)
     for flips in range(1, K + 2):
         at = rng.integers(0, count, count // 20 // (K + 1))
@@ -119,7 +120,7 @@ def one_database(fingerprints: np.ndarray, path: Path, similarity: float | None)
     if similarity is None:
         return corpus.database(path, fingerprints, ids, K)
     db = fpdb.Db.create(path, similarity=similarity, expected_entries=len(ids), background=False)
-    db.bulk_load(fingerprints, ids)
+    db.write(fingerprints, ids)
     return db
 
 
@@ -127,7 +128,7 @@ def measure_pairs(
     session: Any, counts: list[int], tasks: list[int], similarity: float | None, folder: Path
 ) -> None:
     from fpdb_engine import spark as jobs
-    from fpdb_engine.spark import _pairs, _planes
+    from fpdb_engine.spark import _options, _pairs
 
     print("| fingerprints | tasks | pairs | s | us per row | CPU us per row | bytes shuffled per row | clusters, s "
           "| one database: load, s | pairs, s | digest |")
@@ -141,10 +142,11 @@ def measure_pairs(
         for most in tasks:
             if similarity is None:
                 near = jobs.pairs(rows, K, tasks=most)
-                division = _pairs._by_cells(K, most)
+                division = _pairs._by_cells({"bits": 64, "max_distance": K}, most)
             else:
                 near = jobs.pairs(rows, similarity=similarity, tasks=most)
-                division = _pairs._by_lines(_planes.order_for_tasks(most))
+                options = {"similarity": similarity, "expected_entries": count}
+                division = _pairs._by_keys(_options.rule_of(options), most)
             cpu = time.process_time()
             table, seconds = timed(near.toArrow)
             # Sail runs in this process, so this is its time too.
@@ -174,9 +176,8 @@ def measure_task(corpora: list[int], rows: int) -> None:
         fingerprints = rng.integers(0, 1 << 48, count, np.uint64) | leading
         ids = np.arange(count, dtype=np.uint64)
         cpu = time.process_time()
-        division = _pairs._by_cells(K, 1)
-        options = {"bits": 64, "max_distance": K}
-        pairs = _pairs._pairs_of_task((fingerprints, ids), 0, division.owners, options)
+        division = _pairs._by_cells({"bits": 64, "max_distance": K}, 1)
+        pairs = _pairs._pairs_of_task((fingerprints, ids), 0, division)
         found = sum(len(batch) for batch in pairs)
         cpu = time.process_time() - cpu
         print(f"| {corpus_size} | {in_cell} | {cells} | {count} | {found} "
@@ -209,8 +210,8 @@ def measure_batch(
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     rng = np.random.default_rng(5)
     for count in queries:
-        asked = rng.integers(0, 1 << 64, (count, *fingerprints.shape[1:]), np.uint64)
-        asked[::10] = fingerprints[: len(asked[::10])] ^ np.uint64(5)
+        asked = np.frombuffer(rng.bytes(count * fingerprints.itemsize), fingerprints.dtype).copy()
+        asked[::10] = fingerprints[: len(asked[::10])]
         frame = stored_frame(session, asked, folder / f"queries-{count}", 1)
         job = lambda: jobs.batch(frame, folder / "parts", scratch=folder / "scratch").count()
         job()
@@ -231,7 +232,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--pairs", type=numbers, default="1e6,1e7")
     parser.add_argument("--tasks", type=numbers, default="", help="default: as many as cores")
-    parser.add_argument("--similarity", type=float, help="128 bits by this similarity; default: 64 by distance")
+    parser.add_argument("--similarity", type=float, help="sketches by this similarity; default: 64 bits by distance")
     parser.add_argument("--stored", type=float, default=2e7)
     parser.add_argument("--segments", type=int, default=8)
     parser.add_argument("--queries", type=numbers, default="20000,100000,1000000")

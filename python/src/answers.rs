@@ -37,7 +37,7 @@ pub(crate) fn query<'py, F: Bits>(
     options: QueryOptions,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = fingerprint.py();
-    let fingerprint = F::from_int(fingerprint)?;
+    let fingerprint = F::from_object(fingerprint)?;
     let matches = py.detach(|| snapshot.query(fingerprint, options)).or_raise()?;
     PyList::new(py, matches.into_iter().map(Match::from))
 }
@@ -60,7 +60,7 @@ pub(crate) fn nearest<F: Bits>(
     within: Within,
 ) -> PyResult<Option<Match>> {
     let py = fingerprint.py();
-    let fingerprint = F::from_int(fingerprint)?;
+    let fingerprint = F::from_object(fingerprint)?;
     let found = py.detach(|| snapshot.nearest(fingerprint, within)).or_raise()?;
     Ok(found.map(Match::from))
 }
@@ -190,7 +190,7 @@ pub(crate) fn ids<'py, F: Bits>(
     fingerprint: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = fingerprint.py();
-    let fingerprint = F::from_int(fingerprint)?;
+    let fingerprint = F::from_object(fingerprint)?;
     let ids = py.detach(|| snapshot.ids(fingerprint)).or_raise()?;
     Ok(array(py, ids.into_iter().map(|DocId(id)| id).collect()))
 }
@@ -200,6 +200,6 @@ pub(crate) fn contains<F: Bits>(
     fingerprint: &Bound<'_, PyAny>,
 ) -> PyResult<bool> {
     let py = fingerprint.py();
-    let fingerprint = F::from_int(fingerprint)?;
+    let fingerprint = F::from_object(fingerprint)?;
     py.detach(|| snapshot.contains(fingerprint)).or_raise()
 }

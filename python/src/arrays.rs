@@ -17,7 +17,7 @@ pub(crate) fn helper<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, Py
     module.bind(py).getattr(name)
 }
 
-/// Lets a function of `_arrays` make a contiguous array of `uint64`, or refuse the object.
+/// Lets a function of `_arrays` make a contiguous array, or refuse the object.
 pub(crate) fn normalized<'py>(
     object: &Bound<'py, PyAny>,
     function: &str,
@@ -26,7 +26,7 @@ pub(crate) fn normalized<'py>(
 }
 
 /// Converts a list or a tuple item by item. Returns `None` for everything else.
-pub(crate) fn integers<T>(
+pub(crate) fn items<T>(
     object: &Bound<'_, PyAny>,
     convert: impl Fn(&Bound<'_, PyAny>) -> PyResult<T>,
 ) -> PyResult<Option<Vec<T>>> {
@@ -50,7 +50,7 @@ pub(crate) fn with_numbers<T>(
     {
         return work(slice);
     }
-    if let Some(list) = integers(numbers, |item| number(item, what))? {
+    if let Some(list) = items(numbers, |item| number(item, what))? {
         return work(&list);
     }
     let array = helper(numbers.py(), "numbers")?.call1((numbers, what))?;
@@ -88,7 +88,7 @@ pub(crate) fn array<T: numpy::Element>(py: Python<'_>, numbers: Vec<T>) -> Bound
     PyArray1::from_vec(py, numbers).into_any()
 }
 
-/// Returns a distance of at most 128 bits as a byte.
+/// Returns a distance, which is at most 128, as a byte.
 pub(crate) fn byte(distance: u32) -> u8 {
     u8::try_from(distance).unwrap_or(u8::MAX)
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use fpdb::{DocId, Entry, Snapshot};
+use fpdb::{DocId, Entry, Sketch, Snapshot};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -151,12 +151,13 @@ impl PairIterator {
     }
 }
 
-type Columns<F> = (Vec<F>, Vec<u64>);
+/// Chunks of fingerprints and their ids.
+type Entries<F> = Chunks<(Vec<F>, Vec<u64>)>;
 
 /// An iterator over the entries of a database, as chunks of arrays.
 #[pyclass(frozen, module = "fpdb_engine")]
 #[derive(Debug)]
-pub(crate) struct EntryIterator(AnyWidth<Chunks<Columns<u64>>, Chunks<Columns<u128>>>);
+pub(crate) struct EntryIterator(AnyWidth<Entries<u64>, Entries<u128>, Entries<Sketch>>);
 
 impl EntryIterator {
     pub(crate) fn of(snapshot: AnySnapshot) -> PyResult<Self> {
@@ -164,7 +165,7 @@ impl EntryIterator {
     }
 }
 
-fn entries<F: Bits>(snapshot: Snapshot<F>) -> PyResult<Chunks<Columns<F>>> {
+fn entries<F: Bits>(snapshot: Snapshot<F>) -> PyResult<Entries<F>> {
     Chunks::start(move |_, send| {
         let mut columns = (Vec::new(), Vec::new());
         for entry in &snapshot {
@@ -204,8 +205,8 @@ impl EntryIterator {
 
 fn next_entries<'py, F: Bits>(
     py: Python<'py>,
-    chunks: &Chunks<Columns<F>>,
+    chunks: &Entries<F>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some((fingerprints, ids)) = chunks.next(py)? else { return Ok(None) };
-    named_tuple(py, "Entries", (F::into_array(fingerprints, py), array(py, ids))).map(Some)
+    named_tuple(py, "Entries", (F::into_array(fingerprints, py)?, array(py, ids))).map(Some)
 }

@@ -39,20 +39,21 @@ impl Db {
     /// Creates a database. Fails if there is anything at the path.
     ///
     /// Stored: bits is the width of fingerprints, 64 (the default) or 128. max_distance, 3 by default, from 0
-    /// to 12 (24 at 128 bits), is the distance within which two documents are near-duplicates. With similarity,
+    /// to 12 (10 at 128 bits), is the distance within which two documents are near-duplicates. With similarity,
     /// from 0.5 to 1, they are near-duplicates if their Jaccard similarity is at least this; recall, 0.95 by
-    /// default, is the share of the pairs of exactly this similarity that is found, and bits is 128 unless
-    /// given. ids is "user", the default, if the caller gives each fingerprint an id; "unique" if an id
-    /// identifies one document, which is updated when it is inserted again; "names" if documents have names,
-    /// such as URLs, and the database assigns ids. recipe says how fingerprints are made of texts: a name of
-    /// recipes(), or custom_recipe, any name of your own. extraction says how texts are made of pages.
+    /// default, is the share of the pairs of exactly this similarity that is found. Such a database has
+    /// sketches, which are fingerprints of 768 bits. ids is "user", the default, if the caller gives each
+    /// fingerprint an id; "unique", the default with a similarity, if an id identifies one document, which is
+    /// updated when it is inserted again; "names" if documents have names, such as URLs, and the database
+    /// assigns ids. recipe says how fingerprints are made of texts: a name of recipes(), or custom_recipe, any
+    /// name of your own. extraction says how texts are made of pages.
     ///
     /// Not stored: with durability "sync", the default, a write returns once it is on the disk; with "buffered",
     /// once the operating system has it, and the log is synced every sync_interval seconds, 1 by default.
     /// expected_entries, a million by default, helps to choose the tables. threads is the number of threads for
     /// long work; by default the number of processors. With background=False, flushes and merges are done by
     /// the thread that writes, and not by threads in the background. memtable_entries, 131,072 by default, is
-    /// the number of recent entries in memory, of 150 to 300 bytes each, before they are written as a segment.
+    /// the number of recent entries in memory, of 150 to 500 bytes each, before they are written as a segment.
     /// In bytes: page_memory for pages of files that queries have read, by default seven tenths of the
     /// machine's memory or of the container's limit; index_memory, as a part of this, for what every query
     /// needs, where 0 means to load nothing before it is asked for; bulk_memory for a bulk load, by default
@@ -114,7 +115,7 @@ impl Db {
     ) -> PyResult<u64> {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
         at_width!(source(slf)?, source => {
-            let (db, fingerprint) = (source.db()?, Bits::from_int(fingerprint)?);
+            let (db, fingerprint) = (source.db()?, Bits::from_object(fingerprint)?);
             Ok(py.detach(|| db.insert(fingerprint, key.stamped(stamp))).or_raise()?.0)
         })
     }
@@ -189,7 +190,7 @@ impl Db {
     ) -> PyResult<Outcome> {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
         at_width!(source(slf)?, source => {
-            let (db, fingerprint) = (source.db()?, Bits::from_int(fingerprint)?);
+            let (db, fingerprint) = (source.db()?, Bits::from_object(fingerprint)?);
             let outcome = py.detach(|| db.insert_if_novel(fingerprint, key.stamped(stamp)));
             Ok(outcome.or_raise()?.into())
         })
@@ -214,7 +215,7 @@ impl Db {
     ) -> PyResult<Outcome> {
         let (py, stamp) = (slf.py(), stamp.map(|Number(stamp)| stamp));
         at_width!(source(slf)?, source => {
-            let (db, fingerprint) = (source.db()?, Bits::from_int(fingerprint)?);
+            let (db, fingerprint) = (source.db()?, Bits::from_object(fingerprint)?);
             let outcome = py.detach(|| db.upsert_if_novel(fingerprint, key.stamped(stamp)));
             Ok(outcome.or_raise()?.into())
         })
@@ -305,7 +306,7 @@ impl Db {
     ) -> PyResult<bool> {
         let py = slf.py();
         at_width!(source(slf)?, source => {
-            let (db, fingerprint) = (source.db()?, Bits::from_int(fingerprint)?);
+            let (db, fingerprint) = (source.db()?, Bits::from_object(fingerprint)?);
             py.detach(|| db.remove_entry(fingerprint, id.0)).or_raise()
         })
     }
@@ -436,18 +437,11 @@ fn start(
     given: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Py<Db>> {
     let source = match bits {
-        128 => AnyWidth::Bits128(open(py, mode, path, options::parse::<u128>(given)?)?),
-        _ => AnyWidth::Bits64(open(py, mode, path, options::parse::<u64>(given)?)?),
+        64 => AnyWidth::Bits64(open(py, mode, path, options::parse(given)?)?),
+        128 => AnyWidth::Bits128(open(py, mode, path, options::parse(given)?)?),
+        _ => AnyWidth::Sketches(open(py, mode, path, options::parse(given)?)?),
     };
-    let info = at_width!(&source, db => Info {
-        path: options::absolute(path)?,
-        reading: options::for_reading(py, given)?,
-        max_distance: db.description().max_distance,
-        jaccard: db.description().rule.jaccard(),
-        ids: db.description().ids,
-        recipe: db.description().recipe.clone(),
-        extraction: db.description().extraction.clone(),
-    });
+    let info = at_width!(&source, db => Info::new(py, path, given, db.description())?);
     let source = map_width!(source, db => Source::Db(db));
     let reader = Reader { handle: Handle::new(Arc::new(info), source) };
     Py::new(py, PyClassInitializer::from(reader).add_subclass(Db))

@@ -26,6 +26,7 @@ fn class_of(kind: fpdb::ErrorKind) -> &'static str {
         ErrorKind::Poisoned => "PoisonedError",
         ErrorKind::Closed => "ClosedError",
         ErrorKind::Replaced => "ReplacedError",
+        ErrorKind::TooManyCandidates => "TooManyCandidatesError",
         ErrorKind::Cancelled => "CancelledError",
         _ => "Error",
     }
@@ -57,13 +58,14 @@ fn raise(
 }
 
 /// What messages of the library call things in Rust, and what these are called here.
-const NAMES: [(&str, &str); 7] = [
+const NAMES: [(&str, &str); 8] = [
     ("a DocId", "an id"),
     ("open_read_only", "ReadOnlyDb.open()"),
     ("pass the &Recipe itself, or use RecipeName::custom", "or use custom_recipe=..."),
     ("RecipeName::custom", "custom_recipe=..."),
     (", or use ExtractionName::custom for texts that another program makes", ""),
     ("Options::bits128()", "bits=128"),
+    ("Options::sketches()", "bits=768"),
     ("Db::options()", "bits=64"),
 ];
 

@@ -1,15 +1,16 @@
 //! A handle: what is open, in which process, and until when.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use fpdb::Description;
 use fpdb::text::Recipe;
-use fpdb::{Ids, Jaccard};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::fork::Process;
+use crate::options;
 use crate::source::{AnySnapshot, AnySource, Source, at_width, map_width};
 use crate::text::stored_recipe;
 use crate::width::Bits;
@@ -20,11 +21,20 @@ pub(crate) struct Info {
     pub(crate) path: PathBuf,
     /// The options that count for reading, with which a pickled handle is opened again.
     pub(crate) reading: Py<PyDict>,
-    pub(crate) max_distance: u32,
-    pub(crate) jaccard: Option<Jaccard>,
-    pub(crate) ids: Ids,
-    pub(crate) recipe: Option<String>,
-    pub(crate) extraction: Option<String>,
+    pub(crate) description: Description,
+}
+
+impl Info {
+    /// Takes what is known once a database was opened with these options.
+    pub(crate) fn new(
+        py: Python<'_>,
+        path: &Path,
+        given: Option<&Bound<'_, PyDict>>,
+        description: &Description,
+    ) -> PyResult<Self> {
+        let reading = options::for_reading(py, given)?;
+        Ok(Self { path: options::absolute(path)?, reading, description: description.clone() })
+    }
 }
 
 /// What is read from, in the process that opened it, until it is closed.
@@ -53,7 +63,7 @@ impl Handle {
 
     /// Returns the recipe of the database, which must have one.
     pub(crate) fn stored_recipe<F: Bits>(&self) -> PyResult<Recipe<F>> {
-        stored_recipe(self.info.recipe.as_deref(), &self.info.path)
+        stored_recipe(self.info.description.recipe.as_deref(), &self.info.path)
     }
 
     /// Returns the state that a read sees now.
@@ -66,10 +76,7 @@ impl Handle {
     }
 
     pub(crate) fn bits(&self) -> PyResult<u32> {
-        self.with_source(|source| match source {
-            AnySource::Bits64(_) => 64,
-            AnySource::Bits128(_) => 128,
-        })
+        self.with_source(|_| self.info.description.bits)
     }
 
     /// Returns what pickle stores: how to open the database again, for reading only.

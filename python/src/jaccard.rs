@@ -1,9 +1,10 @@
 //! The exact similarity of texts.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use fpdb::text::Recipe;
 use fpdb::text::jaccard::Shingles;
-use fpdb::text::{Recipe, distance};
+use fpdb::{Fingerprint, Sketch};
 use pyo3::prelude::*;
 
 use crate::arrays::{array, with_numbers};
@@ -32,7 +33,7 @@ fn features(recipe: &str, ngram: Option<Number>) -> PyResult<Features> {
         let words = Number(words).count();
         return Ok(Box::new(move |text| Shingles::of_words(text, words)));
     }
-    // The features are the same at both widths.
+    // The features are the same at all widths.
     if let Ok(recipe) = Recipe::<u64>::find(recipe) {
         return Ok(Box::new(move |text| recipe.features(text)));
     }
@@ -170,10 +171,14 @@ impl Earlier<'_> {
 }
 
 /// A chunk of texts in which near-duplicates are looked for.
-struct Chunk<'a, F> {
+struct Chunk<'a> {
     texts: Vec<Option<&'a str>>,
-    fingerprints: &'a [F],
-    /// The number of bits within which fingerprints are near.
+    sketches: &'a [Sketch],
+    /// The rows that have each key of each number, ascending.
+    by_key: Vec<HashMap<u64, Vec<usize>>>,
+    /// Minima per key.
+    minima: u32,
+    /// The distance within which sketches are near.
     within: u32,
     /// From which similarity on two texts are alike.
     similarity: f64,
@@ -188,7 +193,7 @@ enum Like {
     Row(usize),
 }
 
-impl<F: Bits> Chunk<'_, F> {
+impl Chunk<'_> {
     /// Returns, for each row, what it is like and how similar the two are: an earlier document, or a
     /// row before it that is kept. `None` for a row to keep.
     fn duplicates(
@@ -203,7 +208,7 @@ impl<F: Bits> Chunk<'_, F> {
             if self.is_stored[row] != 0 {
                 return false;
             }
-            earlier.of(row).next().is_some() || self.near(row, 0..row).next().is_some()
+            earlier.of(row).next().is_some() || self.near(row).next().is_some()
         };
         let near = parallel::map(&rows, threads, cancel, is_near);
         let near: Vec<usize> =
@@ -217,7 +222,7 @@ impl<F: Bits> Chunk<'_, F> {
             if cancel.is_cancelled() {
                 break;
             }
-            let kept = self.near(row, (0..row).filter(|&other| found[other].is_none()));
+            let kept = self.near(row).filter(|&(_, other)| found[other].is_none());
             let kept = kept.map(|(distance, other)| (distance, Like::Row(other)));
             let mut candidates: Vec<_> = earlier
                 .of(row)
@@ -239,38 +244,54 @@ impl<F: Bits> Chunk<'_, F> {
         found
     }
 
-    /// Returns the rows among `others` whose fingerprints are near, with their distances.
-    fn near(
-        &self,
-        row: usize,
-        others: impl Iterator<Item = usize>,
-    ) -> impl Iterator<Item = (u32, usize)> {
-        let own = self.fingerprints[row];
-        let others = others.map(move |other| (distance(own, self.fingerprints[other]), other));
+    /// Returns the rows before this one whose sketches are near, with their distances.
+    fn near(&self, row: usize) -> impl Iterator<Item = (u32, usize)> {
+        let own = self.sketches[row];
+        let share_key = (0..).zip(&self.by_key).flat_map(|(number, rows)| {
+            let rows = &rows[&own.key(number, self.minima)];
+            rows.iter().copied().take_while(|&other| other < row)
+        });
+        let others: BTreeSet<usize> = share_key.collect();
+        let others =
+            others.into_iter().map(move |other| (own.distance(self.sketches[other]), other));
         others.filter(|&(distance, _)| distance <= self.within)
     }
 }
 
+/// Returns the rows that have each key of each number, ascending.
+fn by_key(sketches: &[Sketch], keys: u32, minima: u32) -> Vec<HashMap<u64, Vec<usize>>> {
+    let of_number = |number| {
+        let mut rows: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (row, sketch) in sketches.iter().enumerate() {
+            rows.entry(sketch.key(number, minima)).or_default().push(row);
+        }
+        rows
+    };
+    (0..keys).map(of_number).collect()
+}
+
 /// Decides which texts of a chunk are duplicates of a kept row before them or of an earlier document. All
-/// texts have a fingerprint.
+/// texts have a sketch.
 ///
 /// Rows whose is_stored is not 0 are kept. The candidates of row i among earlier documents are the elements
 /// offsets[i] to offsets[i + 1] of places, which are positions in earlier, and of distances. Within the chunk,
-/// rows whose fingerprints differ in at most within bits are candidates.
+/// rows whose sketches share one of the keys, and are at most within apart, are candidates. keys says how many
+/// keys a sketch has, and of how many minima each.
 ///
 /// Returns what each row is like, and how similar it is. With n rows, 0 to n - 1 is a row, n + p is the document
 /// at position p in earlier, and -1 is a row to keep.
 #[pyfunction]
-#[pyo3(signature = (texts, fingerprints, is_stored, offsets, places, distances, earlier, *, within, similarity, recipe, ngram, threads))]
+#[pyo3(signature = (texts, sketches, is_stored, offsets, places, distances, earlier, *, keys, within, similarity, recipe, ngram, threads))]
 #[expect(clippy::too_many_arguments, reason = "only called by dedup")]
 pub(crate) fn verified_duplicates<'py>(
     texts: &Bound<'py, PyAny>,
-    fingerprints: &Bound<'py, PyAny>,
+    sketches: &Bound<'py, PyAny>,
     is_stored: &Bound<'py, PyAny>,
     offsets: &Bound<'py, PyAny>,
     places: &Bound<'py, PyAny>,
     distances: &Bound<'py, PyAny>,
     earlier: &Bound<'py, PyAny>,
+    keys: (u32, u32),
     within: Distance,
     similarity: f64,
     recipe: &str,
@@ -287,8 +308,8 @@ pub(crate) fn verified_duplicates<'py>(
     let (places, distances) = (numbers(places, "position")?, numbers(distances, "distance")?);
     let is_stored = numbers(is_stored, "flag")?;
     let offsets: Vec<usize> = offsets.into_iter().map(|at| Number(at).count()).collect();
-    let found = u128::with_batch(fingerprints, |fingerprints| {
-        let is_consistent = [fingerprints.len(), is_stored.len()] == [rows; 2]
+    let found = Sketch::with_batch(sketches, |sketches| {
+        let is_consistent = [sketches.len(), is_stored.len()] == [rows; 2]
             && offsets.len() == rows + 1
             && offsets.is_sorted()
             && [places.len(), distances.len()] == [offsets[rows]; 2]
@@ -297,8 +318,13 @@ pub(crate) fn verified_duplicates<'py>(
             return Err(errors::invalid("the candidates do not fit the texts"));
         }
         let earlier = Earlier { offsets, places, distances, texts: earlier };
-        let chunk = Chunk { texts, fingerprints, within: within.0, similarity, is_stored };
-        interruptible(py, |cancel| chunk.duplicates(&earlier, &features, threads, cancel))
+        interruptible(py, |cancel| {
+            let (keys, minima) = keys;
+            let by_key = by_key(sketches, keys, minima);
+            let within = within.0;
+            let chunk = Chunk { texts, sketches, by_key, minima, within, similarity, is_stored };
+            chunk.duplicates(&earlier, &features, threads, cancel)
+        })
     })?;
     let of = found.iter().map(|found| match found {
         None => -1,

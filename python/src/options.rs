@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fpdb::{Durability, Ids, Jaccard, Options, RecipeName};
+use fpdb::{Durability, Fingerprint, Ids, Jaccard, Options, RecipeName, Sketch};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -101,9 +101,12 @@ pub(crate) fn bits(path: &Path, given: Option<&Bound<'_, PyDict>>) -> PyResult<u
 
 /// Returns the width of a new database.
 pub(crate) fn new_bits(given: Option<&Bound<'_, PyDict>>) -> PyResult<u32> {
-    let default = if jaccard(given)?.is_some() { 128 } else { 64 };
+    let default = if jaccard(given)?.is_some() { SKETCH_BITS } else { 64 };
     Ok(given_bits(given)?.unwrap_or(default))
 }
+
+/// The width of sketches.
+pub(crate) const SKETCH_BITS: u32 = Sketch::BITS;
 
 /// Returns the similarity that the caller gave.
 fn jaccard(given: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Jaccard>> {
@@ -144,15 +147,21 @@ fn get<'py, T>(
 
 /// Returns the width that the caller gave.
 pub(crate) fn given_bits(given: Option<&Bound<'_, PyDict>>) -> PyResult<Option<u32>> {
-    get(given, "bits", |bits| check_bits(bits.extract::<Distance>()?.0))
+    let bits = get(given, "bits", |bits| check_bits(bits.extract::<Distance>()?.0))?;
+    match bits {
+        Some(bits) if bits != SKETCH_BITS && jaccard(given)?.is_some() => Err(errors::invalid(
+            format!("bits {bits}: a search by similarity needs sketches; leave bits out"),
+        )),
+        bits => Ok(bits),
+    }
 }
 
-/// Refuses a width other than 64 and 128.
+/// Refuses a width other than 64 and 128, and that of sketches.
 pub(crate) fn check_bits(bits: u32) -> PyResult<u32> {
-    if [64, 128].contains(&bits) {
+    if [64, 128, SKETCH_BITS].contains(&bits) {
         return Ok(bits);
     }
-    Err(errors::invalid(format!("bits {bits}: expected 64 or 128")))
+    Err(errors::invalid(format!("bits {bits}: expected 64, 128, or {SKETCH_BITS} for sketches")))
 }
 
 /// Returns the options that count for a handle that only reads.

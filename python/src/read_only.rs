@@ -36,18 +36,11 @@ impl ReadOnlyDb {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<Self>> {
         let source = match options::bits(&path, options)? {
-            128 => AnyWidth::Bits128(open::<u128>(py, &path, options)?),
-            _ => AnyWidth::Bits64(open::<u64>(py, &path, options)?),
+            64 => AnyWidth::Bits64(open(py, &path, options)?),
+            128 => AnyWidth::Bits128(open(py, &path, options)?),
+            _ => AnyWidth::Sketches(open(py, &path, options)?),
         };
-        let info = at_width!(&source, db => Info {
-            path: options::absolute(&path)?,
-            reading: options::for_reading(py, options)?,
-            max_distance: db.description().max_distance,
-            jaccard: db.description().rule.jaccard(),
-            ids: db.description().ids,
-            recipe: db.description().recipe.clone(),
-            extraction: db.description().extraction.clone(),
-        });
+        let info = at_width!(&source, db => Info::new(py, &path, options, db.description())?);
         let source: AnySource = map_width!(source, db => Source::ReadOnly(db));
         let reader = Reader { handle: Handle::new(Arc::new(info), source) };
         Py::new(py, PyClassInitializer::from(reader).add_subclass(Self))

@@ -1,6 +1,6 @@
 //! The class of all handles that can be read from, and the class of snapshots.
 
-use fpdb::{DocId, Jaccard, VerifyLevel};
+use fpdb::{Description, DocId, Jaccard, VerifyLevel};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -9,7 +9,7 @@ use crate::arrays::{type_error, with_numbers};
 use crate::chunks::{EntryIterator, PairIterator};
 use crate::documents::with_documents;
 use crate::errors::{self, OrRaise};
-use crate::handle::{Handle, Info};
+use crate::handle::Handle;
 use crate::interrupt::cancellable;
 use crate::keys::OwnedKey;
 use crate::numbers::{Distance, Number, within};
@@ -36,46 +36,53 @@ impl Reader {
         self.handle.info.path.to_string_lossy().into_owned()
     }
 
-    /// The width of fingerprints: 64 or 128.
+    /// The width of fingerprints: 64, 128, or 768 for sketches.
     #[getter(bits)]
     fn width(&self) -> PyResult<u32> {
         self.handle.bits()
     }
 
-    /// The number of bits beyond which fingerprints never match by the database's rule.
+    /// The distance beyond which fingerprints never match by the database's rule.
     #[getter]
     fn max_distance(&self) -> u32 {
-        self.handle.info.max_distance
+        self.handle.info.description.max_distance
+    }
+
+    /// How many keys a sketch has, and of how many minima each consists; None without a similarity. Two
+    /// sketches match by the database's rule if they share a key and are within max_distance.
+    #[getter]
+    fn sketch_keys(&self) -> Option<(u32, u32)> {
+        self.handle.info.description.rule.keys()
     }
 
     /// The Jaccard similarity that the database was created for; None if it was created for a distance.
     #[getter]
     fn similarity(&self) -> Option<f64> {
-        self.handle.info.jaccard.map(Jaccard::similarity)
+        self.handle.info.description.rule.jaccard().map(Jaccard::similarity)
     }
 
     /// The share of the pairs of exactly this similarity that are found; None without a similarity.
     #[getter]
     fn recall(&self) -> Option<f64> {
-        self.handle.info.jaccard.map(Jaccard::expected_recall)
+        self.handle.info.description.rule.jaccard().map(Jaccard::expected_recall)
     }
 
     /// Where ids come from: "user", "unique" or "names".
     #[getter]
     fn id_kind(&self) -> String {
-        self.handle.info.ids.to_string()
+        self.handle.info.description.ids.to_string()
     }
 
     /// The recipe of the fingerprints, if the database has one.
     #[getter]
     fn recipe(&self) -> Option<&str> {
-        self.handle.info.recipe.as_deref()
+        self.handle.info.description.recipe.as_deref()
     }
 
     /// The extraction of the texts, if the database has one.
     #[getter]
     fn extraction(&self) -> Option<&str> {
-        self.handle.info.extraction.as_deref()
+        self.handle.info.description.extraction.as_deref()
     }
 
     /// Whether the handle was closed.
@@ -84,11 +91,11 @@ impl Reader {
         self.handle.is_closed()
     }
 
-    /// Returns every entry within a distance of a fingerprint, in bits, sorted by distance, fingerprint
-    /// and id.
+    /// Returns every entry within a distance of a fingerprint, sorted by distance, fingerprint and id.
     ///
-    /// Without a distance, within the database's own. Exact at any distance: microseconds up to the
-    /// database's own distance, and more beyond it. limit is the number of matches to return at most, and
+    /// The distance is the number of bits that differ; of sketches, the number of minima. Without one, it
+    /// returns what matches by the database's rule. Exact at any distance: microseconds up to the database's
+    /// own distance, and more beyond it; with sketches, below their number of keys. limit is the number of matches to return at most, and
     /// since the least stamp of their documents.
     ///
     /// >>> _ = db.write([0b1100, 0b1111], [1, 2])
@@ -253,7 +260,8 @@ impl Reader {
     /// near-duplicates, and a thousand equal entries are 999 pairs. With expand, every pair is passed on,
     /// which is half a million for a thousand equal entries. The pairs are in no particular order.
     ///
-    /// memory is the number of bytes for the parts of tables that are compared; 512 MiB by default.
+    /// memory is the number of bytes for the parts of tables that are compared; 512 MiB by default. With
+    /// sketches, a distance must be less than their number of keys.
     ///
     /// >>> _ = db.write([7, 7, 6], [1, 2, 3])
     /// >>> for a, b, distances in db.pairs(3):
@@ -328,7 +336,14 @@ impl Reader {
             (AnySnapshot::Bits128(a), AnySnapshot::Bits128(b)) => {
                 pairs::join(a, Other::Database(b), search, nearest)
             }
-            _ => Err(errors::invalid("cannot join databases of 64 and of 128 bits")),
+            (AnySnapshot::Sketches(a), AnySnapshot::Sketches(b)) => {
+                pairs::join(a, Other::Database(b), search, nearest)
+            }
+            _ => Err(errors::invalid(format!(
+                "cannot join databases of {} and of {} bits",
+                self.handle.bits()?,
+                database.get().handle.bits()?
+            ))),
         }
     }
 
@@ -364,7 +379,8 @@ impl Reader {
         })
     }
 
-    /// Returns an iterator over all entries, by fingerprint and then id, as chunks of arrays.
+    /// Returns an iterator over all entries, by fingerprint and then id, as chunks of arrays. Those of sketches
+    /// are by id.
     ///
     /// >>> _ = db.write([9, 7], [1, 2])
     /// >>> for fingerprints, ids in db.entries():
@@ -430,7 +446,7 @@ impl Reader {
             return Ok(format!("<fpdb_engine.{class} {path}: closed>"));
         };
         let entries = at_width!(snapshot, snapshot => snapshot.len());
-        let (bits, Info { max_distance, ids, .. }) = (handle.bits()?, &*handle.info);
+        let Description { bits, max_distance, ids, .. } = &handle.info.description;
         Ok(format!(
             "<fpdb_engine.{class} {path}: {entries} entries of {bits} bits, max_distance \
              {max_distance}, ids \"{ids}\">"

@@ -1,14 +1,16 @@
 //! Repair of damaged databases.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fpdb::reports::BuildReport;
-use fpdb::{Options, Source};
+use fpdb::{Options, Sketch, Source};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
-use crate::interrupt::interruptible;
+use crate::interrupt::{Cancel, interruptible};
 use crate::results::named_tuple;
+use crate::width::Bits;
 
 /// Writes everything that a damaged database still proves to a new database at out, which must not exist
 /// or be empty. The damaged one is not changed.
@@ -25,13 +27,16 @@ use crate::results::named_tuple;
 pub(crate) fn repair(py: Python<'_>, path: PathBuf, out: PathBuf) -> PyResult<Bound<'_, PyAny>> {
     let bits = fpdb::Description::read_damaged(&path).or_raise()?.bits;
     let report = interruptible(py, |cancel| match bits {
-        64 => Options::<u64>::default()
-            .on_progress(cancel.progress())
-            .build(&out, Source::damaged(&path)),
-        _ => Options::bits128().on_progress(cancel.progress()).build(&out, Source::damaged(&path)),
+        64 => rebuilt::<u64>(&path, &out, cancel),
+        128 => rebuilt::<u128>(&path, &out, cancel),
+        _ => rebuilt::<Sketch>(&path, &out, cancel),
     })?;
     let BuildReport { damage, losses, written, .. } = report.or_raise()?;
     let damage: Vec<String> = damage.iter().map(ToString::to_string).collect();
     let losses = losses.iter().map(|loss| format!("{loss} ({})", loss.path.display()));
     named_tuple(py, "RepairReport", (damage, losses.collect::<Vec<_>>(), written))
+}
+
+fn rebuilt<F: Bits>(path: &Path, out: &Path, cancel: &Arc<Cancel>) -> fpdb::Result<BuildReport> {
+    Options::<F>::default().on_progress(cancel.progress()).build(out, Source::damaged(path))
 }

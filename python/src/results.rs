@@ -5,24 +5,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors;
-use crate::width::Bits;
-
-/// Converts a fingerprint. Most have 64 bits, which takes less time.
-fn int(fingerprint: u128, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    Ok(match u64::try_from(fingerprint) {
-        Ok(fingerprint) => fingerprint.into_pyobject(py)?.into_any(),
-        Err(_) => fingerprint.into_pyobject(py)?.into_any(),
-    })
-}
+use crate::width::{Bits, Value};
 
 /// An entry within the distance of a query.
 #[pyclass(frozen, eq, hash, from_py_object, module = "fpdb_engine")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Match {
-    /// Number of bits in which its fingerprint differs from the query's.
+    /// Distance of its fingerprint from the query's.
     #[pyo3(get)]
     distance: u32,
-    fingerprint: u128,
+    fingerprint: Value,
     /// The id of its document.
     #[pyo3(get)]
     id: u64,
@@ -31,30 +23,30 @@ pub(crate) struct Match {
 impl<F: Bits> From<fpdb::Match<F>> for Match {
     fn from(found: fpdb::Match<F>) -> Self {
         let fpdb::Match { distance, fingerprint, id } = found;
-        Self { distance, fingerprint: fingerprint.to_u128(), id: id.0 }
+        Self { distance, fingerprint: fingerprint.value(), id: id.0 }
     }
 }
 
 #[pymethods]
 impl Match {
     #[new]
-    fn new(distance: u32, fingerprint: u128, id: u64) -> Self {
+    fn new(distance: u32, fingerprint: Value, id: u64) -> Self {
         Self { distance, fingerprint, id }
     }
 
     /// Its fingerprint.
     #[getter]
     fn fingerprint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        int(self.fingerprint, py)
+        self.fingerprint.object(py)
     }
 
-    fn __getnewargs__(&self) -> (u32, u128, u64) {
+    fn __getnewargs__(&self) -> (u32, Value, u64) {
         (self.distance, self.fingerprint, self.id)
     }
 
     fn __repr__(&self) -> String {
         let Self { distance, fingerprint, id } = self;
-        format!("Match(distance={distance}, fingerprint={fingerprint:#x}, id={id})")
+        format!("Match(distance={distance}, fingerprint={fingerprint}, id={id})")
     }
 }
 
@@ -62,7 +54,7 @@ impl Match {
 #[pyclass(frozen, eq, hash, module = "fpdb_engine")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Document {
-    fingerprint: u128,
+    fingerprint: Value,
     /// Its id.
     #[pyo3(get)]
     id: u64,
@@ -78,7 +70,7 @@ pub(crate) struct Document {
 impl<F: Bits> From<fpdb::Document<F>> for Document {
     fn from(document: fpdb::Document<F>) -> Self {
         Self {
-            fingerprint: document.fingerprint.to_u128(),
+            fingerprint: document.fingerprint.value(),
             id: document.id.0,
             stamp: document.stamp,
             duplicate_of: document.duplicate_of.map(|DocId(id)| id),
@@ -90,24 +82,24 @@ impl<F: Bits> From<fpdb::Document<F>> for Document {
 impl Document {
     #[new]
     #[pyo3(signature = (fingerprint, id, stamp=None, duplicate_of=None))]
-    fn new(fingerprint: u128, id: u64, stamp: Option<u64>, duplicate_of: Option<u64>) -> Self {
+    fn new(fingerprint: Value, id: u64, stamp: Option<u64>, duplicate_of: Option<u64>) -> Self {
         Self { fingerprint, id, stamp, duplicate_of }
     }
 
     /// Its fingerprint.
     #[getter]
     fn fingerprint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        int(self.fingerprint, py)
+        self.fingerprint.object(py)
     }
 
-    fn __getnewargs__(&self) -> (u128, u64, Option<u64>, Option<u64>) {
+    fn __getnewargs__(&self) -> (Value, u64, Option<u64>, Option<u64>) {
         (self.fingerprint, self.id, self.stamp, self.duplicate_of)
     }
 
     fn __repr__(&self) -> String {
         let Self { fingerprint, id, stamp, duplicate_of } = self;
         format!(
-            "Document(fingerprint={fingerprint:#x}, id={id}, stamp={}, duplicate_of={})",
+            "Document(fingerprint={fingerprint}, id={id}, stamp={}, duplicate_of={})",
             or_none(*stamp),
             or_none(*duplicate_of)
         )
@@ -129,8 +121,8 @@ pub(crate) struct Outcome {
     /// The id of the document, or of the one that it duplicates.
     #[pyo3(get)]
     id: u64,
-    replaced: Option<u128>,
-    /// The number of bits in which the fingerprint differs from the one that it replaced or duplicates.
+    replaced: Option<Value>,
+    /// The distance of the fingerprint from the one that it replaced or duplicates.
     #[pyo3(get)]
     distance: Option<u32>,
     /// The nearest other document within the distance, if the document is a duplicate.
@@ -151,7 +143,7 @@ impl<F: Bits> From<fpdb::Outcome<F>> for Outcome {
                 ..of_kind("unchanged")
             },
             fpdb::Outcome::Updated { from, distance, .. } => Self {
-                replaced: Some(from.to_u128()),
+                replaced: Some(from.value()),
                 distance: Some(distance),
                 ..of_kind("updated")
             },
@@ -171,7 +163,7 @@ impl Outcome {
     fn new(
         kind: &str,
         id: u64,
-        replaced: Option<u128>,
+        replaced: Option<Value>,
         distance: Option<u32>,
         duplicate_of: Option<Match>,
     ) -> PyResult<Self> {
@@ -182,14 +174,14 @@ impl Outcome {
         Ok(Self { kind, id, replaced, distance, duplicate_of })
     }
 
-    fn __getnewargs__(&self) -> (&str, u64, Option<u128>, Option<u32>, Option<Match>) {
+    fn __getnewargs__(&self) -> (&str, u64, Option<Value>, Option<u32>, Option<Match>) {
         (self.kind, self.id, self.replaced, self.distance, self.duplicate_of)
     }
 
     /// The fingerprint that was replaced, if the document was updated.
     #[getter]
     fn replaced<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.replaced.map(|fingerprint| int(fingerprint, py)).transpose()
+        self.replaced.map(|fingerprint| fingerprint.object(py)).transpose()
     }
 
     fn __bool__(&self) -> bool {
@@ -201,7 +193,7 @@ impl Outcome {
         match (duplicate_of, replaced, distance) {
             (Some(found), ..) => format!("Outcome('{kind}', duplicate_of={})", found.__repr__()),
             (None, Some(replaced), Some(distance)) => {
-                format!("Outcome('{kind}', id={id}, replaced={replaced:#x}, distance={distance})")
+                format!("Outcome('{kind}', id={id}, replaced={replaced}, distance={distance})")
             }
             _ => format!("Outcome('{kind}', id={id})"),
         }

@@ -1,35 +1,38 @@
 //! A handle of any kind and width.
 
-use fpdb::{Db, ReadOnlyDb, Snapshot, Stats};
+use fpdb::{Db, ReadOnlyDb, Sketch, Snapshot, Stats};
 use pyo3::prelude::*;
 
 use crate::errors::{self, OrRaise};
 use crate::width::Bits;
 
-/// A value for 64-bit fingerprints, or one for 128-bit fingerprints.
+/// A value for 64-bit fingerprints, one for 128-bit fingerprints, or one for sketches.
 #[derive(Debug, Clone)]
-pub(crate) enum AnyWidth<N, W> {
+pub(crate) enum AnyWidth<N, W, S> {
     Bits64(N),
     Bits128(W),
+    Sketches(S),
 }
 
-/// Evaluates the same expression for a value of either width.
+/// Evaluates the same expression for a value of any width.
 macro_rules! at_width {
     ($any:expr, $value:pat => $work:expr) => {
         match $any {
             $crate::source::AnyWidth::Bits64($value) => $work,
             $crate::source::AnyWidth::Bits128($value) => $work,
+            $crate::source::AnyWidth::Sketches($value) => $work,
         }
     };
 }
 pub(crate) use at_width;
 
-/// Evaluates the same expression for a value of either width, and keeps the width.
+/// Evaluates the same expression for a value of any width, and keeps the width.
 macro_rules! map_width {
     ($any:expr, $value:pat => $work:expr) => {
         match $any {
             $crate::source::AnyWidth::Bits64($value) => $crate::source::AnyWidth::Bits64($work),
             $crate::source::AnyWidth::Bits128($value) => $crate::source::AnyWidth::Bits128($work),
+            $crate::source::AnyWidth::Sketches($value) => $crate::source::AnyWidth::Sketches($work),
         }
     };
 }
@@ -43,8 +46,8 @@ pub(crate) enum Source<F: Bits> {
     Snapshot(Snapshot<F>),
 }
 
-pub(crate) type AnySource = AnyWidth<Source<u64>, Source<u128>>;
-pub(crate) type AnySnapshot = AnyWidth<Snapshot<u64>, Snapshot<u128>>;
+pub(crate) type AnySource = AnyWidth<Source<u64>, Source<u128>, Source<Sketch>>;
+pub(crate) type AnySnapshot = AnyWidth<Snapshot<u64>, Snapshot<u128>, Snapshot<Sketch>>;
 
 impl<F: Bits> Source<F> {
     /// Returns the state that a read sees now.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fpdb::Sketch;
 use fpdb::text::Recipe;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,15 +12,18 @@ use crate::arrays::array;
 use crate::errors::{self, OrRaise};
 use crate::interrupt::interruptible;
 use crate::numbers::{Distance, Number};
-use crate::options::check_bits;
+use crate::options::{SKETCH_BITS, check_bits};
 use crate::parallel;
 use crate::strings::Strings;
-use crate::width::Bits;
+use crate::width::{Bits, Value};
 
-/// Returns the fingerprint of a text, or None if the text is too short to be compared.
+/// Returns the fingerprint of a text, or None if the text is too short to be compared. One of 64 or 128 bits
+/// is an int. With bits=768, it is a sketch: bytes of length 96.
 ///
 /// >>> hex(fingerprint("The quick brown fox jumps over the lazy dog.", "words/1"))
 /// '0x8212868318d29267'
+/// >>> fingerprint("The quick brown fox jumps over the lazy dog.", bits=768)[:8].hex()
+/// '9d5cd72674a1d7de'
 /// >>> fingerprint("Page not found", "words/1") is None
 /// True
 #[pyfunction]
@@ -30,28 +34,24 @@ pub(crate) fn fingerprint<'py>(
     recipe: &str,
     bits: Distance,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match check_bits(bits.0)? {
-        128 => {
-            let found = one::<u128>(py, text, recipe)?;
-            found.map(|f| Ok(f.into_pyobject(py)?.into_any())).transpose()
-        }
-        _ => {
-            let found = one::<u64>(py, text, recipe)?;
-            found.map(|f| Ok(f.into_pyobject(py)?.into_any())).transpose()
-        }
-    }
+    let found = match check_bits(bits.0)? {
+        64 => one::<u64>(py, text, recipe)?,
+        128 => one::<u128>(py, text, recipe)?,
+        _ => one::<Sketch>(py, text, recipe)?,
+    };
+    found.map(|found| found.object(py)).transpose()
 }
 
-fn one<F: Bits>(py: Python<'_>, text: &str, recipe: &str) -> PyResult<Option<F>> {
+fn one<F: Bits>(py: Python<'_>, text: &str, recipe: &str) -> PyResult<Option<Value>> {
     let recipe = Recipe::<F>::find(recipe).or_raise()?;
-    Ok(py.detach(|| recipe.fingerprint(text).fingerprint))
+    Ok(py.detach(|| recipe.fingerprint(text).fingerprint).map(F::value))
 }
 
 /// Returns the fingerprints of texts, and whether each has one: those that are too short or missing
 /// have none, and 0 in its place.
 ///
 /// The texts are strings, or an Arrow array of strings, which is not copied. Those of 128 bits have
-/// two columns, the high half first.
+/// two columns, the high half first. Sketches, with bits=768, are of dtype V96.
 ///
 /// >>> texts = ["The quick brown fox jumps over the lazy dog.", "too short"]
 /// >>> fingerprints, has_one = fingerprint_batch(texts, "words/1")
@@ -66,8 +66,9 @@ pub(crate) fn fingerprint_batch<'py>(
     threads: Option<Number>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     match check_bits(bits.0)? {
+        64 => many::<u64>(texts, recipe, threads),
         128 => many::<u128>(texts, recipe, threads),
-        _ => many::<u64>(texts, recipe, threads),
+        _ => many::<Sketch>(texts, recipe, threads),
     }
 }
 
@@ -80,7 +81,7 @@ fn many<'py, F: Bits>(
     let found = fingerprints::<F>(texts, &Recipe::find(recipe).or_raise()?, threads)?;
     let has_one = found.iter().map(Option::is_some).collect();
     let found = found.into_iter().map(Option::unwrap_or_default).collect();
-    Ok((F::into_array(found, py), array(py, has_one)))
+    Ok((F::into_array(found, py)?, array(py, has_one)))
 }
 
 /// Makes the fingerprints of texts in several threads. Texts that are too short or missing have none.
@@ -97,24 +98,25 @@ pub(crate) fn fingerprints<F: Bits>(
     interruptible(py, |cancel| parallel::map(&texts, threads, cancel, one))
 }
 
-/// Returns the estimated Jaccard similarity of two texts whose fingerprints differ in `distance`
-/// bits, and the standard error of the estimate. The recipe decides what is compared: pairs of words
-/// with `pairs/1`, runs of five words with `fives/1`. Raises `ValueError` for a
-/// recipe that is not a MinHash, whose distances do not tell a similarity.
+/// Returns the estimated Jaccard similarity of two texts whose sketches are at this distance, and the
+/// standard error of the estimate; with bits=64 or 128, of two whose fingerprints are. The recipe decides
+/// what is compared: pairs of words with `pairs/1`, runs of five words with `fives/1`. Raises `ValueError`
+/// for a recipe that is not a MinHash, whose distances do not tell a similarity.
 ///
-/// >>> similarity, error = estimate_jaccard(13)
+/// >>> similarity, error = estimate_jaccard(25)
 /// >>> round(similarity, 2), round(error, 2)
-/// (0.8, 0.05)
+/// (0.8, 0.04)
 #[pyfunction]
-#[pyo3(signature = (distance, recipe="default", *, bits=Distance(128)), text_signature = "(distance, recipe='default', *, bits=128)")]
+#[pyo3(signature = (distance, recipe="default", *, bits=Distance(SKETCH_BITS)), text_signature = "(distance, recipe='default', *, bits=768)")]
 pub(crate) fn estimate_jaccard(
     distance: Distance,
     recipe: &str,
     bits: Distance,
 ) -> PyResult<(f64, f64)> {
     let estimate = match check_bits(bits.0)? {
+        64 => Recipe::<u64>::find(recipe).or_raise()?.similarity(distance.0),
         128 => Recipe::<u128>::find(recipe).or_raise()?.similarity(distance.0),
-        _ => Recipe::<u64>::find(recipe).or_raise()?.similarity(distance.0),
+        _ => Recipe::<Sketch>::find(recipe).or_raise()?.similarity(distance.0),
     };
     estimate.ok_or_else(|| {
         PyValueError::new_err(format!(
@@ -131,15 +133,20 @@ pub(crate) fn estimate_jaccard(
 #[pyfunction]
 #[pyo3(signature = (*, bits=Distance(64)), text_signature = "(*, bits=64)")]
 pub(crate) fn recipes(py: Python<'_>, bits: Distance) -> PyResult<Bound<'_, PyDict>> {
+    match check_bits(bits.0)? {
+        64 => purposes::<u64>(py, Recipe::names()),
+        128 => purposes::<u128>(py, Recipe::names128()),
+        _ => purposes::<Sketch>(py, Recipe::names_for_sketches()),
+    }
+}
+
+fn purposes<F: Bits>(
+    py: Python<'_>,
+    names: impl Iterator<Item = &'static str>,
+) -> PyResult<Bound<'_, PyDict>> {
     let recipes = PyDict::new(py);
-    if check_bits(bits.0)? == 128 {
-        for name in Recipe::names128() {
-            recipes.set_item(name, Recipe::bits128(name).or_raise()?.purpose())?;
-        }
-    } else {
-        for name in Recipe::names() {
-            recipes.set_item(name, Recipe::named(name).or_raise()?.purpose())?;
-        }
+    for name in names {
+        recipes.set_item(name, Recipe::<F>::find(name).or_raise()?.purpose())?;
     }
     Ok(recipes)
 }

@@ -1,17 +1,23 @@
-//! The two widths of fingerprints, and how each looks in Python.
+//! The types of fingerprints, and how each looks in Python.
 
-use fpdb::Fingerprint;
+use std::fmt::{self, Display};
+
+use fpdb::{Fingerprint, Sketch, Word};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
+use pyo3::types::{PyBytes, PyInt};
 
 use crate::{arrays, errors};
 
-/// A fingerprint of 64 or 128 bits.
+/// A fingerprint of 64 or 128 bits, or a sketch.
 pub(crate) trait Bits: Fingerprint {
-    /// Converts an integer. Negative ones are bit patterns of signed integers of this width.
-    fn from_int(int: &Bound<'_, PyAny>) -> PyResult<Self>;
+    /// Converts an integer. Negative ones are bit patterns of signed integers of this width. A sketch
+    /// is bytes.
+    fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Self>;
+
+    /// Returns the fingerprint as what results have.
+    fn value(self) -> Value;
 
     /// Lets `work` read a batch of fingerprints, without a copy where the object permits it.
     fn with_batch<T>(
@@ -19,8 +25,60 @@ pub(crate) trait Bits: Fingerprint {
         work: impl FnOnce(&[Self]) -> PyResult<T>,
     ) -> PyResult<T>;
 
-    /// Makes an array: of `uint64`, with two columns for 128 bits, the high half first.
-    fn into_array(fingerprints: Vec<Self>, py: Python<'_>) -> Bound<'_, PyAny>;
+    /// Makes an array: of `uint64`, with two columns for 128 bits, the high half first; of `V96` for
+    /// sketches.
+    fn into_array(fingerprints: Vec<Self>, py: Python<'_>) -> PyResult<Bound<'_, PyAny>>;
+}
+
+/// A fingerprint of any type, for classes of Python, which cannot be generic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Value {
+    Number(u128),
+    Sketch(Sketch),
+}
+
+impl Value {
+    /// Converts to an integer or to bytes. Most have 64 bits, which takes less time.
+    pub(crate) fn object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let number = match self {
+            Self::Number(number) => number,
+            Self::Sketch(sketch) => return Ok(PyBytes::new(py, &bytes(sketch)).into_any()),
+        };
+        Ok(match u64::try_from(number) {
+            Ok(number) => number.into_pyobject(py)?.into_any(),
+            Err(_) => number.into_pyobject(py)?.into_any(),
+        })
+    }
+}
+
+impl Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number:#x}"),
+            Self::Sketch(sketch) => f.write_str(&sketch.to_hex()),
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Value {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.is_instance_of::<PyBytes>() {
+            true => Sketch::from_object(&object).map(Self::Sketch),
+            false => u128::from_object(&object).map(Self::Number),
+        }
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Value {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.object(py)
+    }
 }
 
 /// Raises an exception for an object that is no fingerprint of this width.
@@ -39,7 +97,7 @@ fn refuse<F: Bits>(object: &Bound<'_, PyAny>) -> PyErr {
 
 impl Bits for u64 {
     #[inline]
-    fn from_int(int: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn from_object(int: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(bits) = int.extract::<u64>() {
             return Ok(bits);
         }
@@ -55,7 +113,7 @@ impl Bits for u64 {
         {
             return work(slice);
         }
-        if let Some(list) = arrays::integers(fingerprints, Self::from_int)? {
+        if let Some(list) = arrays::items(fingerprints, Self::from_object)? {
             return work(&list);
         }
         let array = arrays::normalized(fingerprints, "fingerprints_64")?;
@@ -63,13 +121,17 @@ impl Bits for u64 {
         work(array.as_slice()?)
     }
 
-    fn into_array(fingerprints: Vec<Self>, py: Python<'_>) -> Bound<'_, PyAny> {
-        fingerprints.into_pyarray(py).into_any()
+    fn value(self) -> Value {
+        Value::Number(self.into())
+    }
+
+    fn into_array(fingerprints: Vec<Self>, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        Ok(fingerprints.into_pyarray(py).into_any())
     }
 }
 
 impl Bits for u128 {
-    fn from_int(int: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn from_object(int: &Bound<'_, PyAny>) -> PyResult<Self> {
         // A float would be truncated.
         if !arrays::is_integer(int) {
             return Err(refuse::<Self>(int));
@@ -89,7 +151,7 @@ impl Bits for u128 {
         fingerprints: &Bound<'_, PyAny>,
         work: impl FnOnce(&[Self]) -> PyResult<T>,
     ) -> PyResult<T> {
-        if let Some(list) = arrays::integers(fingerprints, Self::from_int)? {
+        if let Some(list) = arrays::items(fingerprints, Self::from_object)? {
             return work(&list);
         }
         let array = arrays::normalized(fingerprints, "fingerprints_128")?;
@@ -100,10 +162,65 @@ impl Bits for u128 {
         work(&joined)
     }
 
-    fn into_array(fingerprints: Vec<Self>, py: Python<'_>) -> Bound<'_, PyAny> {
-        let halves = fingerprints.iter().flat_map(|f| [f.top64(), Fingerprint::from_u128(*f)]);
+    fn value(self) -> Value {
+        Value::Number(self)
+    }
+
+    fn into_array(fingerprints: Vec<Self>, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let halves = fingerprints.iter().flat_map(|f| [f.top64(), Word::from_u128(*f)]);
         let halves: Vec<u64> = halves.collect();
         let array = Array2::from_shape_vec((fingerprints.len(), 2), halves);
-        array.expect("two numbers per fingerprint").into_pyarray(py).into_any()
+        Ok(array.expect("two numbers per fingerprint").into_pyarray(py).into_any())
     }
+}
+
+impl Bits for Sketch {
+    fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let refuse = |found: String| {
+            format!("a sketch must be bytes of length {}, not {found}", Self::BYTES)
+        };
+        let bytes = bytes_of(object)
+            .ok_or_else(|| arrays::type_error(refuse(arrays::type_name(object))))?;
+        let bytes = bytes.as_bytes();
+        let sketch = Self::read_le(bytes).filter(|_| bytes.len() == Self::BYTES);
+        sketch.ok_or_else(|| errors::invalid(refuse(format!("of length {}", bytes.len()))))
+    }
+
+    fn value(self) -> Value {
+        Value::Sketch(self)
+    }
+
+    fn with_batch<T>(
+        sketches: &Bound<'_, PyAny>,
+        work: impl FnOnce(&[Self]) -> PyResult<T>,
+    ) -> PyResult<T> {
+        if let Some(list) = arrays::items(sketches, Self::from_object)? {
+            return work(&list);
+        }
+        let array = arrays::normalized(sketches, "sketches")?;
+        let array = array.extract::<PyReadonlyArray2<'_, u8>>()?;
+        let rows = array.as_slice()?.chunks_exact(Self::BYTES);
+        let sketches: Vec<Self> = rows.filter_map(Self::read_le).collect();
+        work(&sketches)
+    }
+
+    fn into_array(sketches: Vec<Self>, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let bytes: Vec<u8> = sketches.iter().copied().flat_map(bytes).collect();
+        bytes.into_pyarray(py).call_method1("view", (format!("V{}", Self::BYTES),))
+    }
+}
+
+/// Returns bytes, or those of an item of an array.
+fn bytes_of<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyBytes>> {
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return Some(bytes.clone());
+    }
+    object.call_method0("tobytes").ok()?.cast_into().ok()
+}
+
+/// Returns a sketch as Python has it: the planes, each little-endian.
+fn bytes(sketch: Sketch) -> [u8; Sketch::BYTES] {
+    let mut bytes = [0; Sketch::BYTES];
+    sketch.put_le(&mut bytes);
+    bytes
 }

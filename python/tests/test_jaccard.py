@@ -122,9 +122,8 @@ def test_iterators_of_many_chunks_give_the_rows_of_a_column(monkeypatch: pytest.
     texts[7:7] = ["", "short"]
     texts.append(texts[0])
     monkeypatch.setattr(_columns, "CHUNK", 64)
-    # An iterator does not know how many there are, and the match rule depends on that. Without misses, the
-    # division into chunks makes no difference.
-    options: dict[str, Any] = {"verify": True, "expected": len(texts), "recall": 0.999}
+    # An iterator does not know how many there are, and the match rule depends on that.
+    options: dict[str, Any] = {"verify": True, "expected": len(texts)}
     expected = fpdb.dedup(texts, **options)
     check_verified(expected, texts, 2, 0.8)
     assert expected.too_short == 2
@@ -139,10 +138,9 @@ def test_iterators_of_many_chunks_give_the_rows_of_a_column(monkeypatch: pytest.
         assert found.keep.tolist() == expected.keep.tolist()
         assert found.duplicate_of.tolist() == expected.duplicate_of.tolist()
         assert np.array_equal(found.similarity, expected.similarity, equal_nan=True)
-    # The division into chunks makes nearly no difference: what is near is known more exactly within one.
+    # The division into chunks makes no difference.
     monkeypatch.undo()
-    whole = fpdb.dedup(texts, verify=True)
-    assert abs(whole.dropped - expected.dropped) <= 0.03 * expected.dropped
+    assert fpdb.dedup(texts, verify=True).duplicate_of.tolist() == expected.duplicate_of.tolist()
 
 
 def test_the_longest_of_similar_texts_is_kept_and_verified() -> None:
@@ -158,6 +156,8 @@ def test_the_longest_of_similar_texts_is_kept_and_verified() -> None:
 
 def test_earlier_documents_are_verified_by_their_texts(tmp_path: Path) -> None:
     texts = crowd()
+    # So that each half has texts of each family.
+    texts = texts[::2] + texts[1::2]
     half = len(texts) // 2
     names = [f"{row}" for row in range(len(texts))]
     asked: list[str] = []
@@ -181,7 +181,9 @@ def test_earlier_documents_are_verified_by_their_texts(tmp_path: Path) -> None:
     assert found.keep.tolist() == whole.keep.tolist()[half:]
     again = fpdb.dedup(texts[:half], names[:half], against=path, verify=True, text_of=text_of)
     assert again.keep.tolist() == first.keep.tolist()
-    assert again.duplicate_of.tolist() == first.duplicate_of.tolist()
+    # Some are more like a row of the second half, which is an earlier document by now.
+    is_same = again.duplicate_of == first.duplicate_of
+    assert is_same.sum() > half // 2 and set(np.flatnonzero(~is_same).tolist()) <= again.earlier.keys()
     # Documents whose texts are unknown are like nothing.
     unknown = fpdb.dedup(
         texts[:1] * 2, ["a", "b"], against=path, verify=True, text_of=lambda names: [None] * len(names)
@@ -220,7 +222,7 @@ def test_distances_of_min_hashes_tell_the_similarity_and_others_are_refused() ->
     for recipe in ("pairs/1", "fives/1"):
         a, b = (fpdb.fingerprint(" ".join(text), recipe, bits=128) for text in (words, edited))
         assert a is not None and b is not None
-        similarity, error = fpdb.estimate_jaccard(bin(a ^ b).count("1"), recipe)
+        similarity, error = fpdb.estimate_jaccard(bin(a ^ b).count("1"), recipe, bits=128)
         exact = fpdb.jaccard(" ".join(words), " ".join(edited), recipe=recipe)
         assert abs(similarity - exact) < 4 * error, recipe
     with pytest.raises(ValueError, match="words/1 is not a MinHash"):

@@ -143,8 +143,6 @@ def test_the_table_of_settings_is_right(tmp_path: Path) -> None:
         for similarity in similarities:
             path = tmp_path / f"{share}-{similarity}"
             fpdb.Db.create(path, similarity=similarity, recipe="fives/1").close()
-    with pytest.raises(fpdb.InvalidArgumentError, match="ask for a higher similarity"):
-        fpdb.Db.create(tmp_path / "low", similarity=0.72, recipe="default")
 
 
 def test_links_work_on_other_sites() -> None:

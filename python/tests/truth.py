@@ -65,3 +65,54 @@ def batch(fingerprints: Sequence[int], bits: int) -> np.ndarray:
     mask = (1 << 64) - 1
     halves = [(f >> 64, f & mask) for f in fingerprints]
     return np.array(halves, np.uint64).reshape(-1, 2)
+
+
+Rule = tuple[int, int, int]
+"""How many keys a sketch has, of how many minima each consists, and how many minima of sketches that match differ."""
+
+
+def changed(rng: np.random.Generator, sketch: bytes, minima: Iterable[int]) -> bytes:
+    """Returns a sketch with other bits in these minima."""
+    planes = [int.from_bytes(sketch[at : at + 16], "little") for at in range(0, 96, 16)]
+    for minimum in minima:
+        bits = int(rng.integers(1, 64))
+        planes = [plane ^ (bits >> at & 1) << int(minimum) for at, plane in enumerate(planes)]
+    return b"".join(plane.to_bytes(16, "little") for plane in planes)
+
+
+def planted_sketches(rng: np.random.Generator, rule: Rule, centres: int) -> list[bytes]:
+    """Returns sketches around centres: at each distance up to beyond the rule's, of which some share every key,
+    some only the last, and some none."""
+    keys, minima, most = rule
+    found = []
+    for _ in range(centres):
+        centre = rng.bytes(96)
+        found.append(centre)
+        one_of_each = [8 * key + int(rng.integers(minima)) for key in range(keys)]
+        in_no_key = [at for at in range(128) if at % 8 >= minima or at >= 8 * keys]
+        for distance in range(most + 3):
+            places = [rng.choice(128, distance, replace=False).tolist()]
+            places.append(rng.choice(in_no_key, min(distance, len(in_no_key)), replace=False).tolist())
+            for first in (one_of_each, one_of_each[:-1]):
+                places.append([*first, *in_no_key][:distance])
+            found += [changed(rng, centre, at) for at in places]
+    return found
+
+
+def minima_of(sketches: Sequence[bytes]) -> np.ndarray:
+    """Returns the 128 minima of each sketch, bit by bit."""
+    planes = np.frombuffer(b"".join(sketches), np.uint8).reshape(-1, 6, 16)
+    bits = np.unpackbits(planes, axis=2, bitorder="little")
+    return (bits << np.arange(6, dtype=np.uint8)[:, None]).sum(axis=1, dtype=np.uint8)
+
+
+def distances(a: Sequence[bytes], b: Sequence[bytes], rule: Rule | None = None) -> np.ndarray:
+    """Returns the number of minima in which each of some sketches differs from each of others; 255 for those
+    that do not match by the rule."""
+    equal = minima_of(a)[:, None] == minima_of(b)[None]
+    found = 128 - equal.sum(axis=2)
+    if rule is not None:
+        keys, minima, most = rule
+        shared = [equal[:, :, 8 * key : 8 * key + minima].all(axis=2) for key in range(keys)]
+        found[~np.any(shared, axis=0) | (found > most)] = 255
+    return found

@@ -54,7 +54,7 @@ def refused(db: fpdb.Db, reader: fpdb.ReadOnlyDb) -> None:
     db.insert(7, 1.0)  # type: ignore[arg-type]
     reader.insert(7, 1)  # type: ignore[attr-defined]
     fpdb.Db.create("path", ids="uuid")  # type: ignore[arg-type]
-    fpdb.fingerprint(b"bytes")  # type: ignore[arg-type]
+    fpdb.fingerprint(b"bytes")  # type: ignore[call-overload]
 
 
 def archive(path: str) -> dict[str, int | None]:

@@ -1,7 +1,7 @@
 """An embedded database that finds near-duplicates exactly.
 
-It stores 64- or 128-bit fingerprints of documents, which are similar for similar documents, and
-returns all that are within a distance of a given one, in bits.
+It stores sketches, or 64- or 128-bit fingerprints of documents, which are similar for similar documents,
+and returns all that are near a given one.
 
 >>> import fpdb_engine as fpdb
 >>> path = folder / "crawl.fpdb"
@@ -41,6 +41,7 @@ from ._errors import (
     NotFoundError,
     PoisonedError,
     ReplacedError,
+    TooManyCandidatesError,
     UnfinishedError,
     UnsupportedError,
 )
@@ -121,6 +122,7 @@ __all__ = [
     "SegmentStats",
     "Snapshot",
     "Stats",
+    "TooManyCandidatesError",
     "UnfinishedError",
     "UnsupportedError",
     "VerifyReport",

@@ -14,6 +14,9 @@ import numpy.typing as npt
 
 U64 = npt.NDArray[np.uint64]
 
+# Bytes of a sketch.
+SKETCH = 96
+
 
 def _array(values: Any, what: str) -> npt.NDArray[Any]:
     """Returns an array of the same memory, if the object permits that."""
@@ -76,6 +79,26 @@ def fingerprints_128(values: Any) -> U64:
             "or of 16 bytes each, big-endian",
         )
     return _plain(array).view(np.uint64)
+
+
+def sketches(values: Any) -> npt.NDArray[np.uint8]:
+    """Returns sketches as rows of bytes.
+
+    >>> sketches(np.array([bytes(range(96))], "V96"))[0, :4].tolist()
+    [0, 1, 2, 3]
+    """
+    array = _array(values, "sketches")
+    if array.ndim == 1 and array.dtype == object and all(_is_sketch(value) for value in array):
+        array = np.frombuffer(b"".join(array), f"V{SKETCH}")
+    is_bytes = array.dtype.kind in "SV" and array.dtype.itemsize == SKETCH
+    is_rows = array.ndim == 2 and array.shape[1] == SKETCH and array.dtype == np.uint8
+    if not is_rows and not (array.ndim == 1 and is_bytes):
+        raise _refuse(array, f"sketches as an array of {SKETCH} bytes each")
+    return np.ascontiguousarray(array).view(np.uint8).reshape(-1, SKETCH)
+
+
+def _is_sketch(value: Any) -> bool:
+    return isinstance(value, bytes) and len(value) == SKETCH
 
 
 def numbers(values: Any, what: str) -> U64:

@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from . import _columns
 from ._errors import InvalidArgumentError
-from ._native import Db, fingerprint_batch
+from ._native import Db, estimate_jaccard, fingerprint_batch
 from ._results import OutcomeKind, Outcomes
 from ._verify import KeptTexts, TextOf, Verifier
 
 _log = logging.getLogger("fpdb_engine")
 
-_BITS = 128
+# Fingerprints of this width are sketches.
+_BITS = 768
 # Pairs and clusters of which a report shows an example.
 _EXAMPLES = 5
 
@@ -40,7 +41,7 @@ class Deduplicated:
     of an earlier run, whose name is in earlier."""
     similarity: npt.NDArray[np.float32]
     """For a dropped row, its Jaccard similarity to that document: exact with verify, and otherwise an
-    estimate with a standard error of about 0.05. NaN for others."""
+    estimate with a standard error of about 0.04. NaN for others."""
     earlier: dict[int, str]
     """For rows that are like a document of an earlier run: the name of that document."""
     too_short: int
@@ -122,8 +123,8 @@ def dedup(
 
     texts is a list, an array of numpy or pyarrow, a series of pandas or Polars, a column of datasets, anything
     with the Arrow C stream interface, or an iterator of texts or of such chunks, which may be larger than
-    memory: 128 bits are stored per text, on the disk, and the result takes 13 bytes per row. The last 131,072
-    texts take up to 300 bytes more. None is a text without content.
+    memory: about 140 bytes are stored per text, on the disk, and the result takes 13 bytes per row. The last
+    131,072 texts take up to 500 bytes more. None is a text without content.
 
     Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity; with
     recipe="fives/1", that of their runs of five words, as MinHash programs compare them. Of pairs of exactly
@@ -131,7 +132,7 @@ def dedup(
     one that is kept already. keep says which comes first: "first" the rows in their order,
     "longest" the longest texts. Texts that are too short to be compared are kept.
 
-    Similarities are estimated by fingerprints, with a standard error of about 0.05, so that some pairs below
+    Similarities are estimated by sketches, with a standard error of about 0.04, so that some pairs below
     the threshold are found too. With verify, the exact similarity of each pair found is computed from the
     texts, as jaccard() does, and a row is dropped only if it reaches the threshold. It is that of the pairs of
     words, or with ngram that of the runs of this number of words: with 5, what MinHash programs such as
@@ -144,7 +145,7 @@ def dedup(
     text_of: a function that takes names of earlier documents, and returns their texts. In a repeated run, rows
     of later chunks can be among them. A document whose text is None is like no row.
 
-    expected is the number of texts for which the tables are chosen, if texts has no length. progress is called
+    expected is the number of texts for which the keys are chosen, if texts has no length. progress is called
     with the number of rows so far and the number of all, or None if that is not known; True shows tqdm's bar.
 
     >>> texts = [
@@ -247,6 +248,10 @@ class _Run:
         self.db = db
         self.recipe = recipe
         self.threads = threads
+        # By distance.
+        self.estimates = np.array(
+            [estimate_jaccard(distance, recipe)[0] for distance in range(db.max_distance + 1)], np.float32
+        )
         # For exact similarities, if they are wanted.
         self.verifier: Verifier | None = None
         self.row_of = _RowOf(db.id_kind == "names")
@@ -278,7 +283,7 @@ class _Run:
         )
 
     def _chunk(self, texts: Any, names: Iterator[str] | None) -> None:
-        fingerprints, has_one = fingerprint_batch(
+        sketches, has_one = fingerprint_batch(
             texts, self.recipe, bits=_BITS, threads=self.threads
         )
         number = len(has_one)
@@ -297,7 +302,7 @@ class _Run:
         if len(places):
             some = _Rows(
                 _columns.take(texts, places) if self.verifier else [],
-                fingerprints[places],
+                sketches[places],
                 rows[places],
                 None if own is None else [own[place] for place in places.tolist()],
             )
@@ -316,11 +321,12 @@ class _Run:
         self.similarity.append(similarity)
 
     def _near(self, some: _Rows) -> tuple[Any, Any, Any]:
-        """Writes rows unless there is a document whose fingerprint is near. Returns the row, the earlier
+        """Writes rows unless there is a document whose sketch is near. Returns the row, the earlier
         document and the estimated similarity of what each is like, if anything."""
         outcomes = self._write(some, unless_near="rule")
         is_dropped = outcomes.kinds == OutcomeKind.DUPLICATE
-        similarity = np.where(is_dropped, 1 - 2 * outcomes.distances.astype(np.float32) / _BITS, np.nan)
+        similarity = np.full(len(some.rows), np.nan, np.float32)
+        similarity[is_dropped] = self.estimates[outcomes.distances[is_dropped]]
         of = np.full(len(some.rows), -1, np.int64)
         document = of.copy()
         ids = outcomes.ids[is_dropped].astype(np.int64)
@@ -331,12 +337,12 @@ class _Run:
     def _verified(self, some: _Rows) -> tuple[Any, Any, Any]:
         """Does the same with exact similarities."""
         assert self.verifier is not None
-        found = self.verifier.decide(some.texts, some.fingerprints, some.rows, some.names)
+        found = self.verifier.decide(some.texts, some.sketches, some.rows, some.names)
         kept = np.flatnonzero((found.row < 0) & (found.document < 0))
         self._write(
             _Rows(
                 [],
-                some.fingerprints[kept],
+                some.sketches[kept],
                 some.rows[kept],
                 None if some.names is None else [some.names[place] for place in kept.tolist()],
             )
@@ -345,9 +351,9 @@ class _Run:
 
     def _write(self, some: _Rows, unless_near: Literal["rule"] | None = None) -> Outcomes:
         if some.names is None:
-            return self.db.write(some.fingerprints, some.rows, unless_near=unless_near)
+            return self.db.write(some.sketches, some.rows, unless_near=unless_near)
         outcomes = self.db.write(
-            some.fingerprints, names=some.names, unless_near=unless_near, or_update="keep"
+            some.sketches, names=some.names, unless_near=unless_near, or_update="keep"
         )
         is_own = outcomes.kinds != OutcomeKind.DUPLICATE
         self.row_of.add(outcomes.ids[is_own].astype(np.int64), some.rows[is_own])
@@ -356,10 +362,10 @@ class _Run:
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """Rows that have a fingerprint."""
+    """Rows that have a sketch."""
 
     texts: Any
-    fingerprints: npt.NDArray[np.uint64]
+    sketches: npt.NDArray[np.void]
     rows: npt.NDArray[np.int64]
     names: list[str] | None
 

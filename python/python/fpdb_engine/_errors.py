@@ -75,6 +75,11 @@ class ReplacedError(Error):
     again."""
 
 
+class TooManyCandidatesError(Error):
+    """The keys of a sketch lead to more documents than one query may read. Insert the document
+    without asking whether it is novel."""
+
+
 class CancelledError(Error):
     """The operation was cancelled, and nothing has changed."""
 

@@ -46,14 +46,13 @@ class Outcomes(NamedTuple):
     ids: npt.NDArray[np.uint64]
     """The id of the document, or of the one that it duplicates. 2**64 - 1 for a text that is too short."""
     distances: npt.NDArray[np.uint8]
-    """The number of bits in which its fingerprint differs from the one that it duplicates or replaced, or
-    0."""
+    """The distance of its fingerprint from the one that it duplicates or replaced, or 0."""
     kinds: npt.NDArray[np.uint8]
     """Which OutcomeKind it is."""
 
 
 class Pairs(NamedTuple):
-    """Some pairs of documents. Pair i is a[i] and b[i], distances[i] bits apart."""
+    """Some pairs of documents. Pair i is a[i] and b[i], distances[i] apart: in bits, or in minima of sketches."""
 
     a: npt.NDArray[np.uint64]
     b: npt.NDArray[np.uint64]
@@ -71,9 +70,10 @@ class Clusters(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Some entries of a database. Fingerprints of 128 bits have two columns, the high half first."""
+    """Some entries of a database. Fingerprints of 128 bits have two columns, the high half first. Sketches are of
+    dtype V96."""
 
-    fingerprints: npt.NDArray[np.uint64]
+    fingerprints: npt.NDArray[typing.Any]
     ids: npt.NDArray[np.uint64]
 
 

@@ -1,4 +1,4 @@
-"""The exact similarity of rows that are near by their fingerprints, chunk by chunk."""
+"""The exact similarity of rows that are near by their sketches, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ class Verifier:
         text_of: TextOf | None,
         options: dict[str, Any],
     ) -> None:
+        assert db.sketch_keys is not None, "it was created for a similarity"
         self.db = db
+        self.keys = db.sketch_keys
         self.texts = texts
         self.row_of = row_of
         self.text_of = text_of
@@ -88,12 +90,12 @@ class Verifier:
     def decide(
         self,
         texts: Sequence[str | None],
-        fingerprints: npt.NDArray[np.uint64],
+        sketches: npt.NDArray[np.void],
         rows: npt.NDArray[np.int64],
         names: list[str] | None,
     ) -> Verified:
-        """Decides which of these texts are duplicates. All of them have a fingerprint."""
-        places, ids, distances = self._candidates(fingerprints)
+        """Decides which of these texts are duplicates. All of them have a sketch."""
+        places, ids, distances = self._candidates(sketches)
         documents, inverse = np.unique(ids, return_inverse=True)
         of_row = self.row_of(documents)
         earlier = documents[of_row < 0]
@@ -113,23 +115,24 @@ class Verifier:
         offsets = np.searchsorted(places, np.arange(len(rows) + 1)).astype(np.uint64)
         compared, similarity = verified_duplicates(
             texts,
-            fingerprints,
+            sketches,
             is_stored,
             offsets,
             inverse.astype(np.uint64),
             distances.astype(np.uint64),
             self._texts_of(documents, of_row, name_of),
+            keys=self.keys,
             within=self.db.max_distance,
             **self.options,
         )
         return self._rows(compared, similarity, rows, documents, of_row)
 
     def _candidates(
-        self, fingerprints: npt.NDArray[np.uint64]
+        self, sketches: npt.NDArray[np.void]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Returns the nearest documents of the database: positions of rows, ids and distances, by row."""
         found = np.zeros((3, 0), np.int64)
-        for ids, places, distances in self.db.join(fingerprints, memory=_JOIN_MEMORY):
+        for ids, places, distances in self.db.join(sketches, memory=_JOIN_MEMORY):
             more = np.stack([places.astype(np.int64), distances.astype(np.int64), ids.astype(np.int64)])
             found = np.concatenate([found, more], axis=1)
             found = found[:, np.lexsort(found[::-1])]

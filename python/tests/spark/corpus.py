@@ -29,14 +29,16 @@ def mixed(rng: np.random.Generator, k: int, uniform: int = 20_000) -> tuple[Word
     return fingerprints, ids
 
 
-def column(fingerprints: Words) -> Any:
-    """Returns fingerprints of either width as Spark has them."""
+def column(fingerprints: Any) -> Any:
+    """Returns fingerprints of any width as Spark has them."""
+    if fingerprints.dtype.kind == "V":
+        return pa.array(fingerprints.tolist(), pa.binary())
     if fingerprints.ndim == 1:
         return pa.array(fingerprints.view(np.int64))
     return pa.array([halves.tobytes() for halves in fingerprints.astype(">u8")], pa.binary())
 
 
-def frame(spark: Any, fingerprints: Words, ids: Words) -> Any:
+def frame(spark: Any, fingerprints: Any, ids: Words) -> Any:
     columns = {"fingerprint": column(fingerprints), "id": ids.view(np.int64)}
     return spark.createDataFrame(pa.table(columns)).repartition(3)
 
@@ -83,6 +85,15 @@ def summary_of_database(db: fpdb.Reader, k: int | None) -> tuple[list[int], int]
     chunks = list(db.pairs(k))
     a, b, distances = (np.concatenate(column) for column in zip(*chunks))
     return summary(a, b, distances)
+
+
+def pairs_of(near: Any) -> dict[tuple[int, int], int]:
+    """Returns the pairs that pairs() found."""
+    table = near.toArrow()
+    columns = [unsigned(table, "a").tolist(), unsigned(table, "b").tolist(), table.column("distance").to_pylist()]
+    rows = list(zip(*columns))
+    assert len({(a, b) for a, b, _ in rows}) == len(rows), "a pair was reported twice"
+    return {(a, b): distance for a, b, distance in rows}
 
 
 def lowest_connected(edges: Iterable[tuple[int, int]]) -> dict[int, int]:

@@ -17,10 +17,10 @@ from datatrove.pipeline.base import PipelineStep
 from datatrove.utils.typeshelper import StatHints
 
 from .. import Db, InvalidArgumentError, OutcomeKind
-from ._common import RECORDS, SIMILARITY, U64, check
+from ._common import RECORDS, SIMILARITY, SKETCH, U64, check
 
-# Fingerprints that Clusters loads at a time, at least. Each load makes a segment.
-_PART = 4_000_000
+# Bytes of records that Clusters loads at a time, at least. Each bulk load makes a segment.
+_PART = 48_000_000
 # Most bytes of the first line of a file.
 _LONGEST_HEADER = 4096
 _FILE_NAME = re.compile(r"(\d{6})-of-(\d{6})\.fingerprints")
@@ -36,10 +36,10 @@ class Clusters(PipelineStep):
         input_folder: folder with the files of Fingerprints
         output_folder: folder for the files that MinhashDedupFilter reads
         similarity: Jaccard similarity from which on documents are near-duplicates, from 0.5 to 1; by
-            default 0.8 for fingerprints of 128 bits
+            default 0.8 for sketches, which a similarity needs
         recall: share of the pairs of exactly this similarity that is found
         max_distance: instead of a similarity, bits that near-duplicates may differ in; by default 3 for
-            fingerprints of 64 bits
+            fingerprints of 64 or 128 bits
         method: "keep-first" removes a document if one that is kept is a near-duplicate of it.
             "components" also removes a document that only a chain of near-duplicates connects with the
             first, as datatrove's MinhashDedupCluster does.
@@ -119,16 +119,20 @@ class Clusters(PipelineStep):
                     f"but the first file those of {first['bits']} bits by {first['recipe']}: they cannot "
                     "be compared, so run Fingerprints again"
                 )
+        options = self._options(first, files)
         if self.against is not None:
             with self.track_time():
-                self._run_against(self.against, files, first)
+                self._run_against(self.against, files, first["bits"], options)
             return
         with self.track_time(), tempfile.TemporaryDirectory(prefix="fpdb-datatrove-") as folder:
             path = self.database or os.path.join(folder, "clusters.fpdb")
-            with Db.open_or_create(path, **self._options(first)) as db:
+            with Db.open_or_create(path, **options) as db:
                 total = 0
                 for values, ids in self._parts(files, first["bits"]):
-                    db.bulk_load(values, ids)
+                    if first["bits"] == SKETCH:
+                        db.write(values, ids)
+                    else:
+                        db.bulk_load(values, ids)
                     total += len(ids)
                     self.stat_update(StatHints.total, value=len(ids))
                 if len(db) != total:
@@ -138,16 +142,18 @@ class Clusters(PipelineStep):
                 found = db.clusters(method=self.method, memory=self.memory)
         self._write(list(files), found.offsets, found.ids)
 
-    def _options(self, header: dict[str, Any]) -> dict[str, Any]:
+    def _options(self, header: dict[str, Any], files: dict[int, str]) -> dict[str, Any]:
         """Returns the options of the database for the fingerprints of these files."""
         similarity, max_distance = self.similarity, self.max_distance
         if similarity is None and max_distance is None:
-            if header["bits"] == 128:
+            if header["bits"] == SKETCH:
                 similarity = SIMILARITY
             else:
                 max_distance = 3
+        bytes = sum(self.input_folder.size(name) for name in files.values())
         return {
             "bits": header["bits"],
+            "expected_entries": bytes // RECORDS[header["bits"]].itemsize + 1,
             "custom_recipe": header["recipe"],
             "similarity": similarity,
             "recall": self.recall,
@@ -155,12 +161,14 @@ class Clusters(PipelineStep):
             "durability": "buffered",
         }
 
-    def _run_against(self, path: str, files: dict[int, str], header: dict[str, Any]) -> None:
+    def _run_against(
+        self, path: str, files: dict[int, str], bits: int, options: dict[str, Any]
+    ) -> None:
         """Compares the documents with those of the database and with each other, in their order."""
         removed = earlier = 0
-        with Db.open_or_create(path, **{**self._options(header), "ids": "names"}) as db:
+        with Db.open_or_create(path, **{**options, "ids": "names"}) as db:
             for number, name in files.items():
-                values, ids = self._read(number, name, header["bits"])
+                values, ids = self._read(number, name, bits)
                 position = ids & np.uint64(0xFFFFFFFF)
                 own = f"{self.namespace}/{number:05d}/"
                 names = [f"{own}{at}" for at in position.tolist()]
@@ -211,21 +219,21 @@ class Clusters(PipelineStep):
             )
         return dict(sorted(files.items()))
 
-    def _parts(self, files: dict[int, str], bits: int) -> Iterator[tuple[U64, U64]]:
+    def _parts(self, files: dict[int, str], bits: int) -> Iterator[tuple[npt.NDArray[Any], U64]]:
         """Returns all fingerprints and ids, in parts of several files if these are small."""
-        values: list[U64] = []
+        values: list[npt.NDArray[Any]] = []
         ids: list[U64] = []
         for number, name in files.items():
             more_values, more_ids = self._read(number, name, bits)
             values.append(more_values)
             ids.append(more_ids)
-            if sum(map(len, ids)) >= _PART:
+            if sum(map(len, ids)) * RECORDS[bits].itemsize >= _PART:
                 yield np.concatenate(values), np.concatenate(ids)
                 values, ids = [], []
         if values:
             yield np.concatenate(values), np.concatenate(ids)
 
-    def _read(self, number: int, name: str, bits: int) -> tuple[U64, U64]:
+    def _read(self, number: int, name: str, bits: int) -> tuple[npt.NDArray[Any], U64]:
         record = RECORDS[bits]
         with self.input_folder.open(name, "rb") as file:
             file.readline(_LONGEST_HEADER)

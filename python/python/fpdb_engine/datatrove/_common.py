@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 from datatrove.data import Document
@@ -9,11 +11,15 @@ from datatrove.data import Document
 from .. import InvalidArgumentError, fingerprint
 
 # The files that Fingerprints writes, and Clusters reads, begin with a line of JSON that says what the
-# fingerprints are. A record follows for each: its words, the high one first, and its position.
+# fingerprints are. A record follows for each: its words, the high one first, or the bytes of a sketch; and its
+# position.
 RECORDS = {
     64: np.dtype([("fingerprint", "<u8"), ("position", "<u4")]),
     128: np.dtype([("fingerprint", "<u8", (2,)), ("position", "<u4")]),
+    768: np.dtype([("fingerprint", "V96"), ("position", "<u4")]),
 }
+# The width of sketches, which a similarity needs.
+SKETCH: Final = 768
 U64 = npt.NDArray[np.uint64]
 # The similarity of a new database.
 SIMILARITY = 0.8

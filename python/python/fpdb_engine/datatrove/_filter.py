@@ -26,7 +26,7 @@ class NearDuplicateFilter(BaseFilter):
     count the documents that were replaced by others as `replaced`, and a warning is logged.
 
     Dropped documents have the id of the earlier document in their metadata, as duplicate_of, and the
-    number of bits that differ, as duplicate_distance. Documents with too little text for a fingerprint
+    distance of the fingerprints, as duplicate_distance. Documents with too little text for a fingerprint
     pass.
 
     Args:

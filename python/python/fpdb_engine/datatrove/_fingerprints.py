@@ -14,7 +14,7 @@ from datatrove.pipeline.base import PipelineStep
 from datatrove.utils.typeshelper import StatHints
 
 from .. import Db, InvalidArgumentError, fingerprint, fingerprint_batch
-from ._common import RECORDS, text_of
+from ._common import RECORDS, SKETCH, text_of
 
 
 class Fingerprints(PipelineStep):
@@ -25,7 +25,8 @@ class Fingerprints(PipelineStep):
     Args:
         output_folder: folder for the files, local or remote
         recipe: how fingerprints are made of texts: a name of fpdb_engine.recipes()
-        bits: width of the fingerprints, 128 or 64. A similarity needs 128.
+        bits: 768 for sketches, which a similarity needs; or the width of fingerprints, 64 or 128, for a
+            distance in bits
         batch_size: documents that are fingerprinted together
     """
 
@@ -37,7 +38,7 @@ class Fingerprints(PipelineStep):
         output_folder: DataFolderLike,
         recipe: str = "default",
         *,
-        bits: Literal[64, 128] = 128,
+        bits: Literal[64, 128, 768] = SKETCH,
         batch_size: int = 1000,
     ) -> None:
         super().__init__()
@@ -83,7 +84,7 @@ def _file_name(rank: int, world_size: int) -> str:
     return f"{rank:06d}-of-{world_size:06d}.fingerprints"
 
 
-def _full_name(recipe: str, bits: Literal[64, 128]) -> str:
+def _full_name(recipe: str, bits: int) -> str:
     """Returns the name that a recipe is stored under, which an alias stands for."""
     with tempfile.TemporaryDirectory(prefix="fpdb-datatrove-") as folder:
         with Db.create(os.path.join(folder, "db"), bits=bits, recipe=recipe) as db:

@@ -26,7 +26,10 @@ from fpdb_engine import InvalidArgumentError
 
 Words = npt.NDArray[np.uint64]
 Fingerprints = npt.NDArray[np.uint64]
-"""Fingerprints of 128 bits have two columns, the high half first."""
+"""Fingerprints of 128 bits have two columns, the high half first. Sketches have twelve, those of their bytes."""
+
+SKETCH = 768
+"""Sketches are fingerprints of so many bits."""
 
 _NUMBERS = (ByteType, ShortType, IntegerType, LongType, DecimalType)
 _TEXTS = (StringType, CharType, VarcharType)
@@ -66,22 +69,23 @@ def expect_ids(df: DataFrame, column: str) -> None:
         )
 
 
-def bits_of(df: DataFrame, column: str) -> int:
-    """Returns how many bits the fingerprints of a column have. Refuses other columns, before a task begins."""
+def bits_of(df: DataFrame, column: str, binary: int) -> int:
+    """Returns how many bits the fingerprints of a column have: 64, or with the type binary as many as is said.
+    Refuses other columns, before a task begins."""
     found = _type_of(df, column)
     if isinstance(found, BinaryType):
-        return 128
+        return binary
     if isinstance(found, _NUMBERS):
         return 64
     raise InvalidArgumentError(
         f"the column {column!r} is of type {found.simpleString()}, and fingerprints are of type bigint or, with "
-        "128 bits, binary, as fingerprint() makes them"
+        "more than 64 bits, binary, as fingerprint() makes them"
     )
 
 
-def entries(df: DataFrame, fingerprint: str, id: str) -> DataFrame:
+def entries(df: DataFrame, fingerprint: str, id: str, bits: int) -> DataFrame:
     """Returns the fingerprints and ids of the rows that have a fingerprint, as two columns."""
-    type_name = "binary" if bits_of(df, fingerprint) == 128 else "long"
+    type_name = "long" if bits == 64 else "binary"
     expect_ids(df, id)
     found = df.where(F.col(fingerprint).isNotNull())
     return found.select(
@@ -89,33 +93,43 @@ def entries(df: DataFrame, fingerprint: str, id: str) -> DataFrame:
     )
 
 
-def fingerprints_of(column: Any) -> Fingerprints:
+def fingerprints_of(column: Any, bits: int) -> Fingerprints:
     """Returns a column of type long or binary as fingerprints."""
-    if pa.types.is_int64(column.type):
+    if bits == 64:
         return words(column)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if not len(column):
-        return np.empty((0, 2), np.uint64)
+        return np.empty((0, bits // 64), np.uint64)
     try:
-        column = column.cast(pa.binary()).cast(pa.binary(16))
+        column = column.cast(pa.binary()).cast(pa.binary(bits // 8))
     except pa.ArrowInvalid:
         raise InvalidArgumentError(
-            "a fingerprint of type binary does not have 16 bytes: those of 128 bits have the high half "
-            "first, and in it the high byte, as fingerprint() makes them; those of 64 bits are of type bigint"
+            f"a fingerprint of type binary does not have {bits // 8} bytes: a similarity needs sketches, of 96 "
+            "bytes, and a distance fingerprints of 16, the high one first, or of type bigint; fingerprint() makes "
+            "them"
         ) from None
     _, data = column.buffers()
-    halves = np.frombuffer(data, ">u8", 2 * len(column), 16 * column.offset)
-    return halves.astype(np.uint64).reshape(-1, 2)
+    order = "<u8" if bits == SKETCH else ">u8"
+    found = np.frombuffer(data, order, bits // 64 * len(column), bits // 8 * column.offset)
+    return found.astype(np.uint64).reshape(-1, bits // 64)
 
 
-def fingerprint_column(fingerprints: Fingerprints) -> Any:
-    """Returns fingerprints as a column of type long or binary."""
-    if fingerprints.ndim == 1:
+def fingerprint_column(fingerprints: npt.NDArray[Any]) -> Any:
+    """Returns fingerprints, as the engine makes them, as a column of type long or binary."""
+    is_sketches = fingerprints.dtype.kind == "V"
+    if fingerprints.ndim == 1 and not is_sketches:
         return longs(fingerprints)
-    data = pa.py_buffer(np.ascontiguousarray(fingerprints, ">u8"))
-    count = len(fingerprints)
-    return pa.Array.from_buffers(pa.binary(16), count, [None, data]).cast(pa.binary())
+    data = np.ascontiguousarray(fingerprints, None if is_sketches else ">u8")
+    buffers = [None, pa.py_buffer(data)]
+    size = pa.binary(96 if is_sketches else 16)
+    return pa.Array.from_buffers(size, len(fingerprints), buffers).cast(pa.binary())
+
+
+def as_given(fingerprints: Fingerprints) -> npt.NDArray[Any]:
+    """Returns fingerprints as the engine takes them."""
+    is_sketches = fingerprints.ndim == 2 and fingerprints.shape[1] == SKETCH // 64
+    return fingerprints.view(np.uint8) if is_sketches else fingerprints
 
 
 def words(column: Any) -> Words:
@@ -133,12 +147,14 @@ def longs(numbers: Words) -> Any:
     return pa.array(np.ascontiguousarray(numbers).view(np.int64))
 
 
-def columns(batches: Iterable[Any], rows: int | None = None) -> Iterator[tuple[Fingerprints, Words]]:
+def columns(
+    batches: Iterable[Any], bits: int, rows: int | None = None
+) -> Iterator[tuple[Fingerprints, Words]]:
     """Returns the two columns of Arrow batches: together, or at least the given rows at a time."""
     pending: list[tuple[Fingerprints, Words]] = []
     count = 0
     for batch in batches:
-        pending.append((fingerprints_of(batch.column(0)), words(batch.column(1))))
+        pending.append((fingerprints_of(batch.column(0), bits), words(batch.column(1))))
         count += batch.num_rows
         if rows is not None and count >= rows:
             yield concatenated(pending)

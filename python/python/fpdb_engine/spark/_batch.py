@@ -14,13 +14,23 @@ from pyspark.sql import DataFrame
 
 from fpdb_engine import InvalidArgumentError, ReadOnlyDb
 
-from ._arrow import Fingerprints, Words, batches_of, bits_of, entries, fingerprints_of, longs, words
+from ._arrow import (
+    Fingerprints,
+    Words,
+    as_given,
+    batches_of,
+    bits_of,
+    entries,
+    fingerprints_of,
+    longs,
+    words,
+)
 from ._options import whole
 from ._parts import bits_of_parts, parts
 
 SCHEMA = "query long, id long, distance int"
 CLOSURE_QUERIES = 1 << 20
-"""More queries than these, of 16 or 24 bytes each, are passed to the tasks in files."""
+"""More queries than these, of 16 to 104 bytes each, are passed to the tasks in files."""
 QUERIES = 1 << 20
 """Number of queries that are answered in one sweep over a database."""
 ROWS = 1 << 16
@@ -43,11 +53,14 @@ def batch(
     computed. By default, the distance or similarity is the one that the databases were made for.
     """
     stored = parts(path)
-    _expect_bits(bits_of(queries, fingerprint_column), bits_of_parts(stored))
+    bits = bits_of_parts(stored)
+    if bits is None:
+        return queries.sparkSession.createDataFrame([], SCHEMA)
+    _expect_bits(bits_of(queries, fingerprint_column, 128 if bits == 64 else bits), bits)
     if distance is not None:
         distance = whole(distance)
-    table = entries(queries, fingerprint_column, id_column).toArrow()
-    fingerprints, ids = fingerprints_of(table.column(0)), words(table.column(1))
+    table = entries(queries, fingerprint_column, id_column, bits).toArrow()
+    fingerprints, ids = fingerprints_of(table.column(0), bits), words(table.column(1))
     load = _passed_on(fingerprints, ids, scratch)
 
     def answer(batches: Iterable[Any]) -> Iterator[Any]:
@@ -61,8 +74,8 @@ def batch(
     return tasks.mapInArrow(answer, SCHEMA)
 
 
-def _expect_bits(found: int, stored: int | None) -> None:
-    if stored is not None and found != stored:
+def _expect_bits(found: int, stored: int) -> None:
+    if found != stored:
         raise InvalidArgumentError(
             f"the queries have fingerprints of {found} bits, and the databases of {stored}: "
             f"fingerprint(df, text_column, bits={stored}) makes those"
@@ -110,7 +123,7 @@ def _answers(path: str, fingerprints: Fingerprints, ids: Words, distance: int | 
     with ReadOnlyDb.open(path, threads=1) as db:
         for start in range(0, len(ids), QUERIES):
             asked = ids[start : start + QUERIES]
-            found = db.query_batch(fingerprints[start : start + QUERIES], distance)
+            found = db.query_batch(as_given(fingerprints[start : start + QUERIES]), distance)
             query = np.repeat(asked, np.diff(found.offsets))
             distances = pa.array(found.distances.astype(np.int32))
             yield from batches_of(

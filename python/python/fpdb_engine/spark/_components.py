@@ -46,7 +46,7 @@ def stars(a: Words, b: Words) -> tuple[Words, Words]:
 def contracted(batches: Iterable[Any]) -> Iterator[Any]:
     """Replaces the edges in Arrow batches by the fewest with the same components."""
     kept: list[tuple[Words, Words]] = []
-    for edges in columns(batches, EDGES):
+    for edges in columns(batches, 64, EDGES):
         kept = [stars(*concatenated([*kept, edges]))]
     for high, low in kept:
         yield from batches_of(ROWS, high=longs(high), low=longs(low))

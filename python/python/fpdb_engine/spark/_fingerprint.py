@@ -24,7 +24,7 @@ def fingerprint(
     output: str = "fingerprint",
 ) -> DataFrame:
     """Returns the rows with another column: the fingerprint of each text, of type long with 64 bits, and of
-    type binary with 128, which a search by similarity needs.
+    type binary with 128, or with 768: these are sketches, which a search by similarity needs.
 
     The fingerprint is null if the text is, or if it has too little text for the recipe. All columns pass
     through Python, so select only those that are still needed.
@@ -35,7 +35,7 @@ def fingerprint(
     at = place_of(df, text_column)
     if output in df.columns:
         raise fpdb_engine.InvalidArgumentError(f"there is already a column {output!r}")
-    output_type = BinaryType() if bits == 128 else LongType()
+    output_type = LongType() if bits == 64 else BinaryType()
     schema = StructType([*df.schema.fields, StructField(output, output_type)])
 
     def add_fingerprints(batches: Iterable[Any]) -> Iterator[Any]:

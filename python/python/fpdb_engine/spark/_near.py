@@ -1,4 +1,4 @@
-"""All pairs of an array of fingerprints."""
+"""All pairs of an array of fingerprints that are within a distance."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ Near = Iterator[tuple[Positions, Positions, Distances]]
 
 def near(fingerprints: Fingerprints, options: Options) -> Near:
     """Finds all pairs of different fingerprints that are near: their positions, and how far they are apart."""
-    is_plain = fingerprints.ndim == 1 and "max_distance" in options
-    if is_plain and len(fingerprints) <= DIRECT:
+    if fingerprints.ndim == 1 and len(fingerprints) <= DIRECT:
         return _compared(fingerprints, options["max_distance"])
     return _searched(fingerprints, options)
 

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fpdb_engine import Db, InvalidArgumentError
+
+from ._arrow import SKETCH
 
 DISTANCE = 3
 """The distance if neither that nor a similarity is given."""
 
 Options = dict[str, Any]
+
+
+class Rule(NamedTuple):
+    """Which sketches match: those that share a key and are within a distance."""
+
+    keys: int
+    """Keys per sketch."""
+    minima: int
+    """Minima per key."""
+    distance: int
+    """Most minima that may differ."""
 
 
 def options_for(
@@ -32,10 +46,9 @@ def options_for(
     found: Options = {"bits": bits, "recall": recall, "recipe": recipe}
     if similarity is None:
         found["max_distance"] = whole(DISTANCE if distance is None else distance)
-    elif bits != 128:
+    elif bits != SKETCH:
         raise InvalidArgumentError(
-            f"similarity {similarity} needs fingerprints of 128 bits: fingerprint(df, text_column, bits=128) makes "
-            "them"
+            f"similarity {similarity} needs sketches: fingerprint(df, text_column, bits={SKETCH}) makes them"
         )
     elif distance is None:
         found["similarity"] = similarity
@@ -44,9 +57,22 @@ def options_for(
         raise InvalidArgumentError(
             f"both distance {distance} and similarity {similarity}: give one of them"
         )
+    with _database(found):
+        return found
+
+
+def rule_of(options: Options) -> Rule:
+    """Returns the rule of databases with these options, which are for a similarity."""
+    with _database(options) as db:
+        assert db.sketch_keys is not None, "they are for a similarity"
+        return Rule(*db.sketch_keys, db.max_distance)
+
+
+@contextmanager
+def _database(options: Options) -> Iterator[Db]:
     with tempfile.TemporaryDirectory(prefix="fpdb-options-") as folder:
-        Db.create(Path(folder) / "db", background=False, **found).close()
-    return found
+        with Db.create(Path(folder) / "db", background=False, **options) as db:
+            yield db
 
 
 def whole(distance: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame
 
 from fpdb_engine import InvalidArgumentError
 
-from . import _masks, _planes
+from . import _keys, _masks
 from ._arrow import (
+    SKETCH,
     Fingerprints,
     Words,
     batches_of,
@@ -23,20 +24,22 @@ from ._arrow import (
     entries,
     longs,
 )
-from ._near import Distances, near
-from ._options import Options, options_for
+from ._near import Distances, Near, near
+from ._options import Options, Rule, options_for, rule_of
 from ._sending import MAX_TASKS, Tasks, copies, reporters
 
 BLOCK = 1 << 20
-"""Rows that a task divides at a time among the tasks of the search."""
-COPIES = 1 << 24
-"""Copies of rows, at most, that a task makes at a time."""
+"""Rows that a task divides at a time, at most, among the tasks of the search."""
+COPIES = 1 << 28
+"""Bytes of their copies, more or less, at most."""
 ROWS = 1 << 16
 BLOCKS = "task int, fingerprints binary, ids binary"
 PAIRS = "a long, b long, distance int"
 
 Owners = Callable[[Fingerprints], list[Tasks]]
 """Returns the tasks that each fingerprint is sent to."""
+Search = Callable[[Fingerprints, int], Near]
+"""Finds the pairs of different fingerprints that a task reports."""
 
 
 def pairs(
@@ -53,73 +56,78 @@ def pairs(
     """Returns all pairs of rows whose fingerprints are near, each once: columns a, b and distance. The
     lower id is a.
 
-    Near is what is within a distance in bits, 3 by default; or, with fingerprints of 128 bits, what the rule
-    for a Jaccard similarity and a recall accepts, as in Db.create(). estimate_jaccard() turns distances
-    into similarities.
+    Near is what is within a distance in bits, 3 by default; or, with sketches, what the rule for a Jaccard
+    similarity and a recall accepts, as in Db.create(). estimate_jaccard() turns distances into similarities.
 
     Rows with equal fingerprints count as one row with the lowest of their ids, and in addition each of
     the others is paired with it. So a thousand equal rows are 999 pairs, as in Db.pairs(). A null
     fingerprint has no pairs.
 
-    With 64 bits, a row is sent to at most distance + 1 tasks, as 16 bytes each, and tasks is by
-    default spark.sql.shuffle.partitions. With 128 bits, a row is sent, as 24 bytes, to one task, or to q + 1 of
-    q * (q + 1) tasks, where q is a prime: the greatest for which these are at most the given tasks, or by default
-    the least for which a task receives at most about 4 million rows. So more tasks take less time, but
-    altogether more work, in proportion to q + 1.
+    A row is sent to at most as many tasks as a sketch has keys, 8 to 16, as 104 bytes; or to distance + 1, as 16
+    bytes each with 64 bits and 24 with 128. tasks is by default spark.sql.shuffle.partitions.
 
-    A task collects what it receives and searches it as a database in the folder for temporary files. For each
-    row that it received, it takes about 80 bytes of memory and 40 on disk with 64 bits, 130 and 60 with 128.
-    About (distance + 1) * n / tasks rows are sent to a task, or n / q rows, or fewer; more than 100 million do
-    not fit into a batch of Arrow.
+    A task collects what it receives. Sketches are compared that share a key. Fingerprints are searched as a
+    database in the folder for temporary files. For each row that it received, a task takes about 450 bytes of
+    memory with sketches, 80 and 40 on disk with 64 bits, 130 and 60 with 128. More than 20 million rows of
+    sketches, or 100 million of fingerprints, do not fit into a batch of Arrow.
 
-    The rule for a similarity and the default number of tasks depend on expected_entries, by default the number
-    of rows, which takes another job to count.
+    The rule for a similarity depends on expected_entries, by default the number of rows, which takes another job
+    to count.
     """
-    bits = bits_of(df, fingerprint_column)
-    rows = entries(df, fingerprint_column, id_column)
-    if tasks is not None and not 1 <= tasks <= MAX_TASKS:
+    bits = bits_of(df, fingerprint_column, 128 if similarity is None else SKETCH)
+    rows = entries(df, fingerprint_column, id_column, bits)
+    if tasks is None:
+        tasks = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    if not 1 <= tasks <= MAX_TASKS:
         raise InvalidArgumentError(f"{tasks} tasks; between 1 and {MAX_TASKS} are possible")
-    count = cache(rows.count) if expected_entries is None else partial(int, expected_entries)
+    count = rows.count if expected_entries is None else partial(int, expected_entries)
     options = options_for(bits, distance, similarity, recall, count)
-    if bits == 64:
-        tasks = tasks or int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
-        division = _by_cells(options["max_distance"], tasks)
-    elif tasks is None:
-        division = _by_lines(_planes.order_for_rows(count()))
-    else:
-        division = _by_lines(_planes.order_for_tasks(tasks))
-    blocks = rows.mapInArrow(_divided(division), BLOCKS).repartition(division.tasks, "task")
-    return blocks.mapInArrow(_searched(division.owners, options), PAIRS)
+    division = _by_cells(options, tasks) if similarity is None else _by_keys(rule_of(options), tasks)
+    blocks = rows.mapInArrow(_divided(division), BLOCKS).repartition(tasks, "task")
+    return blocks.mapInArrow(_searched(division), PAIRS)
 
 
 class Division(NamedTuple):
-    """How rows are divided among tasks."""
+    """How rows are divided among tasks, and how each searches its own."""
 
-    owners: Owners
+    bits: int
     tasks: int
-    rows: int
-    """Rows that are divided at a time."""
+    copies: int
+    """Tasks that a row is sent to, at most."""
+    owners: Owners
+    search: Search
+
+    def rows(self) -> int:
+        """Returns how many rows are divided at a time."""
+        return min(BLOCK, COPIES // (self.copies * self.bits // 8))
 
 
-def _by_cells(distance: int, tasks: int) -> Division:
-    return Division(partial(_masks.owners, k=distance, tasks=tasks), tasks, BLOCK)
+def _by_cells(options: Options, tasks: int) -> Division:
+    bits, distance = options["bits"], options["max_distance"]
+    owners = partial(_masks.owners, k=distance, tasks=tasks)
+
+    def search(fingerprints: Fingerprints, task: int) -> Near:
+        for a, b, distances in near(fingerprints, options):
+            is_ours = reporters(owners(fingerprints[a]), owners(fingerprints[b])) == task
+            yield a[is_ours], b[is_ours], distances[is_ours]
+
+    return Division(bits, tasks, distance + 1, owners, search)
 
 
-def _by_lines(order: int) -> Division:
-    rows = min(BLOCK, COPIES // (order + 1))
-    return Division(partial(_planes.owners, order=order), _planes.lines(order), rows)
+def _by_keys(rule: Rule, tasks: int) -> Division:
+    owners = partial(_keys.owners, rule=rule, tasks=tasks)
+    search = partial(_keys.pairs_of_task, rule=rule, tasks=tasks)
+    return Division(SKETCH, tasks, rule.keys, owners, search)
 
 
 def _divided(division: Division) -> Any:
     """Sends rows to tasks. All rows of a block for one task are one row of the shuffle, because engines
     shuffle a few large rows much faster than many small ones."""
-    owners, tasks, rows = division
-
     def divide(batches: Iterable[Any]) -> Iterator[Any]:
-        for fingerprints, ids in columns(batches, rows):
-            positions, receivers = copies(owners(fingerprints))
-            bounds = np.searchsorted(receivers, np.arange(tasks + 1))
-            numbers = np.arange(tasks, dtype=np.int32)
+        for fingerprints, ids in columns(batches, division.bits, division.rows()):
+            positions, receivers = copies(division.owners(fingerprints))
+            bounds = np.searchsorted(receivers, np.arange(division.tasks + 1))
+            numbers = np.arange(division.tasks, dtype=np.int32)
             blocks = pa.record_batch(
                 {
                     "task": pa.array(numbers),
@@ -139,8 +147,8 @@ def _slices(numbers: Words | Fingerprints, bounds: Any) -> Any:
     return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
 
 
-def _searched(owners: Owners, options: Options) -> Any:
-    width = options["bits"] // 64
+def _searched(division: Division) -> Any:
+    width = division.bits // 64
 
     def search(batches: Iterable[Any]) -> Iterator[Any]:
         received: dict[int, list[tuple[Fingerprints, Words]]] = {}
@@ -152,13 +160,13 @@ def _searched(owners: Owners, options: Options) -> Any:
                 received.setdefault(task.as_py(), []).append((fingerprints, ids))
         while received:
             task = next(iter(received))
-            yield from _pairs_of_task(concatenated(received.pop(task)), task, owners, options)
+            yield from _pairs_of_task(concatenated(received.pop(task)), task, division)
 
     return search
 
 
 def _pairs_of_task(
-    rows: tuple[Fingerprints, Words], task: int, owners: Owners, options: Options
+    rows: tuple[Fingerprints, Words], task: int, division: Division
 ) -> Iterator[Any]:
     fingerprints, ids = rows
     order = _order(fingerprints)
@@ -167,20 +175,26 @@ def _pairs_of_task(
     firsts = np.flatnonzero(is_first)
     if len(firsts) < len(ids):
         is_alone = is_first & np.append(is_first[1:], True)
-        yield from _equals(fingerprints[~is_alone], ids[~is_alone], task, owners)
+        yield from _equals(fingerprints[~is_alone], ids[~is_alone], task, division.owners)
     fingerprints, lowest = fingerprints[firsts], np.minimum.reduceat(ids, firsts)
     # Frees the memory before the search.
     del rows, ids, order, is_first, firsts
-    for a, b, distances in near(fingerprints, options):
-        is_ours = reporters(owners(fingerprints[a]), owners(fingerprints[b])) == task
-        yield from _rows(lowest[a[is_ours]], lowest[b[is_ours]], distances[is_ours])
+    for a, b, distances in division.search(fingerprints, task):
+        yield from _rows(lowest[a], lowest[b], distances)
 
 
 def _order(fingerprints: Fingerprints) -> Any:
     """Returns the positions of fingerprints in ascending order."""
     if fingerprints.ndim == 1:
         return np.argsort(fingerprints)
-    return np.lexsort((fingerprints[:, 1], fingerprints[:, 0]))
+    order = np.argsort(fingerprints[:, 0])
+    first = fingerprints[order, 0]
+    # The other words decide only where the first is the same.
+    same = first[1:] == first[:-1]
+    unclear = np.append(False, same) | np.append(same, False)
+    rows = order[unclear]
+    order[unclear] = rows[np.lexsort(fingerprints[rows].T[::-1])]
+    return order
 
 
 def _changes(fingerprints: Fingerprints) -> Any:

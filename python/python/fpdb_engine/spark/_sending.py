@@ -2,7 +2,7 @@
 
 Each fingerprint is sent to some tasks, which are numbered: the first, the second and so on. Any two that are to
 be compared have a number at which their tasks are the same. There may be several: the task at the lowest of these
-numbers reports them.
+numbers reports them; of sketches, at the number of the first key that they share.
 """
 
 from __future__ import annotations
@@ -10,8 +10,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ._arrow import Words
+
 MAX_TASKS = 1 << 16
 Tasks = npt.NDArray[np.uint16]
+
+
+def task_of(values: Words, number: int, tasks: int) -> Tasks:
+    """Returns the task that these values choose, which are those of the given number."""
+    # Multiplication distributes neighbouring values over the tasks. Overflow is intended.
+    spread = (values + np.uint64(number << 20)) * np.uint64(0x9E3779B97F4A7C15)
+    return ((spread >> np.uint64(40)) % np.uint64(tasks)).astype(np.uint16)
 
 
 def copies(chosen: list[Tasks]) -> tuple[npt.NDArray[np.int64], Tasks]:

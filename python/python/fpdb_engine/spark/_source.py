@@ -27,7 +27,7 @@ def register(session: SparkSession) -> None:
 
 class FpdbDataSource(DataSource):
     """The entries of databases, as columns fingerprint and id: fingerprints of 64 bits and ids of type long,
-    fingerprints of 128 bits of type binary."""
+    others of type binary."""
 
     @classmethod
     def name(cls) -> str:
@@ -35,7 +35,7 @@ class FpdbDataSource(DataSource):
 
     def schema(self) -> str:
         bits = bits_of_parts(parts(self._path()))
-        return f"fingerprint {'binary' if bits == 128 else 'long'}, id long"
+        return f"fingerprint {'long' if bits in (None, 64) else 'binary'}, id long"
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return _Reader(self._path())
