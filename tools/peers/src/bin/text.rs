@@ -17,7 +17,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use flate2::read::MultiGzDecoder;
-use fpdb::text::Recipe;
+use fpdb::text::{Recipe, Sketch, Width};
 use jieba_rs::Jieba;
 use serde::Serialize;
 use txtfp::{Canonicalizer, CjkTokenizer, Fingerprinter, SimHashFingerprinter, WordTokenizer};
@@ -89,24 +89,17 @@ fn measure(args: &Args, data: &str, texts: &[String]) -> Result<Vec<Row>> {
     let texts: Vec<String> = texts.iter().cycle().take(texts.len() * repeats).cloned().collect();
     let bytes = bytes * repeats;
 
-    let recipes = args.recipes.iter().map(|name| Ok(Recipe::named(name)?));
-    let recipes = recipes.collect::<Result<Vec<Recipe>>>()?;
     let jieba = Jieba::new();
     let txtfp = SimHashFingerprinter::new(Canonicalizer::default(), WordTokenizer);
     let txtfp_zh = SimHashFingerprinter::new(Canonicalizer::default(), CjkTokenizer::default());
     let mut work: Vec<(String, Work)> = Vec::new();
-    for (requested, recipe) in args.recipes.iter().zip(&recipes) {
-        let name = match recipe.name() {
-            name if name == requested => format!("fpdb {name}"),
-            name => format!("fpdb {name} ({requested})"),
-        };
-        work.push((
-            name,
-            Box::new(|texts| {
-                let value = |t| recipe.fingerprint(t).fingerprint.unwrap_or(1);
-                texts.iter().map(String::as_str).map(value).fold(0, u64::wrapping_add)
-            }),
-        ));
+    for name in &args.recipes {
+        work.push(fingerprints(name, Recipe::named(name)?, "", |bits| bits));
+        // Only recipes that also make sketches have these rows.
+        if let Ok(recipe) = Recipe::for_sketches(name) {
+            work.push(fingerprints(name, Recipe::bits128(name)?, ", 128 bits", low64));
+            work.push(fingerprints(name, recipe, ", sketch", sum_of_planes));
+        }
     }
     for (name, hmm) in [("jieba-rs cut, no HMM", false), ("jieba-rs cut, HMM", true)] {
         let jieba = &jieba;
@@ -161,6 +154,29 @@ fn measure(args: &Args, data: &str, texts: &[String]) -> Result<Vec<Row>> {
         Err(error) => eprintln!("left out, Python simhash: {error:#}"),
     }
     Ok(rows)
+}
+
+/// Returns the name of a row and its work: the fingerprints of a recipe, each reduced to a number.
+fn fingerprints<'a, F: Width>(
+    requested: &str,
+    recipe: Recipe<F>,
+    width: &str,
+    number: fn(F) -> u64,
+) -> (String, Work<'a>) {
+    let name = match recipe.name() {
+        name if name == requested => format!("fpdb {name}{width}"),
+        name => format!("fpdb {name} ({requested}){width}"),
+    };
+    let value = move |text: &String| recipe.fingerprint(text).fingerprint.map_or(1, number);
+    (name, Box::new(move |texts| texts.iter().map(&value).fold(0, u64::wrapping_add)))
+}
+
+fn low64(bits: u128) -> u64 {
+    bits as u64
+}
+
+fn sum_of_planes(sketch: Sketch) -> u64 {
+    sketch.into_iter().map(low64).fold(0, u64::wrapping_add)
 }
 
 /// Runs the work on a number of threads, each with a part of the texts.
@@ -223,10 +239,10 @@ print(sorted(seconds)[len(seconds) // 2])
 fn print_table(name: &str, texts: &[String], rows: &[Row]) {
     let bytes: usize = texts.iter().map(String::len).sum();
     println!("{name}: {} documents, {:.2} MB", texts.len(), bytes as f64 / 1e6);
-    println!("{:36} {:>7} {:>9} {:>12}", "", "threads", "MB/s", "documents/s");
+    println!("{:44} {:>7} {:>9} {:>12}", "", "threads", "MB/s", "documents/s");
     for row in rows {
         let Row { peer, threads, mb_per_s, documents_per_s, .. } = row;
-        println!("{peer:36} {threads:7} {mb_per_s:9.1} {documents_per_s:12.0}");
+        println!("{peer:44} {threads:7} {mb_per_s:9.1} {documents_per_s:12.0}");
     }
     println!();
 }
