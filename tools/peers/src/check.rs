@@ -19,23 +19,9 @@ pub struct Judge<'a> {
     k: u32,
     /// The number of matches of the first queries, by a scan.
     scanned: Vec<usize>,
-    /// The number of matches of the other queries, by the first exact peer that answered.
+    /// The number of matches of the other queries, by the first peer that answered.
     reported: Vec<Option<usize>>,
     sorted: Vec<u32>,
-}
-
-/// The number of matches found and of matches that exist.
-#[derive(Default)]
-pub struct Recall {
-    found: usize,
-    existing: usize,
-}
-
-impl Recall {
-    /// Returns the share of matches that were found; 1 where there are none.
-    pub fn share(&self) -> f64 {
-        if self.existing == 0 { 1.0 } else { self.found as f64 / self.existing as f64 }
-    }
 }
 
 impl<'a> Judge<'a> {
@@ -55,14 +41,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Checks an answer to query `i`.
-    pub fn check(
-        &mut self,
-        peer: &str,
-        exact: bool,
-        i: usize,
-        found: &[u32],
-        recall: &mut Recall,
-    ) -> Result<()> {
+    pub fn check(&mut self, peer: &str, i: usize, found: &[u32]) -> Result<()> {
         let (query, k) = (self.queries[i], self.k);
         self.sorted.clear();
         self.sorted.extend_from_slice(found);
@@ -76,17 +55,10 @@ impl<'a> Judge<'a> {
             ensure!(near, "{peer}: query {query:016x} returns {position}, which is not within {k}");
         }
         let existing = match self.scanned.get(i) {
-            Some(&existing) => Some(existing),
-            None if exact => {
-                Some(*self.reported[i - self.scanned.len()].get_or_insert(found.len()))
-            }
-            None => self.reported[i - self.scanned.len()],
+            Some(&existing) => existing,
+            None => *self.reported[i - self.scanned.len()].get_or_insert(found.len()),
         };
-        // Without an exact peer's answer, a lossy peer's says nothing.
-        let Some(existing) = existing else { return Ok(()) };
-        ensure!(!exact || found.len() == existing, "{}", self.difference(peer, i, found.len()));
-        recall.found += found.len();
-        recall.existing += existing;
+        ensure!(found.len() == existing, "{}", self.difference(peer, i, found.len()));
         Ok(())
     }
 
@@ -114,24 +86,21 @@ mod tests {
 
     const SET: [u64; 3] = [0, 1, 0xff];
 
-    fn judge(exact: bool, found: &[u32]) -> Result<f64> {
-        let mut recall = Recall::default();
-        Judge::new(&SET, &[0], 1).check("it", exact, 0, found, &mut recall)?;
-        Ok(recall.share())
+    fn judge(found: &[u32]) -> Result<()> {
+        Judge::new(&SET, &[0], 1).check("it", 0, found)
     }
 
     #[test]
-    fn missed_match_ends_the_run_for_an_exact_peer_and_lowers_the_recall_of_a_lossy_one() {
-        assert_eq!(judge(true, &[1, 0]).unwrap(), 1.0);
-        let error = judge(true, &[0]).unwrap_err().to_string();
+    fn missed_match_ends_the_run() {
+        judge(&[1, 0]).unwrap();
+        let error = judge(&[0]).unwrap_err().to_string();
         assert!(error.contains("0000000000000000") && error.contains("without 1"), "{error}");
-        assert_eq!(judge(false, &[0]).unwrap(), 0.5);
     }
 
     #[test]
     fn positions_that_are_far_or_missing_or_repeated_are_refused() {
         for wrong in [&[0, 1, 2][..], &[0, 1, 3], &[0, 0]] {
-            assert!(judge(true, wrong).is_err() && judge(false, wrong).is_err());
+            assert!(judge(wrong).is_err());
         }
     }
 
@@ -139,9 +108,8 @@ mod tests {
     fn peers_are_compared_beyond_the_scanned_queries_and_the_wrong_one_is_named() {
         let mut judge = Judge::new(&SET, &[0], 1);
         (judge.scanned, judge.reported) = (vec![], vec![None]);
-        let mut recall = Recall::default();
-        judge.check("one", true, 0, &[0], &mut recall).unwrap();
-        let error = judge.check("two", true, 0, &[0, 1], &mut recall).unwrap_err().to_string();
+        judge.check("one", 0, &[0]).unwrap();
+        let error = judge.check("two", 0, &[0, 1]).unwrap_err().to_string();
         assert!(error.contains("two is right"), "{error}");
     }
 }

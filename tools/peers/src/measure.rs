@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::args::Args;
-use crate::check::{Judge, Recall};
+use crate::check::Judge;
 use crate::memory;
 use crate::peer::{Entrant, Job, Peer};
 use crate::report::Record;
@@ -31,7 +31,6 @@ struct Row<'a> {
     build: f64,
     disk: u64,
     ram: u64,
-    recall: f64,
     /// Queries per round.
     queries: usize,
     spent: Duration,
@@ -72,12 +71,11 @@ fn build<'a>(
     let job = Job { fingerprints: task.fingerprints, k: task.k, folder };
     let mut peer = (entrant.build)(&job)?;
     let build = peer.build_seconds().unwrap_or(start.elapsed().as_secs_f64());
-    let mut recall = Recall::default();
     let mut check = |from: usize, to: usize| -> Result<Duration> {
         let mut spent = Duration::ZERO;
         peer.answer(&task.queries[from..to], &mut |i, time, found| {
             spent += time;
-            judge.check(&entrant.name, entrant.exact, from + i, found, &mut recall)
+            judge.check(&entrant.name, from + i, found)
         })?;
         Ok(spent)
     };
@@ -92,7 +90,6 @@ fn build<'a>(
         build,
         disk: peer.disk_bytes()?,
         ram,
-        recall: recall.share(),
         queries,
         spent: Duration::ZERO,
         times: Vec::with_capacity(queries * task.args.rounds),
@@ -130,7 +127,6 @@ impl Row<'_> {
             disk_bytes_per_fp: self.disk as f64 / n as f64,
             ram_bytes_per_fp: self.ram as f64 / n as f64,
             build_s: self.build,
-            recall: self.recall,
             pages: task.args.engines.pages.name(),
         }
     }

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::args::Engines;
 
-/// An index over fingerprints. An id is the fingerprint's position in the slice that the index was
+/// An index over fingerprints, which finds every match. An id is the fingerprint's position in the slice that the index was
 /// built from.
 pub trait Peer {
     /// Answers the queries one after another in one thread. Calls `each` with each query's number,
@@ -62,8 +62,6 @@ pub struct Job<'a> {
 /// A row of the table: how to build one index.
 pub struct Entrant<'a> {
     pub name: String,
-    /// Whether the index promises to find every match.
-    pub exact: bool,
     pub build: Box<Build<'a>>,
 }
 
@@ -71,16 +69,12 @@ pub struct Entrant<'a> {
 type Build<'a> = dyn Fn(&Job) -> Result<Box<dyn Peer>> + 'a;
 
 impl<'a> Entrant<'a> {
-    pub fn exact<P: Peer + 'static>(
+    pub fn new<P: Peer + 'static>(
         name: impl Into<String>,
         build: impl Fn(&Job) -> Result<P> + 'a,
     ) -> Self {
         let build = move |job: &Job| Ok(Box::new(build(job)?) as Box<dyn Peer>);
-        Self { name: name.into(), exact: true, build: Box::new(build) }
-    }
-
-    pub fn lossy(self) -> Self {
-        Self { exact: false, ..self }
+        Self { name: name.into(), build: Box::new(build) }
     }
 }
 

@@ -21,7 +21,6 @@ pub struct Record {
     pub ram_bytes_per_fp: f64,
     #[serde(serialize_with = "short")]
     pub build_s: f64,
-    pub recall: f64,
     pub pages: &'static str,
 }
 
@@ -42,21 +41,18 @@ pub fn print_table(records: &[Record]) {
     let Some(first) = records.first() else { return };
     println!("{} {} fingerprints, k = {}, {} pages", first.n, first.data, first.k, first.pages);
     println!();
-    println!(
-        "| peer | p50 us | p99 us | mean us | disk bytes/fp | RAM bytes/fp | build s | recall |"
-    );
-    println!("| --- | --: | --: | --: | --: | --: | --: | --: |");
+    println!("| peer | p50 us | p99 us | mean us | disk bytes/fp | RAM bytes/fp | build s |");
+    println!("| --- | --: | --: | --: | --: | --: | --: |");
     for r in records {
         println!(
-            "| {} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} | {:.2} | {:.3} |",
+            "| {} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} | {:.2} |",
             r.peer,
             r.p50_us,
             r.p99_us,
             r.mean_us,
             r.disk_bytes_per_fp,
             r.ram_bytes_per_fp,
-            r.build_s,
-            r.recall
+            r.build_s
         );
     }
     println!();

@@ -27,7 +27,7 @@ pub(super) fn entrants(engines: &Engines, n: usize, k: u32) -> Result<Vec<Entran
             preset => format!("fpdb {preset}"),
         };
         let build = move |job: &Job| Fpdb::build(job, options(engines), layout.clone());
-        Ok(Entrant::exact(row, build))
+        Ok(Entrant::new(row, build))
     };
     engines.layouts.iter().map(entrant).collect()
 }

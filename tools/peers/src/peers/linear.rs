@@ -12,7 +12,7 @@ struct Linear {
 }
 
 pub(super) fn entrants(_: &Engines, _: usize, _: u32) -> Result<Vec<Entrant<'_>>> {
-    Ok(vec![Entrant::exact("linear", build)])
+    Ok(vec![Entrant::new("linear", build)])
 }
 
 fn build(job: &Job) -> Result<Linear> {

@@ -16,7 +16,7 @@ struct Row {
 }
 
 pub(super) fn entrants(_: &Engines, _: usize, _: u32) -> Result<Vec<Entrant<'_>>> {
-    Ok(vec![Entrant::exact("lmdb", |job: &Job| {
+    Ok(vec![Entrant::new("lmdb", |job: &Job| {
         let store = Lmdb::create(job.folder, job.fingerprints, job.k)?;
         Ok(Row { folder: job.folder.to_owned(), store, k: job.k })
     })])

@@ -13,7 +13,7 @@ struct MihRs {
 }
 
 pub(super) fn entrants(_: &Engines, _: usize, _: u32) -> Result<Vec<Entrant<'_>>> {
-    Ok(vec![Entrant::exact("mih-rs", build)])
+    Ok(vec![Entrant::new("mih-rs", build)])
 }
 
 fn build(job: &Job) -> Result<MihRs> {

@@ -10,7 +10,6 @@ mod python;
 mod redb;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
-mod web_simhash;
 
 use anyhow::{Result, bail};
 
@@ -19,23 +18,19 @@ use crate::peer::Entrants;
 /// A peer and its name.
 pub struct Kind {
     pub name: &'static str,
-    /// Whether it is measured when no peers are named.
-    pub default: bool,
     pub entrants: Entrants,
 }
 
 pub const ALL: &[Kind] = &[
-    Kind { name: "fpdb", default: true, entrants: fpdb::entrants },
-    Kind { name: "mih-rs", default: true, entrants: mih_rs::entrants },
-    Kind { name: "gaoya", default: true, entrants: gaoya::entrants },
-    Kind { name: "gaoya-plain", default: false, entrants: gaoya::plain },
-    Kind { name: "web-simhash", default: true, entrants: web_simhash::entrants },
-    Kind { name: "redb", default: true, entrants: redb::entrants },
-    Kind { name: "lmdb", default: true, entrants: LMDB },
-    Kind { name: "rocksdb", default: true, entrants: ROCKSDB },
-    Kind { name: "faiss", default: true, entrants: python::faiss },
-    Kind { name: "hammingbird", default: true, entrants: python::hammingbird },
-    Kind { name: "linear", default: true, entrants: linear::entrants },
+    Kind { name: "fpdb", entrants: fpdb::entrants },
+    Kind { name: "mih-rs", entrants: mih_rs::entrants },
+    Kind { name: "gaoya", entrants: gaoya::entrants },
+    Kind { name: "redb", entrants: redb::entrants },
+    Kind { name: "lmdb", entrants: LMDB },
+    Kind { name: "rocksdb", entrants: ROCKSDB },
+    Kind { name: "faiss", entrants: python::faiss },
+    Kind { name: "hammingbird", entrants: python::hammingbird },
+    Kind { name: "linear", entrants: linear::entrants },
 ];
 
 #[cfg(feature = "lmdb")]
@@ -47,10 +42,10 @@ const ROCKSDB: Entrants = rocksdb::entrants;
 #[cfg(not(feature = "rocksdb"))]
 const ROCKSDB: Entrants = |_, _, _| bail!("not in this build, which needs --features rocksdb");
 
-/// Returns the peers with these names, or the default ones if there are no names.
+/// Returns the peers with these names, or all if there are no names.
 pub fn named(names: &[String]) -> Result<Vec<&'static Kind>> {
     if names.is_empty() {
-        return Ok(ALL.iter().filter(|kind| kind.default).collect());
+        return Ok(ALL.iter().collect());
     }
     let find = |name: &String| match ALL.iter().find(|kind| kind.name == name) {
         Some(kind) => Ok(kind),

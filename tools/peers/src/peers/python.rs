@@ -57,7 +57,7 @@ fn entrants<'a>(
     let has = Command::new(python).args(["-c", &import]).stderr(Stdio::null()).status();
     let has = has.with_context(|| python.display().to_string())?.success();
     ensure!(has, "{} lacks the package {package} or numpy", python.display());
-    Ok(vec![Entrant::exact(row, move |job| Python::start(python, program, job))])
+    Ok(vec![Entrant::new(row, move |job| Python::start(python, program, job))])
 }
 
 impl Python {

@@ -23,7 +23,7 @@ struct Redb {
 }
 
 pub(super) fn entrants(_: &Engines, _: usize, _: u32) -> Result<Vec<Entrant<'_>>> {
-    Ok(vec![Entrant::exact("redb", build)])
+    Ok(vec![Entrant::new("redb", build)])
 }
 
 fn build(job: &Job) -> Result<Redb> {

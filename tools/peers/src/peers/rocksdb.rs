@@ -19,7 +19,7 @@ struct Row {
 }
 
 pub(super) fn entrants(_: &Engines, _: usize, _: u32) -> Result<Vec<Entrant<'_>>> {
-    Ok(vec![Entrant::exact("rocksdb", |job: &Job| {
+    Ok(vec![Entrant::new("rocksdb", |job: &Job| {
         let store = RocksDb::create(job.folder, job.fingerprints, job.k, CACHE)?;
         Ok(Row { folder: job.folder.join("db"), store, k: job.k })
     })])
