@@ -48,7 +48,7 @@ mod linux {
         let k = option("--k", 3u32);
         let layouts = option("--layouts", "single,half-2,ring-3,ring-4,paper-10".to_string());
         let filters = option("--filter", "0,10".to_string());
-        let fingerprints = Data::Uniform.fingerprints(n).unwrap();
+        let fingerprints = Data::Uniform.fingerprints(n);
         println!("{n} uniform fingerprints, k = {k}; times in us, medians except p99");
         println!(
             "| layout | filter | memory | p50 | p99 | reads | alone | together | p50 / together |"

@@ -58,7 +58,7 @@ impl Setting {
 fn main() {
     let setting = Setting::from_arguments();
     let folder = common::folder();
-    let old = Data::Uniform.fingerprints(setting.resident).unwrap();
+    let old = Data::Uniform.fingerprints(setting.resident);
     let options = options(&setting.layout, 128, setting.filter)
         .durability(setting.durability)
         .memtable_entries(setting.memtable);

@@ -18,7 +18,7 @@ fn decode(criterion: &mut Criterion) {
     let n = if common::is_test() { 1 << 12 } else { 1 << 22 };
     let mut group = criterion.benchmark_group("decode");
     group.throughput(Throughput::Elements(n as u64)).sample_size(10);
-    let fingerprints = Data::Uniform.fingerprints(n).unwrap();
+    let fingerprints = Data::Uniform.fingerprints(n);
     for block in [128, 256, 1024, 4096] {
         let folder = common::folder();
         let options = options("single", block, 0);

@@ -65,7 +65,7 @@ fn entries() -> usize {
 }
 
 fn uniform() -> Vec<u64> {
-    Data::Uniform.fingerprints(entries()).unwrap()
+    Data::Uniform.fingerprints(entries())
 }
 
 /// Entries that are inserted one by one; the memtable is sized for them and never full.
@@ -109,7 +109,7 @@ fn query_small(matches: RangeInclusive<usize>) -> usize {
 
 /// Families of near neighbours make the long answers.
 fn query_long(matches: RangeInclusive<usize>) -> usize {
-    let fingerprints = Data::Clustered.fingerprints(1 << 16).unwrap();
+    let fingerprints = Data::Clustered.fingerprints(1 << 16);
     query_with_matches(alone("half-2", FILTER), &fingerprints, matches)
 }
 
@@ -133,7 +133,7 @@ fn query_with_matches(
 
 /// Queries a memtable that is sized for many more entries.
 fn query_recent(entries: usize) -> usize {
-    let fingerprints = Data::Uniform.fingerprints(entries).unwrap();
+    let fingerprints = Data::Uniform.fingerprints(entries);
     let (_folder, db) = loaded(alone("half-2", FILTER).memtable_entries(1 << 17), &[]);
     insert(&db, 0, &fingerprints);
     let (snapshot, queries) = (db.snapshot(), queries(&fingerprints, 1000));

@@ -20,18 +20,13 @@ fn main() {
     let default = if common::is_test() { ("3000", "500") } else { ("10000000", "100000,1000000") };
     let (sizes, k) = (option("--n", default.0.to_owned()), option("--k", 3u32));
     let counts = option("--queries", default.1.to_owned());
-    let name = option("--data", "uniform".to_owned());
-    let data = Data::ALL.into_iter().find(|data| data.name() == name).expect("a data set");
+    let data = Data::named(&option("--data", "uniform".to_owned()));
     println!(
         "| layout | n | queries | pairs | join, ns per query | nearest | query_batch | MB of tables per second |"
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for size in sizes.split(',') {
-        let n = size.parse().expect("a number of fingerprints");
-        let Some(fingerprints) = data.fingerprints(n) else {
-            println!("skipped: the real fingerprints are missing");
-            return;
-        };
+        let fingerprints = data.fingerprints(size.parse().expect("a number of fingerprints"));
         for layout in option("--layouts", "half-2".to_owned()).split(',') {
             let folder = common::folder();
             let with = || {

@@ -18,18 +18,13 @@ fn main() {
     let sizes = option("--n", if common::is_test() { "12" } else { "20,24" }.to_string());
     let layouts = option("--layouts", Layout::preset_names().join(","));
     let (k, block, filter) = (option("--k", 3u32), option("--block", 128), option("--filter", 0));
-    let data = option("--data", "uniform".to_string());
-    let data =
-        Data::ALL.into_iter().find(|d| d.name() == data).expect("uniform, clustered or real");
+    let data = Data::named(&option("--data", "uniform".to_string()));
     println!("data {}, k = {k}, blocks of {block} bytes, filter {filter} bits", data.name());
     println!("| layout | n | p50 us | p99 us | mean us | in batches us | bytes/fp | load M/s |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     for size in sizes.split(',') {
         let n = 1usize << size.parse::<u32>().expect("log2 of the number of entries");
-        let Some(fingerprints) = data.fingerprints(n) else {
-            println!("skipped: the real fingerprints are missing");
-            return;
-        };
+        let fingerprints = data.fingerprints(n);
         for layout in layouts.split(',') {
             measure(&fingerprints, layout, k, block, filter);
         }

@@ -1,17 +1,11 @@
-//! Measures entries per second through a bulk load, and the longest pauses of inserts; `crawl`
-//! measures other inserts.
+//! Measures entries per second through a bulk load; `crawl` measures other inserts.
 //!
-//!     cargo bench --bench write -- --bulk [--n 23] [--layout half-2,ring-3]
-//!         [--memory 256] [--threads 1] [--data uniform,clustered,real]
-//!         [--order random,sorted,reversed]
-//!         [--block 256] [--filter 0]
+//!     cargo bench --bench write -- [--n 23] [--layout half-2,ring-3] [--memory 256] [--threads 1]
+//!         [--data uniform,clustered,real] [--order random,sorted,reversed] [--block 256]
+//!         [--filter 0]
 //!
-//!     cargo bench --bench write -- --pause [--memtable 1048576]
-//!
-//! The last measures the longest calls of `insert` while a memtable of this size is filled.
-//!
-//! The column with the memory of a bulk load is the most that the process took in addition, without
-//! mapped files, when progress was reported.
+//! The column with the memory is the most that the process took in addition, without mapped files,
+//! when progress was reported.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 
@@ -21,51 +15,14 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{Data, Random, option, options};
-use fpdb::{Db, DocId, Durability, Entry, Phase};
-
-fn main() {
-    let requested = |name: &str| std::env::args().any(|arg| arg == name);
-    let all = !["--bulk", "--pause"].into_iter().any(requested);
-    if all || requested("--bulk") {
-        bulk();
-    }
-    if all || requested("--pause") {
-        pause();
-    }
-}
-
-/// Prints the longest calls of `insert`, nearly all of whose time is spent in the memtable.
-fn pause() {
-    let entries = option("--memtable", if common::is_test() { 1 << 12 } else { 1 << 20 });
-    println!("\nlongest inserts into a memtable of {entries} entries, half-2, buffered, us");
-    println!("| round | longest | second | third | fifth | tenth | mean |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
-    for round in 1..=if common::is_test() { 1 } else { 5 } {
-        let folder = common::folder();
-        let options = options("half-2", 128, 8).durability(Durability::Buffered);
-        let options = options.memtable_entries(entries + 1).background(false);
-        let db = options.create(folder.path().join("db")).unwrap();
-        let mut random = Random(round);
-        let mut times: Vec<f64> = Vec::with_capacity(entries);
-        for id in 0..entries {
-            let fingerprint = random.next();
-            let start = Instant::now();
-            assert!(db.insert(fingerprint, DocId(id as u64)).is_ok());
-            times.push(start.elapsed().as_secs_f64() * 1e6);
-        }
-        let mean = times.iter().sum::<f64>() / entries as f64;
-        times.sort_by(|a, b| b.total_cmp(a));
-        let longest = [0, 1, 2, 4, 9].map(|i| format!("{:.0}", times[i])).join(" | ");
-        println!("| {round} | {longest} | {mean:.2} |");
-    }
-}
+use common::{Data, anonymous_bytes, option, options};
+use fpdb::{Db, DocId, Entry, Phase};
 
 /// Loads the data in each order of arrival, since sorting may be faster for sorted input.
-fn bulk() {
+fn main() {
     let n = 1usize << option("--n", if common::is_test() { 12 } else { 23 });
     let memory = option("--memory", 256usize) << 20;
-    println!("\nbulk load, million entries per second, {} MiB to sort in", memory >> 20);
+    println!("bulk load, million entries per second, {} MiB to sort in", memory >> 20);
     println!(
         "| layout | data | order | n | threads | M/s | M/s a core | read ns | sort | write | memory MiB | bytes | open ms |"
     );
@@ -77,7 +34,7 @@ fn bulk() {
         only.is_empty() || only.split(',').any(|one| one == value)
     };
     for data in Data::ALL.into_iter().filter(|data| requested("--data", data.name())) {
-        let Some(given) = data.fingerprints(n) else { continue };
+        let given = data.fingerprints(n);
         for order in
             ["random", "sorted", "reversed"].into_iter().filter(|o| requested("--order", o))
         {
@@ -121,13 +78,13 @@ fn bulk() {
 /// Returns the seconds to read, to sort, and to write and sync, and the memory used in MiB. Ids are
 /// positions.
 fn load_in_steps(db: &Db, fingerprints: &[u64]) -> ([f64; 3], f64) {
-    let before = anonymous_mib();
+    let before = anonymous_bytes();
     let start = Instant::now();
     let measured = Arc::new(Mutex::new((before, [Duration::ZERO; 2])));
     let so_far = measured.clone();
     let db = db.on_progress(move |progress| {
         let (most, begun) = &mut *so_far.lock().unwrap();
-        *most = anonymous_mib().max(*most);
+        *most = anonymous_bytes().max(*most);
         match progress.phase {
             Phase::Sort if progress.done == 0 => begun[0] = start.elapsed(),
             Phase::Write if progress.done == 0 => begun[1] = start.elapsed(),
@@ -142,15 +99,7 @@ fn load_in_steps(db: &Db, fingerprints: &[u64]) -> ([f64; 3], f64) {
     let end = start.elapsed();
     let (most, begun) = *measured.lock().unwrap();
     let steps = [begun[0], begun[1] - begun[0], end - begun[1]].map(|time| time.as_secs_f64());
-    (steps, most - before)
-}
-
-/// Returns the memory of this process without mapped files. NaN if the system does not report it.
-fn anonymous_mib() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()).and_then(|kib| kib.parse().ok());
-    kib.map_or(f64::NAN, |kib: f64| kib / 1024.0)
+    (steps, (most - before) as f64 / (1 << 20) as f64)
 }
 
 /// Returns the processor seconds of this process, in its threads and in the kernel, to 10 ms. Other

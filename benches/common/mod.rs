@@ -56,10 +56,16 @@ impl Data {
         }
     }
 
-    /// Returns `n` fingerprints; of real data, all there are. `None` if the real ones are missing.
-    pub fn fingerprints(self, n: usize) -> Option<Vec<u64>> {
+    /// Returns the data set that an option names.
+    pub fn named(name: &str) -> Self {
+        let data = Self::ALL.into_iter().find(|data| data.name() == name);
+        data.expect("uniform, clustered or real")
+    }
+
+    /// Returns `n` fingerprints; of real data, all there are.
+    pub fn fingerprints(self, n: usize) -> Vec<u64> {
         let mut random = Random(n as u64);
-        Some(match self {
+        match self {
             Self::Uniform => (0..n).map(|_| random.next()).collect(),
             Self::Clustered => {
                 let mut all = Vec::with_capacity(n);
@@ -75,10 +81,10 @@ impl Data {
             }
             Self::Real => {
                 let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/fingerprints.u64le");
-                let bytes = std::fs::read(file).ok()?;
+                let bytes = std::fs::read(file).unwrap();
                 bytes.chunks_exact(8).map(|c| u64::from_le_bytes(c.try_into().unwrap())).collect()
             }
-        })
+        }
     }
 }
 
@@ -146,6 +152,14 @@ pub fn scan(fingerprints: &[u64], query: u64, distance: u32) -> usize {
 pub fn percentile(sorted: &[Duration], share: f64) -> f64 {
     let index = ((sorted.len() - 1) as f64 * share) as usize;
     sorted[index].as_secs_f64() * 1e6
+}
+
+/// Returns the memory of this process without mapped files. 0 if the system does not report it.
+pub fn anonymous_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
 }
 
 /// Returns the paths of the files in a folder.

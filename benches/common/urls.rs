@@ -10,44 +10,10 @@ use std::collections::BTreeSet;
 
 use crate::common::Random;
 
-const SECTIONS: &[&str] = &[
-    "news",
-    "blog",
-    "articles",
-    "products",
-    "category",
-    "about",
-    "help",
-    "support",
-    "docs",
-    "en",
-    "forum",
-    "community",
-    "events",
-    "press",
-    "sports",
-    "world",
-    "politics",
-    "business",
-    "tech",
-    "science",
-    "health",
-    "travel",
-    "opinion",
-    "culture",
-    "video",
-    "photos",
-    "archive",
-    "shop",
-    "store",
-    "reviews",
-    "recipes",
-    "research",
-    "library",
-    "people",
-    "services",
-    "projects",
-];
+const SECTIONS: &str = "news blog articles products category about help support docs en forum \
+    community events press sports world politics business tech science health travel opinion \
+    culture video photos archive shop store reviews recipes research library people services \
+    projects";
 const SUFFIXES: &[&str] = &[
     "com", "com", "com", "com", "com", "org", "org", "net", "de", "co.uk", "cn", "com.cn", "fr",
     "ru", "jp", "it", "nl", "edu", "io", "pl",
@@ -71,28 +37,18 @@ enum Kind {
     Script,
     Wiki,
     Search,
-    ChineseNews,
+    Chinese,
     Deep,
     Token,
 }
 
-const KINDS: &[Kind] = &[
-    Kind::Article,
-    Kind::Article,
-    Kind::Article,
-    Kind::Blog,
-    Kind::Blog,
-    Kind::Shop,
-    Kind::Shop,
-    Kind::Thread,
-    Kind::Script,
-    Kind::Wiki,
-    Kind::Search,
-    Kind::ChineseNews,
-    Kind::Deep,
-    Kind::Deep,
-    Kind::Token,
-];
+const KINDS: &[Kind] = {
+    use Kind::*;
+    &[
+        Article, Article, Article, Blog, Blog, Shop, Shop, Thread, Script, Wiki, Search, Chinese,
+        Deep, Deep, Token,
+    ]
+};
 
 struct Site {
     start: String,
@@ -172,10 +128,10 @@ impl Urls {
         let prefix = self.pick(&["www.", "www.", "www.", "", "", "m.", "blog.", "shop.", "en."]);
         let parts = 1 + self.random.below(2);
         let (name, suffix) = (self.words(parts, ""), self.pick(SUFFIXES));
-        let sections = 2 + self.skewed(30);
+        let (sections, known) = (2 + self.skewed(30), SECTIONS.split(' ').collect::<Vec<_>>());
         let sections = (0..sections).map(|_| match self.random.below(3) {
             0 => self.word(),
-            _ => self.pick(SECTIONS).to_owned(),
+            _ => self.pick(&known).to_owned(),
         });
         Site {
             start: format!("{scheme}://{prefix}{name}.{suffix}/"),
@@ -228,7 +184,7 @@ impl Urls {
                 let query = self.words(1 + slug_words % 3, "+");
                 format!("{start}search?q={query}&sort=date&page={}", 1 + self.skewed(60))
             }
-            Kind::ChineseNews => {
+            Kind::Chinese => {
                 format!("{start}{section}/{year}-{month:02}/{day:02}/content_{number}.htm")
             }
             Kind::Deep => {
