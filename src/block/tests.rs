@@ -181,17 +181,3 @@ fn flipped_bits_never_panic_and_check_finds_those_that_change_an_answer() {
         assert!(read::<u64>(cut).is_err());
     }
 }
-
-#[test]
-fn block_without_fingerprints_is_damage() {
-    let code = code_for(&[1u64, 2]);
-    assert!(Block::<u64>::open(&packed(&[0; 128], &code)).is_err());
-}
-
-#[test]
-fn missing_codeword_is_damage() {
-    let (code, mut block, _) = build(&[1u64, 3], 128);
-    block[10] |= 1 << 7;
-    assert!(read::<u64>(packed(&block, &code)).is_err());
-    assert!(Block::<u64>::open(&packed(&block, &code)).unwrap().place(3).is_err());
-}

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::inner::Node;
-use super::keys::Keys;
 use super::symbols::Symbol;
 use super::*;
 use crate::codec::header::{FileHeader, FileKind};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::fingerprint::Word;
 use crate::format_example::example;
 use crate::inspection::Inspection;
@@ -446,82 +444,6 @@ fn filter_lets_through_one_absent_key_in_a_hundred() {
 }
 
 #[test]
-fn every_flipped_bit_is_found_when_it_is_read_or_verified() {
-    let (sim, ids) = (sim(), Ids::Names);
-    let records = mixed::<u64>(ids, 20, 3);
-    let summary = write(&sim, ids, &records, symbols_for(&records), None).unwrap();
-    let good = sim.contents("d").unwrap();
-    for bit in 0..good.len() * 8 {
-        let mut bytes = good.clone();
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        sim.set_contents("d", &bytes);
-        let Ok(documents) = open::<u64>(&sim, ids, summary.len) else { continue };
-        for (key, document) in &records {
-            match documents.get(key, key_hash(key)) {
-                Ok(found) => assert_eq!(found, Some(*document), "bit {bit}"),
-                Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::Corruption);
-                    assert!(error.offset().is_some() && error.path().is_some());
-                }
-            }
-        }
-        if let Ok(all) = all(&documents, None) {
-            assert_eq!(all, records);
-        }
-        // Verification of each would take long.
-        if bit % 97 == 0 {
-            let mut inspection = Inspection::new(None);
-            documents.verify(summary, &mut inspection).unwrap();
-            assert_eq!(inspection.found(), 1, "bit {bit}");
-        }
-    }
-}
-
-#[test]
-fn damage_with_right_checksums_never_panics_and_verify_accepts_only_what_lookups_find() {
-    let ids = Ids::Names;
-    let records = mixed::<u64>(ids, 400, 3);
-    let sim = sim();
-    let summary = write(&sim, ids, &records, symbols_for(&records), None).unwrap();
-    let good = sim.contents("d").unwrap();
-    let sealed = open::<u64>(&sim, ids, summary.len).unwrap();
-    let body = sealed.places.filter.offset + sealed.places.filter.len();
-    let mut next = random(11);
-    for round in 0..3000 {
-        let mut bytes = good.clone();
-        for _ in 0..=next() % 3 {
-            // Mostly the headers of pages.
-            let page = next() as usize % body.div_ceil(PAGE);
-            let within = if round % 2 == 0 { next() as usize % 64 } else { next() as usize % PAGE };
-            let at = (page * PAGE + within).min(body - 1).max(64);
-            bytes[at] = next() as u8;
-        }
-        let meta = summary.len as usize - 24 - 12 * 8;
-        if round % 5 == 0 {
-            bytes[meta + next() as usize % 96] ^= 1 << (next() % 8);
-        }
-        repair(&mut bytes, body, meta);
-        sim.set_contents("d", &bytes);
-        let Ok(documents) = open::<u64>(&sim, ids, summary.len) else { continue };
-        for (key, _) in records.iter().step_by(7) {
-            let _ = documents.get(key, key_hash(key));
-            let _ = documents.find(key);
-        }
-        (0..1300).step_by(13).for_each(|id| drop(documents.by_id(DocId(id))));
-        let read = all(&documents, None);
-        let _ = all(&documents, records.keys().nth(5).map(Vec::as_slice));
-        let _ = documents.sample(3);
-        let crc = crc32fast::hash(&bytes);
-        if verify(&documents, FileSummary { crc, ..summary }) == 0 {
-            // What verification accepts is consistent.
-            for (key, document) in read.unwrap() {
-                assert_eq!(get(&documents, &key), Some(document));
-            }
-        }
-    }
-}
-
-#[test]
 fn lookup_of_most_absent_keys_reads_no_leaf() {
     let (sim, ids) = (sim(), Ids::Names);
     let summary = write(&sim, ids, &Records::<u64>::new(), SymbolTable::none(), None).unwrap();
@@ -537,71 +459,6 @@ fn lookup_of_most_absent_keys_reads_no_leaf() {
     assert!(records.keys().all(|key| reads_leaf(key)));
     let reading = (0..1000).filter(|i| reads_leaf(format!("absent {i}").as_bytes())).count();
     assert!(reading < 100, "{reading} of 1000");
-}
-
-#[test]
-fn several_children_on_two_pages_are_refused() {
-    let sim = sim();
-    let records: Records<u64> =
-        urls(500).zip(0u64..).map(|(key, i)| (key, Some(original(i)))).collect();
-    let summary = write(&sim, Ids::Names, &records, SymbolTable::none(), None).unwrap();
-    let inner_at = open::<u64>(&sim, Ids::Names, summary.len).unwrap().places.inner_at;
-    let mut node = sim.contents("d").unwrap()[inner_at..][..PAGE].repeat(2);
-    assert!(Node::read(&node[..PAGE]).is_ok());
-    node[2] = 2;
-    assert!(Node::read(&node).is_err());
-}
-
-#[test]
-fn keys_that_do_not_ascend_or_share_other_bytes_than_they_say_are_refused() {
-    // Reads "ab" and a second key, given the bytes that it shares and its suffix.
-    let second = |shared: u8, suffix: &str| {
-        let lengths = [2 | (shared << 2 | suffix.len() as u8) << 4];
-        let suffixes = format!("ab{suffix}").into_bytes();
-        let (mut last, symbols) = (Vec::new(), SymbolTable::none());
-        let keys = Keys::new(2, (2, 2), &lengths, &suffixes);
-        let len = keys.for_each(&symbols, &mut Vec::new(), |key| last = key.to_vec());
-        len.is_ok().then(|| String::from_utf8(last).unwrap())
-    };
-    for (shared, suffix, key) in [(0, "b", "b"), (1, "c", "ac"), (2, "c", "abc")] {
-        assert_eq!(second(shared, suffix).as_deref(), Some(key));
-    }
-    for (shared, suffix) in [
-        (0, ""),
-        (0, "a"),
-        (0, "aa"),
-        (0, "ac"),
-        (1, ""),
-        (1, "a"),
-        (1, "b"),
-        (1, "bc"),
-        (2, ""),
-        (3, "c"),
-    ] {
-        assert_eq!(second(shared, suffix), None, "{shared} {suffix}");
-    }
-}
-
-/// Makes the checksums of a file right, as storage-format.md describes them.
-fn repair(bytes: &mut [u8], body: usize, meta: usize) {
-    let identity = bytes[16..56].to_vec();
-    let sum = |number: u64, covered: &[u8]| {
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&identity);
-        hasher.update(&number.to_le_bytes());
-        hasher.update(covered);
-        hasher.finalize().to_le_bytes()
-    };
-    let pages = body.div_ceil(PAGE);
-    for page in 0..pages {
-        let crc = sum(page as u64, &bytes[page * PAGE..body.min((page + 1) * PAGE)]);
-        bytes[body + page * 4..][..4].copy_from_slice(&crc);
-    }
-    let crc = sum(1 << 63, &bytes[body..body + pages * 4]);
-    bytes[body + pages * 4..][..4].copy_from_slice(&crc);
-    let end = bytes.len() - 24 + 12;
-    let crc = sum(u64::MAX, &bytes[meta..end]);
-    bytes[end..end + 4].copy_from_slice(&crc);
 }
 
 #[test]

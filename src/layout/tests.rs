@@ -147,26 +147,4 @@ mod encoding {
             }
         }
     }
-
-    #[test]
-    fn a_changed_byte_is_corruption_or_another_valid_layout() {
-        let layout = Layout::preset("paper-10", 64).unwrap();
-        let bytes = encoded(&layout);
-        let bits = layout.bits();
-        let mut refused = 0;
-        for at in 0..bytes.len() {
-            for change in [1, 0x80, 0xff] {
-                let mut bytes = bytes.clone();
-                bytes[at] ^= change;
-                match decode(&bytes, bits) {
-                    Ok(other) => assert_eq!(encoded(&other), bytes),
-                    Err(error) => {
-                        assert_eq!(error.kind(), ErrorKind::Corruption);
-                        refused += 1;
-                    }
-                }
-            }
-        }
-        assert!(refused > 3 * 40, "only {refused} changes were noticed");
-    }
 }

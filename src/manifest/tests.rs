@@ -181,18 +181,6 @@ fn every_flipped_bit_and_truncation_is_corruption() {
 }
 
 #[test]
-fn changed_bytes_under_a_valid_checksum_never_panic() {
-    let good = sample().encode();
-    for at in HEADER_LEN..good.len() - 4 {
-        let mut bytes = good[..good.len() - 4].to_vec();
-        bytes[at] = 0xff;
-        bytes.put_u32(crc32fast::hash(&bytes));
-        // Some values are valid. None may cause a panic or a large allocation.
-        let _ = Manifest::decode(&bytes);
-    }
-}
-
-#[test]
 fn unknown_feature_is_refused_before_anything_that_it_may_change_is_read() {
     let mut manifest = sample();
     manifest.features.to_read = 1 << 41;
@@ -203,24 +191,6 @@ fn unknown_feature_is_refused_before_anything_that_it_may_change_is_read() {
     let error = Manifest::decode(&bytes).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("feature 41"), "{error}");
-}
-
-#[test]
-fn database_that_needs_an_unknown_feature_to_write_is_only_read() {
-    let sim = Sim::new();
-    let open = || Db::options().storage(sim.clone());
-    let db = open().create("sim").unwrap();
-    db.insert(7, DocId(1)).unwrap();
-    db.close().unwrap();
-    let mut manifest = Manifest::read(&*sim).unwrap();
-    manifest.features.to_write = 1 << 3;
-    manifest.install(&*sim).unwrap();
-
-    let error = open().open("sim").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.to_string().contains("to write this database"), "{error}");
-    assert_eq!(open().open_read_only("sim").unwrap().snapshot().len(), 1);
-    assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
 }
 
 #[test]
@@ -239,8 +209,4 @@ fn unknown_extensions_survive_writing() {
     db.compact().unwrap();
     db.close().unwrap();
     assert_eq!(Manifest::read(&*sim).unwrap().extensions, manifest.extensions);
-
-    manifest.extensions.reverse();
-    let error = Manifest::decode(&manifest.encode()).unwrap_err();
-    assert!(error.to_string().contains("do not ascend"), "{error}");
 }

@@ -125,16 +125,6 @@ fn every_truncation_and_growth_is_found_at_open() {
 }
 
 #[test]
-fn page_copied_to_another_place_is_found() {
-    let (sim, summary) = file_of(4 * PAGE);
-    let mut bytes = sim.contents("f").unwrap();
-    bytes.copy_within(PAGE..2 * PAGE, 2 * PAGE);
-    sim.set_contents("f", &bytes);
-    let err = read_all(&sim, summary).unwrap_err();
-    assert_eq!(err.offset(), Some(2 * PAGE as u64));
-}
-
-#[test]
 fn undamaged_pages_of_a_damaged_file_are_readable() {
     let (sim, summary) = file_of(4 * PAGE);
     let mut bytes = sim.contents("f").unwrap();

@@ -331,29 +331,4 @@ mod tests {
         assert_eq!(slot[..bytes.len()], bytes);
         assert_eq!(slot[bytes.len()..], bytes[bytes.len() - 2..].repeat(25));
     }
-
-    #[test]
-    fn slot_that_refers_to_missing_blocks_or_keys_is_damage() {
-        // The first of three slots has 22 keys, the first of two has 40.
-        let even: Vec<u64> = (0..56).map(|i| i << 58).collect();
-        let crowd: Vec<u64> = (0..40).map(|i| i << 30).collect();
-        for (keys, place, words) in [
-            (&even, 0, &[35u32, 57, u32::MAX][..]),
-            (&crowd, 0, &[41]),
-            (&crowd, 2, &[41, u32::MAX]),
-            (&crowd, 3, &[1, u32::MAX]),
-        ] {
-            for word in words {
-                let (mut bytes, _) = built(keys);
-                bytes[4 * place..][..4].copy_from_slice(&word.to_le_bytes());
-                let (file, index) = write_file(&bytes, keys.len());
-                let body = file.body();
-                assert!(index.check(&body, builder(keys)).is_err());
-                // After all keys of the first slot.
-                let high = u64::MAX / 3 - 1;
-                assert!(index.blocks(&body, high - 1, high).is_err(), "{place} {word}");
-                assert!(index.blocks(&body, high, u64::MAX).is_err(), "{place} {word}");
-            }
-        }
-    }
 }

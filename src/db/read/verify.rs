@@ -255,29 +255,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn segments_that_contradict_each_other_are_found_by_a_deep_verification() {
-        let remove = Op::Remove { fingerprint: 10, id: DocId(7) };
-        let insert = Op::Insert { fingerprint: 9, id: DocId(1) };
-        for (op, expected) in [
-            (remove, "removes the entry 0x000000000000000a with id 7, which older segments do not"),
-            (insert, "two segments have the entry 0x0000000000000009 with id 1"),
-        ] {
-            let db = Db::options().background(false).storage(Sim::new()).create("sim").unwrap();
-            db.insert(9, DocId(1)).unwrap();
-            db.insert(10, DocId(2)).unwrap();
-            db.flush().unwrap();
-            assert_eq!(errors(&db), [""; 0]);
-            plant(db.core(), &[op]);
-            // More entries, so that the segments are not merged.
-            for i in 0..50 {
-                db.insert(i << 40, DocId(i + 10)).unwrap();
-            }
-            db.flush().unwrap();
-            let found = errors(&db);
-            assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
-            assert!(db.verify(VerifyLevel::Full).unwrap().errors.is_empty());
-        }
-    }
 }
