@@ -371,18 +371,6 @@ fn keys_of_the_wrong_kind_are_refused_and_nothing_of_their_batch_is_inserted() {
 }
 
 #[test]
-fn removing_a_missing_entry_is_not_an_error() {
-    let sim = closed(Db::options());
-    let db = on(&sim).open("sim").unwrap();
-    for (fingerprint, id) in [(7, 2), (8, 1), (0, 0), (u64::MAX, u64::MAX)] {
-        assert!(!db.remove_entry(fingerprint, id).unwrap());
-    }
-    assert!(db.remove_entry(7, 1).unwrap());
-    assert!(!db.remove_entry(7, 1).unwrap());
-    assert_eq!(db.snapshot().name(DocId(1)).unwrap(), None);
-}
-
-#[test]
 fn errors_of_the_caller_are_passed_on_and_end_the_batch() {
     let sim = closed(Db::options());
     let db = on(&sim).open("sim").unwrap();

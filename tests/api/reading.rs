@@ -113,14 +113,6 @@ fn any_amount_of_memory_gives_the_same_answers_and_finds_the_same_damage() {
     check_all_amounts_of_memory::<u128>();
 }
 
-#[test]
-fn empty_database_can_be_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let db = Db::options().create(folder.path()).unwrap();
-    db.warm().unwrap();
-    assert_eq!(db.query(5, 3).unwrap(), []);
-}
-
 /// Damages everything in the files of segments except headers and footers.
 fn damage_bodies(path: &Path) {
     for file in std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()) {

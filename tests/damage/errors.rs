@@ -1,12 +1,12 @@
-//! What the errors about missing, older and damaged files say.
+//! What the errors about missing and damaged files say.
 
 use std::collections::BTreeMap;
 
-use fpdb::storage::{Sim, Storage};
-use fpdb::{Db, DocId, Entry, Error, ErrorKind};
+use fpdb::storage::Storage;
+use fpdb::{Db, DocId, Entry, Error, ErrorKind, Fingerprint};
 
-use crate::entries;
 use crate::intact::{Intact, options};
+use crate::{Counts, check_every_kind};
 
 #[track_caller]
 fn assert_corruption(error: &Error, what: &str) {
@@ -14,16 +14,14 @@ fn assert_corruption(error: &Error, what: &str) {
     assert!(error.path().is_some_and(|path| path.starts_with("sim")), "{what}: {error}");
 }
 
-#[test]
-fn missing_file_is_named() {
-    let intact = Intact::<u64>::make(entries(), 0);
+fn check_missing<F: Fingerprint>(intact: &Intact<F>, _: &Counts) {
     for name in intact.files.keys().filter(|&name| name != "LOCK") {
         let sim = intact.with(&BTreeMap::from([(&**name, None)]));
         let before = sim.list().unwrap();
         let results = [
-            options::<u64>(&sim).open_read_only("sim").map(drop),
-            options::<u64>(&sim).open("sim").map(drop),
-            options::<u64>(&sim).open_or_create("sim").map(drop),
+            options::<F>(&sim).open_read_only("sim").map(drop),
+            options::<F>(&sim).open("sim").map(drop),
+            options::<F>(&sim).open_or_create("sim").map(drop),
         ];
         for result in results {
             let error = result.unwrap_err();
@@ -31,7 +29,7 @@ fn missing_file_is_named() {
             assert!(error.to_string().contains("missing"), "{error}");
             assert_eq!(error.path().unwrap().file_name().unwrap(), name.as_str(), "{error}");
         }
-        let create = options::<u64>(&sim).create("sim").unwrap_err();
+        let create = options::<F>(&sim).create("sim").unwrap_err();
         let kind =
             if name == "MANIFEST" { ErrorKind::Corruption } else { ErrorKind::AlreadyExists };
         assert_eq!(create.kind(), kind);
@@ -39,37 +37,9 @@ fn missing_file_is_named() {
     }
 }
 
-/// Otherwise the log of the newer manifest would be removed as an orphan.
 #[test]
-fn older_manifest_put_back_is_found() {
-    let sim = Sim::new();
-    let db = options::<u64>(&sim).create("sim").unwrap();
-    let mut older = Vec::new();
-    for i in 0..6u64 {
-        db.insert(i << 20, i).unwrap();
-        older.push(sim.contents("MANIFEST").unwrap());
-        if i % 2 == 1 {
-            db.flush().unwrap();
-        }
-    }
-    db.insert(7 << 20, 7).unwrap();
-    drop(db);
-    let newest = sim.contents("MANIFEST").unwrap();
-    older.retain(|manifest| *manifest != newest);
-    assert!(older.len() > 3);
-    let before = sim.list().unwrap();
-    for manifest in older {
-        sim.set_contents("MANIFEST", &manifest);
-        assert_corruption(&options::<u64>(&sim).open("sim").unwrap_err(), "from an earlier time");
-        assert_eq!(sim.list().unwrap(), before, "files were removed");
-    }
-    sim.set_contents("MANIFEST", &newest);
-    let db = options::<u64>(&sim).open("sim").unwrap();
-    assert_eq!(db.snapshot().ids(7 << 20).unwrap(), [DocId(7)]);
-    assert_eq!(
-        db.snapshot().iter().next().unwrap().unwrap(),
-        Entry { fingerprint: 0, id: DocId(0) }
-    );
+fn missing_file_is_named() {
+    check_every_kind!(check_missing);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Entire files that are missing, longer, older, or of another database.
+//! Entire files that are longer, older, or of another database.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,6 @@ use fpdb::Fingerprint;
 
 use crate::intact::Intact;
 use crate::{Allowed, Counts, Damage, check_every_kind};
-
-fn remove_files<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
-    for name in intact.files.keys().filter(|name| *name != "LOCK") {
-        let what = format!("{name} is missing");
-        let files = BTreeMap::from([(name.as_str(), None)]);
-        let names = [name.as_str()];
-        let allowed = Allowed::Found;
-        Damage { intact, names: &names, files, allowed, what: &what }.check(counts);
-    }
-}
-
-#[test]
-fn missing_file_is_found() {
-    let counts = check_every_kind!(remove_files);
-    println!("missing files: {counts:?}");
-}
 
 fn append_to_files<F: Fingerprint>(intact: &Intact<F>, counts: &Counts) {
     for (name, good) in intact.files.iter().filter(|(name, _)| *name != "LOCK") {

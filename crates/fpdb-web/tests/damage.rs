@@ -319,15 +319,6 @@ fn an_archive_may_be_divided_into_gzip_members_in_any_way() {
     }
 }
 
-#[test]
-fn an_archive_compressed_as_a_whole_is_read_and_reported_once() {
-    let bytes: Vec<u8> = (0..5).flat_map(|i| record(&format!("u:{i}"), "", b"<p>text")).collect();
-    let outcomes = outcomes(&gzip(&bytes), Limits::default());
-    assert_eq!(urls(&outcomes), ["u:0", "u:1", "u:2", "u:3", "u:4"]);
-    assert_eq!(outcomes.len(), 6);
-    assert_eq!(outcomes[1].as_ref().unwrap_err().kind(), ErrorKind::SharedMember);
-}
-
 /// It would be quadratic if all records were read again because of each wrong length.
 #[test]
 fn a_file_of_wrong_lengths_is_read_a_bounded_number_of_times() {
