@@ -355,7 +355,7 @@ mod tests {
     fn malformed_requests_are_refused() {
         let long_line = vec![b'x'; 64];
         let long_header = [b"*".as_slice(), &[b'1'; MAX_HEADER]].concat();
-        let cases: [(&[u8], &str); 24] = [
+        let cases: [(&[u8], &str); 31] = [
             (b"*-\r\n", "invalid multibulk length"),
             (b"*+1\r\n", "invalid multibulk length"),
             (b"*\r\n", "invalid multibulk length"),
@@ -374,6 +374,14 @@ mod tests {
             (b"*1\r\n$4\r\nPING\n\n", "an argument does not end with CR LF"),
             (&long_line, "too big inline request: more than 64 bytes"),
             (b"ECHO \"a\r\n", "unbalanced quotes in request"),
+            (b"ECHO 'a\r\n", "unbalanced quotes in request"),
+            (b"ECHO \"\"a\"\" b\r\n", "unbalanced quotes in request"),
+            // A client that has lost its place.
+            (b"*2\r\n$1\r\nx\r\nfooz\r\n", "expected '$', got 'f'"),
+            (b"\0", "a zero byte in a line"),
+            (b"PING\0\r\n", "a zero byte in a line"),
+            (b"$\0", "a zero byte in a line"),
+            (b"*\0\r\n", "invalid multibulk length"),
             (b"POST / HTTP/1.1\r\n", "this is not an HTTP server"),
             (b"HEAD / HTTP/1.1\r\nQUIT\r\n", "this is not an HTTP server"),
             (b"PRI * HTTP/2.0\r\n\r\nSM\r\n", "this is not an HTTP server"),

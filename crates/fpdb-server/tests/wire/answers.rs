@@ -370,23 +370,6 @@ fn clients_find_out_about_commands() {
 }
 
 #[test]
-fn info_has_the_sections_that_are_asked_for() {
-    let folder = folder();
-    let server = Served::start(names(&folder), &Options::default());
-    let mut client = server.connect();
-    let everything = client.call(&["INFO"]);
-    let titles = |reply: &Reply| -> Vec<String> {
-        let titles = reply.text().lines().filter_map(|line| line.strip_prefix("# "));
-        titles.map(str::to_owned).collect()
-    };
-    assert_eq!(titles(&everything), ["Server", "Clients", "Stats", "Database"]);
-    assert!(everything.text().contains("connected_clients:1\r\n"));
-    assert_eq!(titles(&client.call(&["INFO", "ALL"])), titles(&everything));
-    assert_eq!(titles(&client.call(&["INFO", "database", "Server"])), ["Server", "Database"]);
-    assert_eq!(client.call(&["INFO", "replication"]), bulk(""));
-}
-
-#[test]
 fn many_queries_in_one_command_have_the_replies_of_one_after_the_other() {
     let folder = folder();
     let db = names(&folder);

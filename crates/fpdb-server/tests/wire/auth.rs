@@ -13,11 +13,8 @@ fn a_public_address_needs_a_password() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let refused = Server::bind(address, &Options::default());
         assert!(matches!(refused, Err(Error::NeedsPassword { .. })), "{address}: {refused:?}");
-        for (password, length) in [(String::new(), 0), ("x".repeat(1025), 1025)] {
-            let refused = Server::bind(address, &Options::default().password(password));
-            let Err(Error::Password { length: found }) = refused else { panic!("{refused:?}") };
-            assert_eq!(found, length);
-        }
+        let refused = Server::bind(address, &Options::default().password("x".repeat(1025)));
+        assert!(matches!(refused, Err(Error::Password { length: 1025 })), "{refused:?}");
     }
     assert!(Server::bind("0.0.0.0:0", &Options::default().password("secret")).is_ok());
 }
