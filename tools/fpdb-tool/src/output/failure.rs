@@ -113,14 +113,6 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_database_is_an_error_with_a_sentence() {
-        let missing = fpdb::Description::read("no/such/database").unwrap_err();
-        let mut err = Vec::new();
-        assert_eq!(exit_code(Err(missing.into()), &mut err), ERROR);
-        assert!(err.starts_with(b"fpdb-tool: "), "{}", String::from_utf8_lossy(&err));
-    }
-
-    #[test]
     fn control_characters_in_an_error_are_escaped() {
         let mut err = Vec::new();
         exit_code(Err(anyhow::anyhow!("cannot open \u{1b}[31m")), &mut err);

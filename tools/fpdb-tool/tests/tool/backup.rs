@@ -42,34 +42,3 @@ fn backup_refuses_a_folder_that_holds_anything() {
     fs::create_dir(folder.file("empty")).unwrap();
     folder.ok("backup db --out empty");
 }
-
-#[test]
-fn a_backup_of_a_damaged_database_fails_and_copies_nothing() {
-    let folder = folder();
-    let largest = fs::read_dir(folder.file("db"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .max_by_key(|file| fs::metadata(file).unwrap().len())
-        .unwrap();
-    let mut bytes = fs::read(&largest).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(&largest, bytes).unwrap();
-    folder.exits(2, "backup db --out copy");
-    assert!(!folder.file("copy").exists());
-}
-
-#[test]
-fn a_database_that_another_process_writes_can_be_backed_up() {
-    let folder = folder();
-    let db = fpdb::Db::open(folder.file("db")).unwrap();
-    db.insert(!0, 7).unwrap();
-    // The next commit says in the log that this one is synced.
-    db.insert(!1, 8).unwrap();
-    folder.ok("backup db --out copy");
-    assert!(db.snapshot().len() == 2002 && db.insert(!2, 9).is_ok());
-    let copied = folder.ok("stats copy --json").json()["entries"].as_u64().unwrap();
-    assert!((2001..=2002).contains(&copied), "{copied}");
-    folder.ok("verify copy");
-    db.close().unwrap();
-}

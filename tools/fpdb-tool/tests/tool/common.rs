@@ -1,6 +1,6 @@
 //! A folder for a test, and the binary to run in it.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -63,6 +63,19 @@ impl Folder {
             });
             Run::of(child.wait_with_output().expect("the tool ends"))
         })
+    }
+
+    /// Runs the tool, and closes its standard output after one line, which is returned. That must
+    /// be no error.
+    pub(crate) fn first_line(&self, args: &[&str]) -> String {
+        let mut child = self.command(args).spawn().expect("the tool starts");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("a line");
+        drop(out);
+        let run = Run::of(child.wait_with_output().expect("the tool ends"));
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{args:?}");
+        line
     }
 
     /// Runs a command line, split at spaces, and expects it to succeed.

@@ -101,39 +101,3 @@ fn chinese_documents_read_again_are_all_duplicates() {
     let Some(data) = larger_collection() else { return };
     documents_read_again_are_all_duplicates(&data.join("corpus_zh.ndjson.gz"), "jieba/1", 20);
 }
-
-/// The answers are those that were found by comparing each query with every fingerprint.
-#[test]
-fn real_fingerprints_are_found_exactly() {
-    let folder = Folder::new();
-    let fingerprints = sample("fingerprints.u64le");
-    let import = ["import", "dev.fpdb", "--from", "fp", "--fp-format", "bin-le"];
-    let run = folder.run(&[&import[..], &[fingerprints.to_str().unwrap()]].concat());
-    assert_eq!(run.code, 0, "{}", run.err);
-
-    let expected = std::fs::read_to_string(sample("queries.tsv")).unwrap();
-    let expected: Vec<Vec<&str>> =
-        expected.lines().skip(1).map(|line| line.split('\t').collect()).collect();
-    assert!(expected.len() > 500, "{}", expected.len());
-    let queries: String = expected.iter().map(|line| format!("{}\n", line[0])).collect();
-    folder.write("queries.txt", queries);
-    for (column, distance) in [(2, 0), (3, 3), (4, 5), (5, 8)] {
-        let from = "--from fp --fp-format hex queries.txt";
-        let run = folder.ok(&format!("query dev.fpdb {from} -k {distance} --json"));
-        let records = run.records();
-        assert_eq!(records.len(), expected.len() + 1);
-        for (record, line) in records.iter().zip(&expected) {
-            let matches = record["matches"].as_array().unwrap();
-            assert_eq!(matches.len().to_string(), line[column], "{record}");
-            if distance == 3 {
-                let found = matches.iter().map(|m| format!("{}:{}", m["id"], m["distance"]));
-                let (mut found, mut listed): (Vec<_>, Vec<_>) =
-                    (found.collect(), line[6].split(',').collect());
-                found.sort_unstable();
-                listed.sort_unstable();
-                listed.retain(|id| !id.is_empty());
-                assert_eq!(found, listed, "{record}");
-            }
-        }
-    }
-}

@@ -11,17 +11,13 @@ use crate::common::Folder;
 /// remembered duplicate without a stamp.
 fn named() -> Folder {
     let folder = Folder::new();
-    create_named(&folder).close().unwrap();
-    folder
-}
-
-fn create_named(folder: &Folder) -> Db<u64> {
     let db = Db::options().ids(Ids::Names).create(folder.file("db")).unwrap();
     db.insert(0x00ff, Stamped::new("http://a/", 7)).unwrap();
     db.insert(0xff00, Stamped::new("http://b/", 8)).unwrap();
     let copy = [(0x00fe, "http://copy/")];
     db.write(&copy).unless_near(3).or_update(OnDuplicate::Remember).run().unwrap();
-    db
+    db.close().unwrap();
+    folder
 }
 
 /// A folder with a database of unique ids: 7 without a stamp, and its duplicate 9 with the stamp 5.
@@ -121,14 +117,6 @@ fn get_escapes_control_characters() {
     let run = folder.run(&["get", "db", "\u{1b}[2J", "\u{9b}31m"]);
     assert!(run.text().starts_with("name         \\u{1b}[2J\n"), "{}", run.text());
     assert_eq!(run.err, "not found: \\u{9b}31m\n");
-}
-
-#[test]
-fn get_reads_while_another_process_writes() {
-    let folder = Folder::new();
-    let db = create_named(&folder);
-    folder.ok("get db http://a/ --exit-status");
-    db.close().unwrap();
 }
 
 #[test]

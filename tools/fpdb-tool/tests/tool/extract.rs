@@ -162,17 +162,6 @@ fn archives_compressed_with_zstd_are_read_with_and_without_a_dictionary() {
 }
 
 #[test]
-#[cfg(feature = "zstd")]
-fn an_archive_of_one_zstd_frame_per_record_is_read() {
-    let folder = Folder::new();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/z_permember.warc.zst");
-    let run = folder.run(&["extract", path]);
-    let ids: Vec<_> = texts(&run).into_iter().map(|(id, _)| id).collect();
-    let expected: Vec<_> = (0..6).map(|i| format!("http://r{i}.example/")).collect();
-    assert_eq!((run.code, ids), (0, expected), "{}", run.err);
-}
-
-#[test]
 fn of_very_many_broken_records_a_few_are_printed_and_all_are_counted() {
     let folder = Folder::new();
     let broken = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Length: 0\

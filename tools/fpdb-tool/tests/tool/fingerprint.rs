@@ -1,7 +1,5 @@
 //! `fingerprint`: how fingerprints are printed and explained.
 
-use std::io::{BufRead, BufReader};
-
 use fpdb::text::Recipe;
 use fpdb::{Fingerprint, Sketch};
 use serde_json::json;
@@ -173,13 +171,7 @@ fn a_reader_that_closes_the_pipe_ends_the_run_silently() {
         let lines: String = (0..500).map(|j| document(&format!("{i}-{j}"), &text(j, 30))).collect();
         folder.write(&format!("{i:02}.ndjson"), lines);
     }
-    let mut child = folder.command(&["fingerprint", "."]).spawn().unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut first = String::new();
-    out.read_line(&mut first).unwrap();
-    drop(out);
-    let run = child.wait_with_output().unwrap();
-    assert_eq!((run.status.code(), run.stderr), (Some(0), Vec::new()));
+    let first = folder.first_line(&["fingerprint", "."]);
     assert!(first.ends_with("  0-0\n"), "{first}");
 }
 

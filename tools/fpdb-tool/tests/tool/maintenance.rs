@@ -148,18 +148,6 @@ fn verify_names_the_damaged_file() {
 }
 
 #[test]
-fn verify_names_a_missing_file() {
-    let folder = folder();
-    let largest = files_under(&folder.file("a"))
-        .into_iter()
-        .max_by_key(|file| fs::metadata(file).unwrap().len())
-        .unwrap();
-    fs::remove_file(&largest).unwrap();
-    let run = folder.exits(1, "verify a");
-    assert!(run.text().contains(largest.file_name().unwrap().to_str().unwrap()), "{}", run.text());
-}
-
-#[test]
 fn repair_writes_a_database_without_the_damage_and_says_what_was_lost() {
     let folder = folder();
     let before = folder.ok("export a").out;
