@@ -46,9 +46,12 @@ fn main() {
          memory for directories | load s |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    let mut notes = Vec::new();
     for size in sizes.split(',') {
-        measure(1u64 << size.parse::<u32>().expect("log2 of the number of documents"), jaccard);
+        let size: u32 = size.parse().expect("log2 of the number of documents");
+        measure(1 << size, jaccard, &mut |note| notes.push(format!("- 2^{size}: {note}")));
     }
+    println!("\n{}", notes.join("\n"));
 }
 
 /// Measures queries with some of the sketches of a file among others of it.
@@ -133,7 +136,7 @@ fn options(n: u64, jaccard: Jaccard) -> Options<Sketch> {
         .durability(Durability::Buffered)
 }
 
-fn measure(n: u64, jaccard: Jaccard) {
+fn measure(n: u64, jaccard: Jaccard, note: &mut dyn FnMut(String)) {
     let folder = common::folder();
     let path = folder.path().join("db");
     let start = Instant::now();
@@ -143,22 +146,22 @@ fn measure(n: u64, jaccard: Jaccard) {
     let _ = options(n, jaccard).build(&path, Source::documents(None, n, documents)).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     if option("--cold", false) {
-        cold(&path, n, jaccard);
+        cold(&path, n, jaccard, note);
     }
     let db = options(n, jaccard).page_memory(20 << 30).open(&path).unwrap();
     db.warm().unwrap();
     row(&db, n, seconds);
     if crowd > 0 {
-        measure_crowd(&db, crowd, n);
+        measure_crowd(&db, crowd, n, note);
     }
     if option("--pairs", false) {
-        pairs(&db, n);
+        pairs(&db, n, note);
     }
-    insert(&db, n, option("--insert", 0));
+    insert(&db, n, option("--insert", 0), note);
 }
 
 /// Measures queries that read nearly everything but the directories from the disk.
-fn cold(path: &Path, n: u64, jaccard: Jaccard) {
+fn cold(path: &Path, n: u64, jaccard: Jaccard, note: &mut dyn FnMut(String)) {
     let options = options(n, jaccard).page_memory(64 << 20).index_memory(4 << 30);
     let db = options.open(path).unwrap();
     db.warm().unwrap();
@@ -172,7 +175,7 @@ fn cold(path: &Path, n: u64, jaccard: Jaccard) {
     }
     times.sort_unstable();
     let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share));
-    println!("from the disk, 2^{}: p50 {p50:.1} us, p99 {p99:.1} us", n.ilog2());
+    note(format!("from the disk, p50 {p50:.1} us, p99 {p99:.1} us"));
     drop(snapshot);
     db.close().unwrap();
 }
@@ -183,7 +186,7 @@ fn is_in_crowd(id: u64, crowd: u64, n: u64) -> bool {
 }
 
 /// Measures queries with further pages of a template, for all matches and for the nearest ten.
-fn measure_crowd(db: &Db<Sketch>, crowd: u64, n: u64) {
+fn measure_crowd(db: &Db<Sketch>, crowd: u64, n: u64, note: &mut dyn FnMut(String)) {
     let snapshot = db.snapshot();
     let rounds = if common::is_test() { 5 } else { option("--rounds", 200) };
     for limit in [usize::MAX, 10] {
@@ -197,20 +200,20 @@ fn measure_crowd(db: &Db<Sketch>, crowd: u64, n: u64) {
         times.sort_unstable();
         let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share) / 1000.0);
         let mean = matches as f64 / rounds as f64;
-        println!("\na crowd of {crowd}: {mean:.0} matches, p50 {p50:.2} ms, p99 {p99:.2} ms");
+        note(format!("a crowd of {crowd}: {mean:.0} matches, p50 {p50:.2} ms, p99 {p99:.2} ms"));
     }
 }
 
 /// Counts all pairs.
-fn pairs(db: &Db<Sketch>, n: u64) {
+fn pairs(db: &Db<Sketch>, n: u64, note: &mut dyn FnMut(String)) {
     let start = Instant::now();
     let count: u64 = db.snapshot().pairs(Within::Rule).threads(1).count().unwrap().iter().sum();
     let us = start.elapsed().as_secs_f64() * 1e6 / n as f64;
-    println!("\nall pairs of 2^{}: {count}, {us:.2} us per document\n", n.ilog2());
+    note(format!("all pairs: {count}, {us:.2} us per document"));
 }
 
 /// Inserts documents if they are novel: a third are not.
-fn insert(db: &Db<Sketch>, n: u64, documents: u64) {
+fn insert(db: &Db<Sketch>, n: u64, documents: u64, note: &mut dyn FnMut(String)) {
     if documents == 0 {
         return;
     }
@@ -232,11 +235,11 @@ fn insert(db: &Db<Sketch>, n: u64, documents: u64) {
     let each = start.elapsed().as_secs_f64() / documents as f64;
     let stats = db.stats();
     let bytes = stats.memtable_bytes as f64 / stats.memtable_entries.max(1) as f64;
-    println!(
-        "\n{documents} inserted if novel: {novel} were, {:.0} per second; {bytes:.0} bytes of memory per \
-         recent document\n",
+    note(format!(
+        "{documents} inserted if novel: {novel} were, {:.0} per second, {bytes:.0} bytes of memory per \
+         recent document",
         1.0 / each,
-    );
+    ));
 }
 
 fn row(db: &Db<Sketch>, n: u64, seconds: f64) {
@@ -251,7 +254,10 @@ fn row(db: &Db<Sketch>, n: u64, seconds: f64) {
         }
     }
     times.sort_unstable();
-    let found = [0.7, 0.8, 0.85, 0.9].map(|similarity| found(&snapshot, n, similarity));
+    let found = [0.7, 0.8, 0.85, 0.9].map(|similarity| match option("--crowd", 0u64) {
+        0 => format!("{:.3}", found(&snapshot, n, similarity)),
+        _ => "-".to_owned(),
+    });
     let stats = db.stats();
     println!(
         "| 2^{} | {} | {:.2}, {:.2} | {} | {wrong} | {:.1} | {} | {seconds:.1} |",
@@ -259,7 +265,7 @@ fn row(db: &Db<Sketch>, n: u64, seconds: f64) {
         db.description().layout,
         percentile(&times, 0.5),
         percentile(&times, 0.99),
-        found.map(|share| format!("{share:.3}")).join(", "),
+        found.join(", "),
         stats.bytes_total as f64 / n as f64,
         stats.index_memory_bytes,
     );
