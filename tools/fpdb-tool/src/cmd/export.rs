@@ -92,13 +92,15 @@ struct Record {
 #[derive(Serialize)]
 struct Summary {
     r#type: &'static str,
-    entries: u64,
+    #[serde(flatten)]
+    count: Count,
 }
 
 #[derive(Serialize)]
-struct DocumentSummary {
-    r#type: &'static str,
-    documents: u64,
+#[serde(rename_all = "lowercase")]
+enum Count {
+    Entries(u64),
+    Documents(u64),
 }
 
 impl Args {
@@ -152,7 +154,7 @@ impl Args {
                 ExportFormat::Csv => {
                     write_documents_csv(records, names, self.spreadsheet, context.out)
                 }
-                _ => write_documents_ndjson(records, context.out),
+                _ => write_ndjson(records, Count::Documents, context.out),
             };
         }
         let records = snapshot.iter().map(|entry| {
@@ -162,7 +164,7 @@ impl Args {
         });
         match format {
             ExportFormat::Csv => write_csv(records, names, self.spreadsheet, context.out),
-            ExportFormat::Ndjson => write_ndjson(records, context.out),
+            ExportFormat::Ndjson => write_ndjson(records, Count::Entries, context.out),
             ExportFormat::Hex => write_hex(records, context.out),
         }
     }
@@ -230,19 +232,6 @@ fn write_documents_csv(
     Ok(())
 }
 
-fn write_documents_ndjson(
-    records: impl Iterator<Item = Result<document::Record>>,
-    out: &mut dyn Write,
-) -> Result<()> {
-    let mut documents = 0;
-    for record in records {
-        json_line(out, &record?)?;
-        documents += 1;
-    }
-    json_line(out, &DocumentSummary { r#type: "summary", documents })?;
-    Ok(())
-}
-
 /// Extracts the failed write from an error of csv, so that a broken pipe is recognized.
 fn io_error(error: csv::Error) -> anyhow::Error {
     match error.into_kind() {
@@ -251,13 +240,18 @@ fn io_error(error: csv::Error) -> anyhow::Error {
     }
 }
 
-fn write_ndjson(records: impl Iterator<Item = Result<Record>>, out: &mut dyn Write) -> Result<()> {
-    let mut entries = 0;
+/// Writes records, and a summary of how many there were.
+fn write_ndjson(
+    records: impl Iterator<Item = Result<impl Serialize>>,
+    count: fn(u64) -> Count,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut written = 0;
     for record in records {
         json_line(out, &record?)?;
-        entries += 1;
+        written += 1;
     }
-    json_line(out, &Summary { r#type: "summary", entries })?;
+    json_line(out, &Summary { r#type: "summary", count: count(written) })?;
     Ok(())
 }
 

@@ -40,15 +40,8 @@ pub(crate) struct Args {
     #[arg(value_name = "DB", required = true)]
     sources: Vec<PathBuf>,
 
-    /// The folder to create
-    #[arg(long, value_name = "NEW")]
-    out: PathBuf,
-
     #[command(flatten)]
-    new: NewDatabase,
-
-    #[command(flatten)]
-    memory: MemoryArgs,
+    build: Build,
 }
 
 /// Writes a database again with other options
@@ -63,6 +56,13 @@ pub(crate) struct RebuildArgs {
     #[arg(value_name = "DB")]
     source: PathBuf,
 
+    #[command(flatten)]
+    build: Build,
+}
+
+/// The new database of `merge` and `rebuild`.
+#[derive(clap::Args)]
+struct Build {
     /// The folder to create
     #[arg(long, value_name = "NEW")]
     out: PathBuf,
@@ -84,40 +84,29 @@ struct Report {
     written: u64,
 }
 
-/// What `merge` and `rebuild` have in common.
-struct Merge<'a> {
-    sources: &'a [PathBuf],
-    out: &'a Path,
-    new: &'a NewDatabase,
-    memory: &'a MemoryArgs,
-}
-
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let Self { sources, out, new, memory } = &self;
-        Merge { sources, out, new, memory }.run(context)
+        self.build.run(&self.sources, context)
     }
 }
 
 impl RebuildArgs {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let Self { source, out, new, memory } = &self;
-        let sources = std::slice::from_ref(source);
-        Merge { sources, out, new, memory }.run(context)
+        self.build.run(&[self.source], context)
     }
 }
 
-impl Merge<'_> {
-    fn run(&self, context: &mut Context<'_>) -> Result<Exit> {
-        let first = self.sources.first().map_or(Path::new(""), PathBuf::as_path);
+impl Build {
+    fn run(&self, sources: &[PathBuf], context: &mut Context<'_>) -> Result<Exit> {
+        let first = sources.first().map_or(Path::new(""), PathBuf::as_path);
         let bits = fpdb::Description::read(first)?.bits;
         let bar = progress::of_operation(context);
-        let merged = by_width!(bits, self.new.sketches(), |options| self.merge(options, &bar));
+        let merged =
+            by_width!(bits, self.new.sketches(), |options| self.merge(options, sources, &bar));
         bar.finish_and_clear();
         let BuildReport { read, written, .. } = merged?;
         let out = self.out.display().to_string();
-        let sources: Vec<String> =
-            self.sources.iter().map(|path| path.display().to_string()).collect();
+        let sources = sources.iter().map(|path| path.display().to_string()).collect();
         let sentence = format!("wrote {written} of {read} documents to {out}");
         let schema = "fpdb.merge/1";
         let report = Report { schema, out, sources, read, written };
@@ -125,9 +114,14 @@ impl Merge<'_> {
         Ok(Exit::Done)
     }
 
-    fn merge<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<BuildReport> {
+    fn merge<F: Fingerprint>(
+        &self,
+        options: Options<F>,
+        sources: &[PathBuf],
+        bar: &ProgressBar,
+    ) -> Result<BuildReport> {
         let options = self.memory.apply(self.new.options(options)?.index_memory(0));
         let options = options.on_progress(progress::on(bar));
-        Ok(options.build(self.out, Source::databases(self.sources))?)
+        Ok(options.build(&self.out, Source::databases(sources))?)
     }
 }

@@ -213,70 +213,50 @@ impl Report {
     /// follow from.
     pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut csv = csv::Writer::from_writer(Vec::new());
-        csv.write_record(CSV_COLUMNS)?;
-        for row in &self.rows {
-            csv.write_record(self.csv_record(row))?;
+        for (number, row) in self.rows.iter().enumerate() {
+            let record = self.csv_record(row);
+            if number == 0 {
+                csv.write_record(record.iter().map(|(name, _)| name))?;
+            }
+            csv.write_record(record.iter().map(|(_, value)| value))?;
         }
         csv.into_inner().map_err(|e| e.into_error().into())
     }
 
-    fn csv_record(&self, row: &Row) -> [String; CSV_COLUMNS.len()] {
+    /// Returns the columns of a row: the name of each, and its value.
+    fn csv_record(&self, row: &Row) -> [(&'static str, String); 24] {
         let optional = |value: Option<String>| value.unwrap_or_default();
         [
-            self.data.clone(),
-            self.bits.to_string(),
-            row.n.to_string(),
-            row.fingerprints.to_string(),
-            row.codec.to_owned(),
-            optional(row.layout.clone()),
-            optional(row.block_size.map(|bytes| bytes.to_string())),
-            row.tables.to_string(),
-            if row.layout.is_some() { self.filter_bits } else { 0 }.to_string(),
-            row.bytes_blocks.to_string(),
-            row.bytes_index.to_string(),
-            row.bytes_filters.to_string(),
-            row.bytes_other.to_string(),
-            row.bytes_tables.to_string(),
-            row.bytes_ids.to_string(),
-            row.bytes_total.to_string(),
-            format!("{:.4}", row.bytes_per_fingerprint),
-            format!("{:.4}", row.bits_per_fingerprint_per_table),
-            format!("{:.4}", row.entropy_bound_bits),
-            format!("{:.4}", row.uniform_bound_bits),
-            optional(row.paper_bits.map(|bits| format!("{bits:.4}"))),
-            optional(row.payload_bits.map(|bits| format!("{bits:.4}"))),
-            format!("{:.4}", row.ids_bits),
-            optional(row.ids_bound_bits.map(|bits| format!("{bits:.4}"))),
+            ("data", self.data.clone()),
+            ("bits", self.bits.to_string()),
+            ("n", row.n.to_string()),
+            ("fingerprints", row.fingerprints.to_string()),
+            ("codec", row.codec.to_owned()),
+            ("layout", optional(row.layout.clone())),
+            ("block_size", optional(row.block_size.map(|bytes| bytes.to_string()))),
+            ("tables", row.tables.to_string()),
+            ("filter_bits", if row.layout.is_some() { self.filter_bits } else { 0 }.to_string()),
+            ("bytes_blocks", row.bytes_blocks.to_string()),
+            ("bytes_index", row.bytes_index.to_string()),
+            ("bytes_filters", row.bytes_filters.to_string()),
+            ("bytes_other", row.bytes_other.to_string()),
+            ("bytes_tables", row.bytes_tables.to_string()),
+            ("bytes_ids", row.bytes_ids.to_string()),
+            ("bytes_total", row.bytes_total.to_string()),
+            ("bytes_per_fingerprint", format!("{:.4}", row.bytes_per_fingerprint)),
+            (
+                "bits_per_fingerprint_per_table",
+                format!("{:.4}", row.bits_per_fingerprint_per_table),
+            ),
+            ("entropy_bound_bits", format!("{:.4}", row.entropy_bound_bits)),
+            ("uniform_bound_bits", format!("{:.4}", row.uniform_bound_bits)),
+            ("paper_bits", optional(row.paper_bits.map(|bits| format!("{bits:.4}")))),
+            ("payload_bits", optional(row.payload_bits.map(|bits| format!("{bits:.4}")))),
+            ("ids_bits", format!("{:.4}", row.ids_bits)),
+            ("ids_bound_bits", optional(row.ids_bound_bits.map(|bits| format!("{bits:.4}")))),
         ]
     }
 }
-
-const CSV_COLUMNS: [&str; 24] = [
-    "data",
-    "bits",
-    "n",
-    "fingerprints",
-    "codec",
-    "layout",
-    "block_size",
-    "tables",
-    "filter_bits",
-    "bytes_blocks",
-    "bytes_index",
-    "bytes_filters",
-    "bytes_other",
-    "bytes_tables",
-    "bytes_ids",
-    "bytes_total",
-    "bytes_per_fingerprint",
-    "bits_per_fingerprint_per_table",
-    "entropy_bound_bits",
-    "uniform_bound_bits",
-    "paper_bits",
-    "payload_bits",
-    "ids_bits",
-    "ids_bound_bits",
-];
 
 impl Row {
     fn line(&self) -> [String; COLUMNS.len()] {
