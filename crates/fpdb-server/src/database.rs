@@ -40,40 +40,23 @@ pub enum Database {
     ReadOnlySketches(ReadOnlyDb<Sketch>),
 }
 
-impl From<Db<u64>> for Database {
-    fn from(db: Db<u64>) -> Self {
-        Self::Bits64(db)
-    }
+macro_rules! from_handles {
+    ($($handle:ty => $kind:ident,)*) => {$(
+        impl From<$handle> for Database {
+            fn from(db: $handle) -> Self {
+                Self::$kind(db)
+            }
+        }
+    )*};
 }
 
-impl From<Db<u128>> for Database {
-    fn from(db: Db<u128>) -> Self {
-        Self::Bits128(db)
-    }
-}
-
-impl From<Db<Sketch>> for Database {
-    fn from(db: Db<Sketch>) -> Self {
-        Self::Sketches(db)
-    }
-}
-
-impl From<ReadOnlyDb<u64>> for Database {
-    fn from(db: ReadOnlyDb<u64>) -> Self {
-        Self::ReadOnly64(db)
-    }
-}
-
-impl From<ReadOnlyDb<u128>> for Database {
-    fn from(db: ReadOnlyDb<u128>) -> Self {
-        Self::ReadOnly128(db)
-    }
-}
-
-impl From<ReadOnlyDb<Sketch>> for Database {
-    fn from(db: ReadOnlyDb<Sketch>) -> Self {
-        Self::ReadOnlySketches(db)
-    }
+from_handles! {
+    Db<u64> => Bits64,
+    Db<u128> => Bits128,
+    Db<Sketch> => Sketches,
+    ReadOnlyDb<u64> => ReadOnly64,
+    ReadOnlyDb<u128> => ReadOnly128,
+    ReadOnlyDb<Sketch> => ReadOnlySketches,
 }
 
 /// The database that is served.
