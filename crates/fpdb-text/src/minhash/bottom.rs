@@ -131,7 +131,7 @@ impl Extend<u64> for BottomK {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sets::{SIMILARITIES, pair, shared};
+    use super::super::sets::{SIMILARITIES, check_estimates, pair, shared};
     use super::*;
 
     fn of(size: usize, hashes: &[u64]) -> BottomK {
@@ -142,24 +142,8 @@ mod tests {
 
     #[test]
     fn estimates_of_large_sets_are_unbiased_with_the_documented_error() {
-        const PAIRS: u32 = 60;
         for jaccard in SIMILARITIES {
-            let (shared, exact) = shared(1000, jaccard);
-            let errors: Vec<f64> = (0..u64::from(PAIRS))
-                .map(|seed| {
-                    let (a, b) = pair(1000, shared, seed);
-                    of(128, &a).jaccard(&of(128, &b)) - exact
-                })
-                .collect();
-            let variance = exact * (1.0 - exact) / 128.0;
-            let mean = errors.iter().sum::<f64>() / f64::from(PAIRS);
-            assert!(
-                mean.abs() <= 5.0 * (variance / f64::from(PAIRS)).sqrt(),
-                "J = {exact}: {mean}"
-            );
-            let spread = errors.iter().map(|e| e * e).sum::<f64>() / f64::from(PAIRS);
-            assert!(spread <= 1.8 * variance, "J = {exact}: {spread} for {variance}");
-            assert!(spread >= 0.3 * variance, "J = {exact}: {spread} for {variance}");
+            check_estimates(1000, jaccard, 1.8, |a, b| of(128, a).jaccard(&of(128, b)));
         }
     }
 

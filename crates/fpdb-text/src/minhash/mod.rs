@@ -85,4 +85,28 @@ mod sets {
     }
 
     pub(super) const SIMILARITIES: [f64; 7] = [0.0, 0.25, 0.5, 0.8, 0.9, 0.95, 1.0];
+
+    /// Checks that estimates from 128 values are unbiased, and that their variance is the documented
+    /// one times at most `most`.
+    pub(super) fn check_estimates(
+        size: u64,
+        jaccard: f64,
+        most: f64,
+        estimate: impl Fn(&[u64], &[u64]) -> f64,
+    ) {
+        const PAIRS: u32 = 60;
+        let (shared, exact) = shared(size, jaccard);
+        let error = |seed| {
+            let (a, b) = pair(size, shared, seed);
+            estimate(&a, &b) - exact
+        };
+        let errors: Vec<f64> = (0..u64::from(PAIRS)).map(error).collect();
+        let of_case = format!("size {size}, J = {exact}");
+        let variance = exact * (1.0 - exact) / 128.0;
+        let mean = errors.iter().sum::<f64>() / f64::from(PAIRS);
+        assert!(mean.abs() <= 5.0 * (variance / f64::from(PAIRS)).sqrt(), "{of_case}: {mean}");
+        let spread = errors.iter().map(|e| e * e).sum::<f64>() / f64::from(PAIRS);
+        let is_documented = spread <= most * variance && spread >= 0.3 * variance;
+        assert!(is_documented, "{of_case}: {spread} for {variance}");
+    }
 }

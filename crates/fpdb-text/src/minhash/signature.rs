@@ -102,7 +102,7 @@ impl Extend<u64> for Signature {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sets::{SIMILARITIES, pair, shared};
+    use super::super::sets::{SIMILARITIES, check_estimates, pair};
     use super::*;
 
     fn of(functions: usize, hashes: &[u64]) -> Signature {
@@ -113,27 +113,9 @@ mod tests {
 
     #[test]
     fn estimates_are_unbiased_with_the_documented_error() {
-        const PAIRS: u32 = 60;
         for size in [5, 20, 100, 300] {
             for jaccard in SIMILARITIES {
-                let (shared, exact) = shared(size, jaccard);
-                let errors: Vec<f64> = (0..u64::from(PAIRS))
-                    .map(|seed| {
-                        let (a, b) = pair(size, shared, seed);
-                        of(128, &a).jaccard(&of(128, &b)) - exact
-                    })
-                    .collect();
-                let variance = exact * (1.0 - exact) / 128.0;
-                let mean = errors.iter().sum::<f64>() / f64::from(PAIRS);
-                assert!(
-                    mean.abs() <= 5.0 * (variance / f64::from(PAIRS)).sqrt(),
-                    "size {size}, J = {exact}: {mean}"
-                );
-                let spread = errors.iter().map(|e| e * e).sum::<f64>() / f64::from(PAIRS);
-                assert!(
-                    spread <= 2.2 * variance && spread >= 0.3 * variance,
-                    "size {size}, J = {exact}: {spread} for {variance}"
-                );
+                check_estimates(size, jaccard, 2.2, |a, b| of(128, a).jaccard(&of(128, b)));
             }
         }
     }
