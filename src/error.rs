@@ -89,9 +89,11 @@ pub enum ErrorKind {
 /// # Examples
 ///
 /// ```
-/// let err = fpdb::Db::options().open("no/such/folder").unwrap_err();
-/// assert_eq!(err.kind(), fpdb::ErrorKind::NotFound);
-/// assert!(err.to_string().contains("no/such/folder"));
+/// use fpdb::{Db, ErrorKind};
+/// let error = Db::options().open("no/such/folder").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::NotFound);
+/// assert!(error.to_string().contains("no/such/folder"));
+/// assert_eq!(error.path(), Some("no/such/folder".as_ref()));
 /// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
@@ -232,15 +234,6 @@ impl Error {
     }
 
     /// Returns the file or folder concerned, if there is one.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::path::Path;
-    ///
-    /// let error = fpdb::Db::open("no/such/folder").unwrap_err();
-    /// assert_eq!(error.path(), Some(Path::new("no/such/folder")));
-    /// ```
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()

@@ -21,7 +21,10 @@ const RECALL: f64 = 0.95;
 /// ```
 /// use fpdb::{Jaccard, Options};
 ///
-/// let similar = Jaccard::at_least(0.8).recall(0.97);
+/// let similar = Jaccard::at_least(0.8);
+/// assert_eq!((similar.similarity(), similar.expected_recall()), (0.8, 0.95));
+/// let similar = similar.recall(0.97);
+/// assert_eq!(similar.expected_recall(), 0.97);
 /// let db = Options::sketches().expected_entries(10_000_000).similar(similar).in_memory()?;
 /// assert!(db.description().rule.found_at(0.8) >= 0.97);
 /// # Ok::<(), fpdb::Error>(())
@@ -39,39 +42,22 @@ impl Jaccard {
     ///
     /// Of pairs that are exactly so similar, 95 % are found, and of more similar ones more. Some
     /// less similar pairs are found too.
-    ///
-    /// ```
-    /// assert_eq!(fpdb::Jaccard::at_least(0.85).similarity(), 0.85);
-    /// ```
     pub fn at_least(similarity: f64) -> Self {
         Self { similarity: stored(similarity), recall: stored(RECALL) }
     }
 
     /// Sets the share of the pairs of exactly this similarity that are to be found, 0.5 to 0.999.
-    ///
-    /// ```
-    /// let similar = fpdb::Jaccard::at_least(0.85).recall(0.99);
-    /// assert_eq!(similar.expected_recall(), 0.99);
-    /// ```
     pub fn recall(self, recall: f64) -> Self {
         Self { recall: stored(recall), ..self }
     }
 
     /// Returns the similarity.
-    ///
-    /// ```
-    /// assert_eq!(fpdb::Jaccard::at_least(0.9).similarity(), 0.9);
-    /// ```
     #[must_use]
     pub fn similarity(self) -> f64 {
         f64::from(self.similarity) / SCALE
     }
 
     /// Returns the share of the pairs of exactly this similarity that are to be found.
-    ///
-    /// ```
-    /// assert_eq!(fpdb::Jaccard::at_least(0.9).expected_recall(), 0.95);
-    /// ```
     #[must_use]
     pub fn expected_recall(self) -> f64 {
         f64::from(self.recall) / SCALE

@@ -28,7 +28,7 @@ impl Layout {
     /// assert_eq!(Layout::preset("paper-20", 64)?.cells(), &[11, 11, 11, 11, 10, 10]);
     /// assert_eq!(Layout::preset("ring:28/18/18", 64)?.tables(), 3);
     /// let error = Layout::preset("half", 64).unwrap_err();
-    /// assert!(error.to_string().contains("half-2"));
+    /// assert!(Layout::preset_names().iter().all(|name| error.to_string().contains(name)));
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn preset(name: &str, bits: u32) -> Result<Self> {
@@ -45,12 +45,6 @@ impl Layout {
     }
 
     /// Returns the names of the presets, as [`preset`](Self::preset) accepts them.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert!(fpdb::Layout::preset_names().contains(&"half-2"));
-    /// ```
     #[must_use]
     pub fn preset_names() -> &'static [&'static str] {
         &NAMES

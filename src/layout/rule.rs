@@ -24,10 +24,17 @@ use crate::error::{Error, Result};
 /// use fpdb::{Db, Jaccard, Options};
 ///
 /// let db = Db::options().max_distance(6).in_memory()?;
-/// assert_eq!(db.description().rule.to_string(), "distance 6");
-/// let db = Options::sketches().similar(Jaccard::at_least(0.8)).in_memory()?;
 /// let rule = &db.description().rule;
+/// assert_eq!((rule.to_string().as_str(), rule.distance()), ("distance 6", 6));
+/// assert!(rule.jaccard().is_none() && rule.keys().is_none());
+/// assert!(rule.false_matches(1_000_000) < 1e-3);
+///
+/// let similar = Jaccard::at_least(0.8);
+/// let db = Options::sketches().similar(similar).in_memory()?;
+/// let rule = &db.description().rule;
+/// assert_eq!((rule.keys(), rule.jaccard()), (Some((8, 5)), Some(similar)));
 /// assert!(rule.found_at(0.8) >= 0.95 && rule.found_at(0.5) < 0.0001);
+/// assert!(rule.exact_distance() < rule.distance());
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,23 +112,12 @@ impl MatchRule {
 
     /// Returns how many keys a sketch has, and how many minima a key; `None` in a database of
     /// fingerprints.
-    ///
-    /// ```
-    /// assert_eq!(fpdb::Options::sketches().in_memory()?.description().rule.keys(), Some((8, 5)));
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     pub fn keys(&self) -> Option<(u32, u32)> {
         self.key_rule().map(|rule| (rule.keys, rule.minima))
     }
 
     /// Returns the number of bits, or of minima of sketches, beyond which two never match.
-    ///
-    /// ```
-    /// let db = fpdb::Db::options().in_memory()?;
-    /// assert_eq!(db.description().rule.distance(), 3);
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     pub fn distance(&self) -> u32 {
         match self.0 {
@@ -137,25 +133,12 @@ impl MatchRule {
 
     /// Returns the similarity that the database was created for; `None` in a database of
     /// fingerprints.
-    ///
-    /// ```
-    /// let db = fpdb::Db::options().in_memory()?;
-    /// assert!(db.description().rule.jaccard().is_none());
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     pub fn jaccard(&self) -> Option<Jaccard> {
         self.key_rule().map(|rule| rule.jaccard)
     }
 
     /// Returns the distance up to which every pair matches.
-    ///
-    /// ```
-    /// let db = fpdb::Options::sketches().in_memory()?;
-    /// let rule = &db.description().rule;
-    /// assert!(rule.exact_distance() < rule.distance());
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     pub fn exact_distance(&self) -> u32 {
         self.key_rule().map_or(self.distance(), |rule| rule.exact_distance())
@@ -165,15 +148,6 @@ impl MatchRule {
     /// fingerprints, this is for a one-bit MinHash recipe such as `pairs/1`: there, each bit differs
     /// with the probability (1 - similarity) / 2, independently of the others (Li and König, *b-Bit
     /// Minwise Hashing*, WWW 2010).
-    ///
-    /// ```
-    /// use fpdb::{Jaccard, Options};
-    /// let db = Options::sketches().similar(Jaccard::at_least(0.8)).in_memory()?;
-    /// for similarity in [0.5, 0.7, 0.8, 0.9] {
-    ///     println!("{similarity}: {:.3}", db.description().rule.found_at(similarity));
-    /// }
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     pub fn found_at(&self, similarity: f64) -> f64 {
         match self.0 {
@@ -186,12 +160,6 @@ impl MatchRule {
     }
 
     /// Returns the expected number of unrelated documents that match a query among `documents`.
-    ///
-    /// ```
-    /// let db = fpdb::Db::options().in_memory()?;
-    /// assert!(db.description().rule.false_matches(1_000_000) < 1e-8);
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub fn false_matches(&self, documents: u64) -> f64 {

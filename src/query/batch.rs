@@ -40,7 +40,11 @@ pub(crate) struct Batch<'a, F> {
 /// for (query, matches) in queries.iter().zip(answers.iter()) {
 ///     println!("{query:#b} has {} near-duplicates", matches.len());
 /// }
+/// assert!(answers.len() == 3 && !answers.is_empty());
 /// assert_eq!(answers[0].len(), 2);
+/// assert_eq!(answers.offsets(), [0, 2, 2, 3]);
+/// let distances: Vec<u32> = answers.matches().iter().map(|found| found.distance).collect();
+/// assert_eq!(distances, [1, 1, 0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,65 +61,27 @@ impl<F> Answers<F> {
     }
 
     /// Returns the number of queries.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// assert_eq!(db.query_batch(&[1, 2], 3)?.len(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
     /// Returns whether there was no query.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// assert!(!db.query_batch(&[1, 2], 3)?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the matches of each query, in the order of the queries.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(0b11, 1)?;
-    /// let answers = db.query_batch(&[0b01, u64::MAX], 3)?;
-    /// let counts: Vec<usize> = answers.iter().map(|matches| matches.len()).collect();
-    /// assert_eq!(counts, [1, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Match<F>]> {
         self.offsets.windows(2).map(|range| &self.matches[range[0]..range[1]])
     }
 
     /// Returns where the matches of each query begin in [`matches`](Self::matches), and where the
     /// last query's end: query n has the matches from `offsets()[n]` to `offsets()[n + 1]`.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(0b11, 1)?;
-    /// let answers = db.query_batch(&[0b01, u64::MAX, 0b11], 3)?;
-    /// assert_eq!(answers.offsets(), [0, 1, 1, 2]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
     /// Returns the matches of all queries, one query after the other.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(0b11, 1)?;
-    /// let answers = db.query_batch(&[0b01, u64::MAX, 0b11], 3)?;
-    /// let distances: Vec<u32> = answers.matches().iter().map(|found| found.distance).collect();
-    /// assert_eq!(distances, [1, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn matches(&self) -> &[Match<F>] {
         &self.matches
     }

@@ -32,6 +32,10 @@ use crate::segment::Segment;
 /// let explain = db.snapshot().explain(0x00fe, &QueryOptions::within(3))?;
 /// assert_eq!((explain.matches, explain.segments.len()), (1, 1));
 /// println!("{:?} to plan, {:?} in all", explain.plan, explain.total);
+/// for segment in &explain.segments {
+///     assert!(segment.candidates >= segment.found as u64);
+///     println!("{}: {} probes, {} blocks", segment.id, segment.probes, segment.blocks);
+/// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -60,22 +64,6 @@ pub struct Explain {
 }
 
 /// What a query did in one segment. Part of an [`Explain`].
-///
-/// # Examples
-///
-/// ```
-/// # let db = fpdb::Db::options().in_memory()?;
-/// use fpdb::QueryOptions;
-///
-/// db.insert(0x00ff, 1)?;
-/// db.flush()?;
-/// let explain = db.snapshot().explain(0x00fe, &QueryOptions::within(3))?;
-/// for segment in &explain.segments {
-///     assert!(segment.candidates >= segment.found as u64);
-///     println!("{}: {} probes, {} blocks", segment.id, segment.probes, segment.blocks);
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct SegmentExplain {

@@ -49,14 +49,19 @@ impl From<u32> for Within {
 /// # Examples
 ///
 /// ```
-/// use fpdb::{Db, QueryOptions};
+/// use fpdb::{Db, Ids, QueryOptions, Stamped};
 ///
-/// let db = Db::options().in_memory()?;
+/// let db = Db::options().ids(Ids::Unique).in_memory()?;
 /// for (id, fingerprint) in (0..).zip([0b0000, 0b0001, 0b0011, 0b0111]) {
-///     db.insert(fingerprint, id)?;
+///     db.insert(fingerprint, Stamped::new(id, 10 + id))?;
 /// }
-/// let nearest = db.snapshot().query(0b0000, QueryOptions::within(2).limit(2))?;
-/// assert_eq!(nearest.iter().map(|m| m.distance).collect::<Vec<_>>(), [0, 1]);
+/// let within = QueryOptions::within(2);
+/// let distances = |options| -> fpdb::Result<Vec<u32>> {
+///     Ok(db.query(0b0000, options)?.iter().map(|found| found.distance).collect())
+/// };
+/// assert_eq!(distances(within)?, [0, 1, 2]);
+/// assert_eq!(distances(within.limit(2))?, [0, 1]);
+/// assert_eq!(distances(within.since(12))?, [2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,18 +86,6 @@ impl QueryOptions {
     /// Any distance is allowed and answered exactly. Up to the database's maximum distance, queries
     /// are fast. Beyond it they take longer with every bit, until the database is scanned. In a
     /// database for a similarity, queries by its rule are much faster than those for its distance.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use fpdb::QueryOptions;
-    ///
-    /// db.insert(0b0111, 1)?;
-    /// assert!(db.snapshot().query(0b0000, QueryOptions::within(2))?.is_empty());
-    /// assert_eq!(db.snapshot().query(0b0000, QueryOptions::within(3))?.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn within(within: impl Into<Within>) -> Self {
         Self { within: within.into(), limit: None, since: None }
     }
@@ -102,19 +95,6 @@ impl QueryOptions {
     ///
     /// Very many documents can have the same fingerprint (empty pages, log-in pages). Ids beyond
     /// the limit are not read.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use fpdb::QueryOptions;
-    ///
-    /// db.insert(0b0111, 1)?;
-    /// db.insert(0b0001, 2)?;
-    /// let nearest = db.snapshot().query(0b0000, QueryOptions::within(3).limit(1))?;
-    /// assert_eq!(nearest[0].id.0, 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn limit(self, limit: usize) -> Self {
         Self { limit: Some(limit), ..self }
     }
@@ -123,18 +103,6 @@ impl QueryOptions {
     /// stamp are not returned. Only in databases with names or unique ids.
     ///
     /// The stamp of each match is looked up, which takes about a microsecond.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::{Db, Ids, QueryOptions, Stamped};
-    /// let db = Db::options().ids(Ids::Names).in_memory()?;
-    /// db.insert(0b0111, Stamped::new("https://a.example/", 7))?;
-    /// db.insert(0b0011, Stamped::new("https://b.example/", 8))?;
-    /// let recent = QueryOptions::within(3).since(8);
-    /// assert_eq!(db.snapshot().query(0b0000, recent)?.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn since(self, stamp: u64) -> Self {
         Self { since: Some(stamp), ..self }
     }

@@ -70,9 +70,11 @@ impl Server {
     ///
     /// ```
     /// use fpdb_server::{Error, Options, Server};
-    /// let server = Server::bind("127.0.0.1:0", &Options::default())?;
-    /// let address = server.local_addr().expect("not a Unix socket").to_string();
-    /// let second = Server::bind(&address, &Options::default());
+    /// let server = Server::bind("127.0.0.1:0", &Options::default().metrics("127.0.0.1:0"))?;
+    /// println!("http://{}/metrics", server.metrics_addr().unwrap());
+    /// let address = server.local_addr().expect("not a Unix socket");
+    /// assert_ne!(address.port(), 0);
+    /// let second = Server::bind(&address.to_string(), &Options::default());
     /// assert!(matches!(second, Err(Error::Listen { .. })));
     /// # Ok::<(), Error>(())
     /// ```
@@ -93,26 +95,12 @@ impl Server {
 
     /// Returns the address, with the port that the system has chosen if 0 was requested. `None`
     /// means that the server listens on a Unix socket.
-    ///
-    /// ```
-    /// # use fpdb_server::{Options, Server};
-    /// let server = Server::bind("127.0.0.1:0", &Options::default())?;
-    /// assert_ne!(server.local_addr().unwrap().port(), 0);
-    /// # Ok::<(), fpdb_server::Error>(())
-    /// ```
     #[must_use]
     pub fn local_addr(&self) -> Option<SocketAddr> {
         self.shared.address.tcp()
     }
 
     /// Returns the address of the figures for Prometheus, if they are served.
-    ///
-    /// ```
-    /// # use fpdb_server::{Options, Server};
-    /// let server = Server::bind("127.0.0.1:0", &Options::default().metrics("127.0.0.1:0"))?;
-    /// println!("http://{}/metrics", server.metrics_addr().unwrap());
-    /// # Ok::<(), fpdb_server::Error>(())
-    /// ```
     #[must_use]
     pub fn metrics_addr(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().map(|&(_, address)| address)

@@ -45,6 +45,24 @@ use crate::width::{Operations, PerWidth, Width};
 /// assert_eq!(a, recipe.fingerprint("图书馆，晚上六点闭馆").fingerprint);
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
+///
+/// Pairs of words at 128 bits, each counted once, with another hash function:
+///
+/// ```
+/// use fpdb_text::simhash::Tie;
+/// use fpdb_text::{Counting, FeatureHash, Recipe};
+///
+/// let builder = Recipe::<u128>::builder("mine/1").words(2).counting(Counting::Set);
+/// let recipe = builder.hash(FeatureHash::Md5Low).tie(Tie::Set).min_features(0).build()?;
+/// let feature = &recipe.explain("one two three").features[1];
+/// assert_eq!(feature.text, "two three");
+/// assert_eq!(FeatureHash::Md5Low.hash("two three"), Some(feature.hash));
+/// assert_eq!(recipe.fingerprint("one two one two"), recipe.fingerprint("one two one two one"));
+/// assert_eq!(recipe.fingerprint("").fingerprint, Some(u128::MAX));
+///
+/// assert!(Recipe::<u64>::builder("words/1").build().is_err()); // the name of a built-in recipe
+/// # Ok::<(), fpdb_text::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Builder<F = u64> {
@@ -65,16 +83,6 @@ const MAX_NAME: usize = 64;
 
 impl<F: Width> Recipe<F> {
     /// Starts to define a recipe of your own, such as `mine/1`. See [`Builder`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::{FeatureHash, Recipe};
-    ///
-    /// let wide = Recipe::<u128>::builder("mine/1").hash(FeatureHash::Md5Low).build()?;
-    /// assert!(wide.fingerprint("four words are enough").fingerprint.is_some());
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn builder(name: &str) -> Builder<F> {
         Builder {
             name: name.to_owned(),
@@ -93,31 +101,12 @@ impl<F: Width> Recipe<F> {
 
 impl<F: Width> Builder<F> {
     /// Sets the steps of normalization, in order. Default: NFKC, then lower case.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").normalization(&[]).build()?;
-    /// assert_eq!(recipe.explain("No NO no").features.len(), 3);
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn normalization(mut self, steps: &[Normalization]) -> Self {
         self.normalization = steps.to_vec();
         self
     }
 
     /// Sets how the text is cut. Default: [`Segment::UnicodeWords`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::{Recipe, Segment};
-    ///
-    /// let builder = Recipe::<u64>::builder("mine/1");
-    /// let recipe = builder.segment(Segment::Whole).characters(1).build()?;
-    /// assert_eq!(recipe.explain("abba").features.len(), 2);
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn segment(mut self, segment: Segment) -> Self {
         self.segment = segment;
         self
@@ -125,14 +114,6 @@ impl<F: Width> Builder<F> {
 
     /// Makes each run of `n` neighbouring segments a feature, joined by spaces. A text with fewer
     /// segments has one feature: all of them. Default: 1.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").words(2).build()?;
-    /// assert_eq!(recipe.explain("one two three").features[1].text, "two three");
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn words(mut self, n: usize) -> Self {
         self.grams = Grams::Words { n, short: Short::Itself };
         self
@@ -140,64 +121,24 @@ impl<F: Width> Builder<F> {
 
     /// Makes each run of `n` neighbouring characters a feature, after joining the segments without
     /// a separator. A text with fewer characters has one feature: all of them.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").characters(3).build()?;
-    /// assert_eq!(recipe.explain("ab, cd").features[0].text, "abc");
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn characters(mut self, n: usize) -> Self {
         self.grams = Grams::Characters { n, from: n, short: Short::Itself };
         self
     }
 
     /// Sets how repeated features weigh. Default: [`Counting::Damped`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::{Counting, Recipe};
-    ///
-    /// let recipe = Recipe::<u64>::builder("mine/1").counting(Counting::Set).build()?;
-    /// let once = recipe.fingerprint("one two three four");
-    /// assert_eq!(recipe.fingerprint("one one one two three four"), once);
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn counting(mut self, counting: Counting) -> Self {
         self.counting = counting;
         self
     }
 
     /// Sets the hash function of the features. Default: [`FeatureHash::Xxh3`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::{FeatureHash, Recipe};
-    ///
-    /// let recipe = Recipe::<u64>::builder("mine/1").hash(FeatureHash::Fnv1a).build()?;
-    /// assert_eq!(FeatureHash::Fnv1a.hash("one"), Some(recipe.explain("one").features[0].hash));
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn hash(mut self, hash: FeatureHash) -> Self {
         self.hash = hash;
         self
     }
 
     /// Sets the value of a bit whose sum is 0. Default: [`Tie::Unset`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::Recipe;
-    /// use fpdb_text::simhash::Tie;
-    ///
-    /// let recipe = Recipe::<u64>::builder("mine/1").tie(Tie::Set).min_features(0).build()?;
-    /// assert_eq!(recipe.fingerprint("").fingerprint, Some(u64::MAX));
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn tie(mut self, tie: Tie) -> Self {
         self.tie = tie;
         self
@@ -228,15 +169,6 @@ impl<F: Width> Builder<F> {
     }
 
     /// Sets the number of distinct features below which a text has no fingerprint. Default: 4.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let recipe = fpdb_text::Recipe::<u64>::builder("mine/1").min_features(1).build()?;
-    /// assert!(recipe.fingerprint("one").fingerprint.is_some());
-    /// assert!(recipe.fingerprint("").fingerprint.is_none());
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn min_features(mut self, number: usize) -> Self {
         self.min_features = number;
         self
@@ -251,13 +183,6 @@ impl<F: Width> Builder<F> {
     /// `#`; if the `n` of an n-gram is 0; if the hash function does not have the width of the
     /// fingerprint, or 128 bits for a [`Sketch`](crate::Sketch); or if the fingerprint is a sketch
     /// and the recipe is not a [one-bit MinHash](Self::one_bit).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::Recipe;
-    /// assert!(Recipe::<u64>::builder("words/1").build().is_err());
-    /// ```
     pub fn build(self) -> Result<Recipe<F>> {
         check_name(&self.name)?;
         let (Grams::Words { n, .. } | Grams::Characters { n, .. }) = self.grams;

@@ -42,8 +42,10 @@ pub enum ErrorKind {
 /// # Examples
 ///
 /// ```
-/// let error = fpdb_text::Recipe::named("wrods/1").unwrap_err();
+/// use fpdb_text::{ErrorKind, Recipe};
+/// let error = Recipe::named("wrods/1").unwrap_err();
 /// assert!(error.to_string().starts_with("no recipe \"wrods/1\""));
+/// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
@@ -63,15 +65,6 @@ impl Error {
     }
 
     /// Returns the kind, which says what the caller can do about it.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::Bands;
-    /// use fpdb_text::ErrorKind;
-    ///
-    /// assert_eq!(Bands::new(0, 5).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    /// ```
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind

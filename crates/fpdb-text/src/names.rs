@@ -31,6 +31,7 @@ pub fn resolve(name: &str) -> &str {
 /// ```
 /// assert!(fpdb_text::is_built_in("words/1"));
 /// assert!(fpdb_text::is_built_in("jieba/1")); // with or without the feature `zh`
+/// assert!(fpdb_text::built_in_names().any(|name| name == "jieba/1"));
 /// assert!(fpdb_text::is_built_in("default"));
 /// assert!(!fpdb_text::is_built_in("words/999"));
 /// assert!(!fpdb_text::is_built_in("mine/1#052e9bf4"));
@@ -44,14 +45,6 @@ pub fn is_built_in(name: &str) -> bool {
 /// Returns the names of all built-in recipes, without aliases.
 ///
 /// Recipes of any width are among them, and also those whose cargo feature this build lacks.
-///
-/// # Examples
-///
-/// ```
-/// let names: Vec<_> = fpdb_text::built_in_names().collect();
-/// assert_eq!(names[0], "pairs/1");
-/// assert!(names.contains(&"jieba/1")); // with or without the feature `zh`
-/// ```
 pub fn built_in_names() -> impl Iterator<Item = &'static str> {
     CATALOGUE.iter().map(|entry| entry.name)
 }
@@ -109,6 +102,11 @@ where
     /// assert_eq!(Recipe::named("words/1")?.name(), "words/1");
     /// let error = Recipe::named("words/999").unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    ///
+    /// assert!(Recipe::names().any(|name| name == "words/1"));
+    /// let (_, name) = Recipe::aliases().find(|(alias, _)| *alias == "default").unwrap();
+    /// assert_eq!(Recipe::named("default")?.name(), name);
+    /// assert!(Recipe::left_out().all(|(name, _)| Recipe::named(name).is_err()));
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     pub fn named(name: &str) -> Result<Self> {
@@ -117,25 +115,11 @@ where
 
     /// Returns the names of all 64-bit recipes of this build: those that
     /// [`named`](Recipe::named) accepts.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::Recipe;
-    /// assert!(Recipe::names().any(|name| name == "words/1"));
-    /// ```
     pub fn names() -> impl Iterator<Item = &'static str> {
         names::<F>()
     }
 
     /// Returns the 64-bit recipes that this build lacks, each with the cargo feature that adds it.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::Recipe;
-    /// assert!(Recipe::left_out().all(|(name, _)| Recipe::named(name).is_err()));
-    /// ```
     pub fn left_out() -> impl Iterator<Item = (&'static str, &'static str)> {
         CATALOGUE.iter().filter_map(|entry| match entry.at_width::<F>() {
             Availability::Needs(feature) => Some((entry.name, *feature)),
@@ -145,16 +129,6 @@ where
 
     /// Returns the aliases that [`named`](Recipe::named) accepts, each with the name that it stands
     /// for in this release. A later release may let it stand for another, so store the name.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::Recipe;
-    ///
-    /// let (_, name) = Recipe::aliases().find(|(alias, _)| *alias == "default").unwrap();
-    /// assert_eq!(Recipe::named("default")?.name(), name);
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn aliases() -> impl Iterator<Item = (&'static str, &'static str)> {
         ALIASES.iter().copied()
     }
@@ -176,6 +150,7 @@ impl Recipe<u128> {
     /// let recipe = Recipe::bits128("string-hash/1")?;
     /// let found = recipe.fingerprint("This is a test string for testing");
     /// assert_eq!(found.fingerprint, Some(9_961_709_360_205_638_079_444_993_160));
+    /// assert!(Recipe::names128().any(|name| name == "string-hash/1"));
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     pub fn bits128(name: &str) -> Result<Self> {
@@ -183,13 +158,6 @@ impl Recipe<u128> {
     }
 
     /// Returns the names of all 128-bit recipes of this build.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::Recipe;
-    /// assert!(Recipe::names128().any(|name| name == "string-hash/1"));
-    /// ```
     pub fn names128() -> impl Iterator<Item = &'static str> {
         names::<u128>()
     }
@@ -213,6 +181,8 @@ impl Recipe<Sketch> {
     /// let sketch: Option<Sketch> = recipe.fingerprint("five words are enough here").fingerprint;
     /// assert!(sketch.is_some());
     /// assert!(Recipe::for_sketches("words/1").is_err());
+    /// assert!(Recipe::names_for_sketches().any(|name| name == "pairs/1"));
+    /// assert!(Recipe::names_for_sketches().all(|name| Recipe::bits128(name).is_ok()));
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     pub fn for_sketches(name: &str) -> Result<Self> {
@@ -220,14 +190,6 @@ impl Recipe<Sketch> {
     }
 
     /// Returns the names of all recipes of this build that make [sketches](Sketch).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::Recipe;
-    /// assert!(Recipe::names_for_sketches().any(|name| name == "pairs/1"));
-    /// assert!(Recipe::names_for_sketches().all(|name| Recipe::bits128(name).is_ok()));
-    /// ```
     pub fn names_for_sketches() -> impl Iterator<Item = &'static str> {
         names::<Sketch>()
     }

@@ -25,7 +25,12 @@ use crate::width::{Fingerprinted, Width};
 ///
 /// let shouted = recipe.fingerprint("THE QUICK BROWN FOX -- JUMPS OVER THE LAZY DOG!");
 /// assert_eq!(shouted, fox);
+/// assert_eq!(recipe.min_features(), 4);
 /// assert_eq!(recipe.fingerprint("Page not found").fingerprint, None);
+///
+/// let other = Recipe::named("python-simhash/1")?; // like PyPI simhash, it always gives a value
+/// assert_eq!((other.name(), other.min_features()), ("python-simhash/1", 0));
+/// assert!(other.purpose().contains("PyPI simhash"));
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 pub struct Recipe<F: Width = u64> {
@@ -46,27 +51,12 @@ impl<F: Width> Recipe<F> {
     }
 
     /// Returns the name, including the version. It is never an alias. A database stores this name.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert_eq!(fpdb_text::Recipe::named("words/1")?.name(), "words/1");
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns what the recipe is for, in one line.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let recipe = fpdb_text::Recipe::named("python-simhash/1")?;
-    /// assert!(recipe.purpose().contains("PyPI simhash"));
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     #[must_use]
     pub fn purpose(&self) -> &str {
         self.purpose
@@ -76,15 +66,6 @@ impl<F: Width> Recipe<F> {
     ///
     /// It is 0 for recipes that are compatible with another program: like that program, they always
     /// give a value.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::Recipe;
-    /// assert_eq!(Recipe::named("words/1")?.min_features(), 4);
-    /// assert_eq!(Recipe::named("go-fnv1/1")?.min_features(), 0);
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     #[must_use]
     pub fn min_features(&self) -> usize {
         self.method.min_features()

@@ -126,6 +126,7 @@ pub fn fold<F: Bits, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie:
 /// use fpdb_text::simhash::{Sums, Tie};
 ///
 /// let mut sums = Sums::<u64>::new();
+/// assert_eq!(sums.fingerprint(Tie::Set), !0);
 /// sums.add(FeatureHash::Fnv1.hash("test string").unwrap(), 1);
 /// sums.add(FeatureHash::Fnv1.hash("test thing").unwrap(), 1);
 /// assert_eq!(sums.as_slice()[..8], [0, -2, 0, 0, -2, -2, -2, 0]);
@@ -140,14 +141,6 @@ pub struct Sums<F, W = i64> {
 
 impl<F: Bits, W: Weight> Sums<F, W> {
     /// Returns the sums of no features.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::simhash::{Sums, Tie};
-    /// assert_eq!(Sums::<u64>::new().fingerprint(Tie::Unset), 0);
-    /// assert_eq!(Sums::<u64>::new().fingerprint(Tie::Set), !0);
-    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self { sums: [W::default(); 128], width: PhantomData }
@@ -159,14 +152,6 @@ impl<F: Bits, W: Weight> Sums<F, W> {
     /// # Panics
     ///
     /// The same as for [`fold`](fold()).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut sums = fpdb_text::simhash::Sums::new();
-    /// sums.add(0b01u64, 2.5);
-    /// assert_eq!(sums.as_slice()[..2], [2.5, -2.5]);
-    /// ```
     pub fn add(&mut self, hash: F, weight: W) {
         for (bit, sum) in (0..F::WIDTH).zip(&mut self.sums) {
             *sum += if hash.bit(bit) { weight } else { -weight };
@@ -174,28 +159,12 @@ impl<F: Bits, W: Weight> Sums<F, W> {
     }
 
     /// Returns the sums of all bits of the width, starting with the least significant bit.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert_eq!(fpdb_text::simhash::Sums::<u128>::new().as_slice(), [0; 128]);
-    /// ```
     #[must_use]
     pub fn as_slice(&self) -> &[W] {
         &self.sums[..F::WIDTH as usize]
     }
 
     /// Returns the fingerprint.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::simhash::{Sums, Tie};
-    ///
-    /// let mut sums = Sums::new();
-    /// sums.add(0b1u64, 3);
-    /// assert_eq!(sums.fingerprint(Tie::Set), 0b1);
-    /// ```
     #[must_use]
     pub fn fingerprint(&self, tie: Tie) -> F {
         (0..).zip(self.as_slice()).fold(F::default(), |bits, (bit, &sum)| {

@@ -67,6 +67,7 @@ impl Extraction {
     /// assert_eq!(Extraction::named("main/1")?, Extraction::MAIN_1);
     /// assert_eq!(Extraction::named("main")?.name(), "main/1");
     /// assert!(Extraction::named("main/999").is_err());
+    /// assert!(Extraction::all().map(Extraction::name).eq(["main/1", "strip/1"]));
     /// # Ok::<(), fpdb_web::Error>(())
     /// ```
     pub fn named(name: &str) -> Result<Self> {
@@ -83,24 +84,11 @@ impl Extraction {
     }
 
     /// Returns all extractions.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let names: Vec<_> = fpdb_web::Extraction::all().map(|e| e.name()).collect();
-    /// assert_eq!(names, ["main/1", "strip/1"]);
-    /// ```
     pub fn all() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter()
     }
 
     /// Returns the name with the version.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert_eq!(fpdb_web::Extraction::default().name(), "main/1");
-    /// ```
     pub fn name(self) -> &'static str {
         match self.0 {
             Rule::Main1 => "main/1",

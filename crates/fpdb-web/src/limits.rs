@@ -9,12 +9,12 @@
 /// # Examples
 ///
 /// ```
-/// use fpdb_web::{Archive, Limits};
+/// use fpdb_web::{Extracted, Extractor, Limits, SkipReason};
 ///
-/// let limits = Limits::default().max_record(1 << 20).max_codings(2);
-/// let archive = Archive::with_limits(&b""[..], limits)?;
-/// assert_eq!(archive.count(), 0);
-/// # Ok::<(), fpdb_web::Error>(())
+/// assert_eq!(Limits::default(), Limits::DEFAULT);
+/// let extractor = Extractor::default().limits(Limits::DEFAULT.max_record(10).max_expansion(100));
+/// let outcome = extractor.document("http://a.example/", "text/html", b"<p>twelve bytes");
+/// assert_eq!(outcome, Extracted::Skipped(SkipReason::TooLarge));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -32,28 +32,11 @@ const ALWAYS: usize = 1 << 20;
 impl Limits {
     /// The default limits: records of 64 MiB, headers of 1 MiB and 4096 lines, 8 codings, and
     /// bodies that become at most 1024 times as large by decoding.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::Limits;
-    /// assert_eq!(Limits::default(), Limits::DEFAULT);
-    /// ```
     pub const DEFAULT: Self =
         Self { record: 64 << 20, header: 1 << 20, header_lines: 4096, codings: 8, expansion: 1024 };
 
     /// Sets the largest number of bytes of a record's block, and of a page, both as stored and
     /// after each step of decoding. Larger ones are skipped. The default is 64 MiB.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::{Extractor, Limits, Extracted, SkipReason};
-    ///
-    /// let extractor = Extractor::default().limits(Limits::default().max_record(10));
-    /// let outcome = extractor.document("http://a.example/", "text/html", b"<p>twelve bytes");
-    /// assert_eq!(outcome, Extracted::Skipped(SkipReason::TooLarge));
-    /// ```
     pub const fn max_record(self, bytes: usize) -> Self {
         Self { record: bytes, ..self }
     }
@@ -97,13 +80,6 @@ impl Limits {
     /// decoding. A larger one is skipped, unless it has less than 1 MiB. One step of gzip can reach
     /// 1032, and each further step multiplies that, so without this limit 200 bytes could cost as
     /// much time as the largest record. The default is 1024; real pages have at most about 100.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::Limits;
-    /// let limits = Limits::default().max_expansion(100);
-    /// ```
     pub const fn max_expansion(self, factor: usize) -> Self {
         Self { expansion: factor, ..self }
     }

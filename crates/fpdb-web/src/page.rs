@@ -62,13 +62,6 @@ pub enum Extracted {
 
 impl Extracted {
     /// Returns the page, if there is one.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let outcome = fpdb_web::Extractor::default().document("u", "text/plain", b"text");
-    /// assert_eq!(outcome.page().unwrap().text, "text");
-    /// ```
     pub fn page(self) -> Option<Page> {
         match self {
             Self::Page(page) => Some(page),
@@ -175,6 +168,7 @@ fn is_binary(bytes: &[u8]) -> bool {
 /// ```
 /// use fpdb_web::{Extraction, Extractor, Limits};
 ///
+/// assert_eq!(Extractor::default().extraction(), Extraction::MAIN_1);
 /// let limits = Limits::default().max_record(1 << 20);
 /// let extractor = Extractor::new(Extraction::STRIP_1).limits(limits);
 /// let html = b"<nav>menu</nav><p>text";
@@ -193,37 +187,17 @@ pub struct Extractor {
 
 impl Extractor {
     /// Makes an extractor with the default [`Limits`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::{Extraction, Extractor};
-    /// assert_eq!(Extractor::new(Extraction::MAIN_1), Extractor::default());
-    /// ```
     pub fn new(extraction: Extraction) -> Self {
         Self { extraction, limits: Limits::default() }
     }
 
     /// Sets the limits.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::{Extractor, Limits};
-    /// let extractor = Extractor::default().limits(Limits::default().max_record(10 << 20));
-    /// ```
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
     /// Returns the extraction that makes the texts.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// assert_eq!(fpdb_web::Extractor::default().extraction().name(), "main/1");
-    /// ```
     pub fn extraction(&self) -> Extraction {
         self.extraction
     }
@@ -283,15 +257,6 @@ impl Extractor {
     /// An error of kind [`Response`](crate::ErrorKind::Response),
     /// [`Coding`](crate::ErrorKind::Coding) or [`Limit`](crate::ErrorKind::Limit) if the response
     /// cannot be read.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let response = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>Hello";
-    /// let outcome = fpdb_web::Extractor::default().response("http://a.example/", response)?;
-    /// assert_eq!(outcome.page().unwrap().text, "Hello");
-    /// # Ok::<(), fpdb_web::Error>(())
-    /// ```
     pub fn response(&self, url: &str, bytes: &[u8]) -> Result<Extracted> {
         let response = Response::with_limits(bytes, &self.limits)?;
         if response.status() != 200 {

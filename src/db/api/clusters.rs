@@ -21,10 +21,18 @@ use crate::query::Within;
 /// // Each is 2 bits from the one before.
 /// db.write(&[(0b0000, 1), (0b0011, 2), (0b1111, 3)]).run()?;
 /// let snapshot = db.snapshot();
-/// let all = snapshot.clusters(3).method(ClusterMethod::Components);
+/// let all = snapshot.clusters(3).method(ClusterMethod::Components).threads(1);
 /// assert_eq!(all.visit(|_| ControlFlow::Continue(()))?.duplicates, 2);
 /// // The third is 4 bits from the first, so it stays.
-/// assert_eq!(snapshot.clusters(3).visit(|_| ControlFlow::Continue(()))?.duplicates, 1);
+/// let search = snapshot.clusters(3).memory(256 << 20).scratch_folder(std::env::temp_dir());
+/// let report = search.visit(|cluster| {
+///     assert_eq!((cluster.first.id.0, cluster.members.len()), (1, 2));
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!((report.clusters, report.duplicates), (1, 1));
+///
+/// let error = snapshot.clusters(3).memory(10).visit(|_| ControlFlow::Continue(()));
+/// assert!(error.unwrap_err().to_string().contains("memory"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -59,16 +67,6 @@ impl<F: Fingerprint> Snapshot<F> {
 
 impl<F: Fingerprint> Clusters<'_, F> {
     /// Sets what a cluster is. The default is [`ClusterMethod::KeepFirst`].
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// use fpdb::ClusterMethod;
-    /// let snapshot = db.snapshot();
-    /// let search = snapshot.clusters(3).method(ClusterMethod::Components);
-    /// assert_eq!(search.visit(|_| ControlFlow::Continue(()))?.clusters, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn method(self, method: ClusterMethod) -> Self {
         Self { options: ClusterOptions { method, ..self.options }, ..self }
     }
@@ -78,15 +76,6 @@ impl<F: Fingerprint> Clusters<'_, F> {
     ///
     /// Pairs that do not fit are written to [scratch files](Self::scratch_folder), with 24 bytes
     /// per pair of different fingerprints, 40 at 128 bits.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// db.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// let error = db.snapshot().clusters(3).memory(10).visit(|_| ControlFlow::Continue(()));
-    /// assert!(error.unwrap_err().to_string().contains("memory"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn memory(self, bytes: u64) -> Self {
         Self { options: ClusterOptions { memory: bytes, ..self.options }, ..self }
     }
@@ -94,30 +83,12 @@ impl<F: Fingerprint> Clusters<'_, F> {
     /// Sets the folder for scratch files. The default is the system's, [`std::env::temp_dir`].
     /// Scratch files have no names, and are gone when the search ends, even if the process is
     /// killed.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
-    /// use std::ops::ControlFlow;
-    /// let search = db.snapshot();
-    /// let search = search.clusters(3).memory(256 << 20).scratch_folder(folder.path());
-    /// assert_eq!(search.visit(|_| ControlFlow::Continue(()))?.clusters, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn scratch_folder(self, folder: impl Into<PathBuf>) -> Self {
         let scratch = Some(folder.into());
         Self { options: ClusterOptions { scratch, ..self.options }, ..self }
     }
 
     /// Sets the number of threads, at least one. Default: as many as the database uses.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// let report = db.snapshot().clusters(3).threads(1).visit(|_| ControlFlow::Continue(()))?;
-    /// assert_eq!(report.clusters, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn threads(self, threads: usize) -> Self {
         let threads = threads.max(1);
         Self { options: ClusterOptions { threads, ..self.options }, ..self }
@@ -131,18 +102,6 @@ impl<F: Fingerprint> Clusters<'_, F> {
     /// `InvalidArgument` if the near fingerprints take more than the [memory](Self::memory), or
     /// there are more than 2^32 - 1 of them; `NoSpace` if the scratch files fill the disk;
     /// `Corruption`; `Io`; `Cancelled`.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// db.write(&[(7, 1), (7, 2), (6, 3)]).run()?;
-    /// let report = db.snapshot().clusters(3).visit(|cluster| {
-    ///     assert_eq!((cluster.first.id.0, cluster.members.len()), (1, 3));
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// assert_eq!((report.clusters, report.duplicates), (1, 2));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn visit(
         &self,
         mut visit: impl FnMut(Cluster<'_, F>) -> ControlFlow<()>,

@@ -43,11 +43,14 @@ use crate::progress::{Progress, Watch};
 /// ```
 /// use fpdb::{Db, DocId, Ids, Outcome};
 /// let db = Db::options().ids(Ids::Names).in_memory()?;
+/// assert_eq!((db.description().bits, db.description().max_distance), (64, 3));
+/// let before = db.snapshot();
 /// assert_eq!(db.insert_if_novel(0b1100, "https://a.example/")?, Outcome::Inserted(DocId(0)));
 /// let second = db.insert_if_novel(0b1110, "https://b.example/")?;
 /// let Outcome::Duplicate(found) = second else { panic!("{second:?}") };
 /// assert_eq!(found.distance, 1);
 /// assert_eq!(db.snapshot().name(found.id)?.as_deref(), Some("https://a.example/"));
+/// assert!(before.is_empty() && db.stats().entries == 1);
 /// db.close()?;
 /// # Ok::<(), fpdb::Error>(())
 /// ```
@@ -114,43 +117,18 @@ impl<F: Fingerprint> Db<F> {
     }
 
     /// Returns the database as it is now, for reading.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// let before = db.snapshot();
-    /// db.insert(7, 1)?;
-    /// assert!(before.is_empty() && db.snapshot().contains(7)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F> {
         Snapshot::new(self.engine.snapshot())
     }
 
     /// Returns statistics about the database.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(7, 1)?;
-    /// assert_eq!((db.stats().entries, db.stats().memtable_entries), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.engine.stats()
     }
 
     /// Returns what opening the database found in its log.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// let db = fpdb::Db::options().create(&path)?;
-    /// db.insert(7, 1)?;
-    /// drop(db); // without closing it
-    /// assert_eq!(fpdb::Db::open(&path)?.recovery().operations, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn recovery(&self) -> RecoveryReport {
         self.engine.recovery()
@@ -164,12 +142,6 @@ impl<F: Fingerprint> Db<F> {
 
     /// Returns what the database is, as it was when the handle was opened: its distance, kind of
     /// ids, layout, recipe and so on.
-    ///
-    /// ```
-    /// let db = fpdb::Db::options().max_distance(6).in_memory()?;
-    /// assert_eq!((db.description().bits, db.description().max_distance), (64, 6));
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     pub fn description(&self) -> &Description {
         self.engine.description()
@@ -193,6 +165,9 @@ impl<F: Fingerprint> Db<F> {
     /// # let path = folder.path().join("db");
     /// let db = fpdb::Db::options().create(&path)?;
     /// db.insert(7, 1)?;
+    /// drop(db); // without closing it
+    /// let db = fpdb::Db::open(&path)?;
+    /// assert_eq!(db.recovery().operations, 1);
     /// db.close()?;
     /// assert_eq!(fpdb::Db::open(&path)?.recovery().commits, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -27,8 +27,12 @@ use crate::query::Within;
 ///     for pair in pairs {
 ///         println!("new document {} is near known document {}", pair.b.id, pair.a.id);
 ///     }
+///     assert_eq!((pairs.len(), pairs[0].a.id.0, pairs[0].distance), (1, 2, 1));
 ///     ControlFlow::Continue(())
 /// })?;
+/// let join = known.join(&new, 3).memory(64 << 20).threads(1);
+/// let report = join.visit(|_| ControlFlow::Continue(()))?;
+/// assert_eq!((report.documents, report.pairs), (1, vec![0, 1, 0, 1]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -99,29 +103,11 @@ impl<F: Fingerprint> Join<'_, F> {
     /// is 512 MiB. The matches of one fingerprint are in memory at the same time, however many they
     /// are, and pages of files count towards
     /// [`Options::page_memory`](crate::Options::page_memory).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// let snapshot = db.snapshot();
-    /// let join = snapshot.join(&snapshot, 3).memory(64 << 20);
-    /// assert_eq!(join.visit(|_| ControlFlow::Continue(()))?.pairs, [0; 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn memory(self, bytes: u64) -> Self {
         Self { options: JoinOptions { memory: bytes, ..self.options }, ..self }
     }
 
     /// Sets the number of threads, at least one. Default: as many as the searched database uses.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// let snapshot = db.snapshot();
-    /// let join = snapshot.join(&snapshot, 3).threads(1);
-    /// assert_eq!(join.visit(|_| ControlFlow::Continue(()))?.pairs, [0; 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn threads(self, threads: usize) -> Self {
         Self { options: JoinOptions { threads: threads.max(1), ..self.options }, ..self }
     }
@@ -136,18 +122,6 @@ impl<F: Fingerprint> Join<'_, F> {
     /// # Errors
     ///
     /// `Corruption`; `Io`; `Cancelled`.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let a = fpdb::Db::options().create(folder.path().join("a"))?;
-    /// # let b = fpdb::Db::options().create(folder.path().join("b"))?;
-    /// use std::ops::ControlFlow;
-    /// a.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// b.write(&[(0b0111, 3), (u64::MAX, 4)]).run()?;
-    /// let report = a.snapshot().join(&b.snapshot(), 3).visit(|_| ControlFlow::Continue(()))?;
-    /// assert_eq!((report.documents, report.pairs), (1, vec![0, 1, 0, 1]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn visit(&self, visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>) -> Result<JoinReport> {
         self.run(self.options, visit)
     }
@@ -159,20 +133,6 @@ impl<F: Fingerprint> Join<'_, F> {
     /// # Errors
     ///
     /// The same as [`visit`](Self::visit).
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let a = fpdb::Db::options().create(folder.path().join("a"))?;
-    /// # let b = fpdb::Db::options().create(folder.path().join("b"))?;
-    /// use std::ops::ControlFlow;
-    /// a.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// b.write(&[(0b0111, 3), (u64::MAX, 4)]).run()?;
-    /// a.snapshot().join(&b.snapshot(), 3).nearest(|pairs| {
-    ///     assert_eq!((pairs.len(), pairs[0].a.id.0, pairs[0].distance), (1, 2, 1));
-    ///     ControlFlow::Continue(())
-    /// })?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn nearest(&self, visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>) -> Result<JoinReport> {
         self.run(JoinOptions { nearest: true, ..self.options }, visit)
     }

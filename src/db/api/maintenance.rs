@@ -82,17 +82,6 @@ impl<F: Fingerprint> Db<F> {
     /// `NoSpace` if the disk is too full; `Cancelled`; `Io`; `Corruption`; `Poisoned`; `Closed`;
     /// `Replaced`. The database stays as it was. A single segment without removed entries is left
     /// as it is, and is not checked for damage.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// for id in 0..3u64 {
-    ///     db.insert(id << 32, id)?;
-    ///     db.flush()?;
-    /// }
-    /// db.compact()?;
-    /// assert_eq!(db.stats().segments.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn compact(&self) -> Result<CompactReport> {
         self.engine().compact()
     }
@@ -125,14 +114,6 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// The same as [`flush`](Self::flush), except that a poisoned handle is verified without
     /// flushing; `Cancelled`. Damage is not an error: the returned report lists it.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(7, 1)?;
-    /// let report = db.verify(fpdb::VerifyLevel::Full)?;
-    /// assert!(report.files > 0 && report.errors.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
         self.engine().verify(level)
     }

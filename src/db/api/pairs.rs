@@ -13,10 +13,21 @@ use crate::query::Within;
 /// # Examples
 ///
 /// ```
+/// use std::ops::ControlFlow;
+///
 /// let db = fpdb::Db::options().in_memory()?;
-/// db.write(&[(0b0000, 1), (0b0011, 2), (0b1111, 3)]).run()?;
-/// // Two pairs are 2 bits apart. The third pair, 4 bits apart, is not counted.
-/// assert_eq!(db.snapshot().pairs(3).count()?, [0, 0, 2, 0]);
+/// db.write(&[(0b0000, 1), (0b0011, 2), (0b1111, 3), (0b1111, 4)]).run()?;
+/// let snapshot = db.snapshot();
+/// // One pair is equal, and three are 2 bits apart. Two pairs, 4 bits apart, are not counted.
+/// assert_eq!(snapshot.pairs(3).memory(64 << 20).threads(1).count()?, [1, 0, 3, 0]);
+///
+/// let report = snapshot.pairs(3).expand(true).visit(|_| ControlFlow::Continue(()))?;
+/// assert_eq!((report.pairs, report.groups), (vec![1, 0, 3, 0], 0));
+///
+/// let report = snapshot.pairs(3).visit(|_| ControlFlow::Break(()))?;
+/// if let Some(next) = report.next {
+///     snapshot.pairs(3).resume(next).visit(|_| ControlFlow::Continue(()))?;
+/// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -60,23 +71,11 @@ impl<F: Fingerprint> Pairs<'_, F> {
     /// they compare. The default is 512 MiB. In addition, each thread keeps some thousand pairs,
     /// each fingerprint without a live entry takes 8 or 16 bytes per table, and pages of files
     /// count towards [`Options::page_memory`](crate::Options::page_memory).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// assert_eq!(db.snapshot().pairs(3).memory(64 << 20).count()?, [0; 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn memory(self, bytes: u64) -> Self {
         Self { options: PairOptions { memory: bytes, ..self.options }, ..self }
     }
 
     /// Sets the number of threads, at least one. Default: as many as the database uses.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// assert_eq!(db.snapshot().pairs(3).threads(1).count()?, [0; 4]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn threads(self, threads: usize) -> Self {
         Self { options: PairOptions { threads: threads.max(1), ..self.options }, ..self }
     }
@@ -84,32 +83,12 @@ impl<F: Fingerprint> Pairs<'_, F> {
     /// Passes on every pair of entries, including those with equal fingerprints, and no groups. A
     /// thousand entries with the same fingerprint are half a million pairs. All ids of a
     /// fingerprint are in memory at the same time.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// db.write(&[(7, 1), (7, 2), (6, 3)]).run()?;
-    /// let report = db.snapshot().pairs(3).expand(true).visit(|_| ControlFlow::Continue(()))?;
-    /// assert_eq!((report.pairs, report.groups), (vec![1, 2, 0, 0], 0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn expand(self, expand: bool) -> Self {
         Self { options: PairOptions { expand, ..self.options }, ..self }
     }
 
     /// Begins where an earlier search was stopped. Both together pass on each pair once, if the
     /// entries are the same: keep the snapshot, or open a database that nobody writes to.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// let snapshot = db.snapshot();
-    /// let report = snapshot.pairs(3).visit(|_| ControlFlow::Break(()))?;
-    /// if let Some(next) = report.next {
-    ///     snapshot.pairs(3).resume(next).visit(|_| ControlFlow::Continue(()))?;
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn resume(self, position: PairsPosition) -> Self {
         Self { options: PairOptions { resume: Some(position), ..self.options }, ..self }
     }
@@ -124,15 +103,6 @@ impl<F: Fingerprint> Pairs<'_, F> {
     /// # Errors
     ///
     /// `InvalidArgument` for a position of another search; `Corruption`; `Io`; `Cancelled`.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use std::ops::ControlFlow;
-    /// db.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-    /// let report = db.snapshot().pairs(3).visit(|_| ControlFlow::Continue(()))?;
-    /// assert_eq!(report.pairs, [0, 0, 1, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn visit(
         &self,
         mut visit: impl FnMut(Found<'_, F>) -> ControlFlow<()> + Send,
@@ -146,13 +116,6 @@ impl<F: Fingerprint> Pairs<'_, F> {
     /// # Errors
     ///
     /// The same as [`visit`](Self::visit).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.write(&[(7, 1), (7, 2), (6, 3)]).run()?;
-    /// assert_eq!(db.snapshot().pairs(3).count()?, [1, 2, 0, 0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn count(&self) -> Result<Vec<u64>> {
         self.snapshot.engine().count_pairs(self.options)
     }

@@ -29,10 +29,16 @@ use crate::progress::{Progress, Watch};
 /// # let path = folder.path().join("db");
 /// let db = fpdb::Db::options().create(&path)?;
 /// let reader = fpdb::Db::options().open_read_only(&path)?;
+/// assert_eq!(reader.description().max_distance, 3);
+/// assert!(!reader.refresh()?);
+/// let before = reader.snapshot();
 /// db.insert(7, 1)?;
+/// db.flush()?;
 /// assert!(reader.snapshot().is_empty());
 /// assert!(reader.refresh()?);
-/// assert_eq!(reader.snapshot().query(7, 0)?.len(), 1);
+/// assert_eq!((before.len(), reader.snapshot().query(7, 0)?.len()), (0, 1));
+/// reader.warm()?;
+/// assert!(reader.stats().index_loaded_bytes > 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -59,16 +65,6 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// `Replaced` if the database in the folder is now another one, or an older state of this one,
     /// or if the folder was moved or removed: open it again. Otherwise the same as opening. The
     /// previous state then stays.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
-    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
-    /// assert!(!reader.refresh()?);
-    /// db.insert(7, 1)?;
-    /// assert!(reader.refresh()? && reader.snapshot().contains(7)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn refresh(&self) -> Result<bool> {
         self.engine.refresh()
     }
@@ -78,17 +74,6 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// `Corruption` or `Io`, for the first table that cannot be copied; `Cancelled`.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
-    /// db.insert(7, 1)?;
-    /// db.flush()?;
-    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
-    /// reader.warm()?;
-    /// assert!(reader.stats().index_loaded_bytes > 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn warm(&self) -> Result<()> {
         self.engine.warm()
     }
@@ -97,21 +82,6 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// `report`, and end with the error `Cancelled` if it breaks: [`backup`](Self::backup), and
     /// everything long that its [snapshots](Self::snapshot) do; see
     /// [`Db::on_progress`](crate::Db::on_progress).
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// use fpdb::{Db, ErrorKind};
-    /// use std::ops::ControlFlow;
-    ///
-    /// let db = Db::options().create(&path)?;
-    /// db.insert(7, 1)?;
-    /// db.flush()?;
-    /// let reader = Db::open_read_only(&path)?.on_progress(|_| ControlFlow::Break(()));
-    /// let error = reader.backup(folder.path().join("copy")).unwrap_err();
-    /// assert_eq!(error.kind(), ErrorKind::Cancelled);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn on_progress(
         &self,
@@ -131,12 +101,21 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// ```
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("db");
-    /// let db = fpdb::Db::options().create(&path)?;
+    /// use fpdb::{Db, ErrorKind};
+    /// use std::ops::ControlFlow;
+    ///
+    /// let db = Db::options().create(&path)?;
     /// db.insert(7, 1)?;
-    /// fpdb::Db::open_read_only(&path)?.backup(folder.path().join("copy"))?;
+    /// db.flush()?;
+    /// let reader = Db::open_read_only(&path)?;
+    /// reader.backup(folder.path().join("copy"))?;
     /// db.insert(8, 1)?;
-    /// let copy = fpdb::Db::open(folder.path().join("copy"))?;
+    /// let copy = Db::open(folder.path().join("copy"))?;
     /// assert!(copy.snapshot().contains(7)? && !copy.snapshot().contains(8)?);
+    ///
+    /// let cancelled = reader.on_progress(|_| ControlFlow::Break(()));
+    /// let error = cancelled.backup(folder.path().join("second")).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Cancelled);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<()> {
@@ -144,47 +123,18 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     }
 
     /// Returns the current state as a snapshot.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
-    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
-    /// let before = reader.snapshot();
-    /// db.insert(7, 1)?;
-    /// reader.refresh()?;
-    /// assert_eq!((before.len(), reader.snapshot().len()), (0, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<F> {
         Snapshot::new(self.engine.snapshot())
     }
 
     /// Returns statistics about the database.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let db = fpdb::Db::options().create(folder.path().join("db"))?;
-    /// db.insert(7, 1)?;
-    /// let reader = fpdb::Db::open_read_only(folder.path().join("db"))?;
-    /// assert_eq!(reader.stats().entries, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.engine.stats()
     }
 
     /// Returns what the database is, as it was when the handle was opened.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// # fpdb::Db::options().create(&path)?.close()?;
-    /// let reader = fpdb::Db::open_read_only(&path)?;
-    /// assert_eq!(reader.description().max_distance, 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn description(&self) -> &Description {
         self.engine.description()

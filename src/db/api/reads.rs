@@ -21,6 +21,10 @@ impl<F: Fingerprint> Db<F> {
     /// db.insert(0b1111, 2)?;
     /// let matches = db.query(0b1101, 1)?;
     /// assert_eq!((matches.len(), matches[0].distance), (2, 1));
+    /// let nearest = db.nearest(0b1110, 3)?;
+    /// assert_eq!(nearest.map(|m| (m.id.0, m.distance)), Some((1, 1)));
+    /// let answers = db.query_batch(&[0b1100, 0b0000], 1)?;
+    /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query(&self, fingerprint: F, options: impl Into<QueryOptions>) -> Result<Vec<Match<F>>> {
@@ -33,15 +37,6 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Corruption`; `Io`; `Closed` after a `fork()`.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(0b1100, 1)?;
-    /// db.insert(0b1111, 2)?;
-    /// let answers = db.query_batch(&[0b1100, 0b0000], 1)?;
-    /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn query_batch(&self, fingerprints: &[F], within: impl Into<Within>) -> Result<Answers<F>> {
         self.engine().query_batch(fingerprints, within.into())
     }
@@ -52,15 +47,6 @@ impl<F: Fingerprint> Db<F> {
     /// # Errors
     ///
     /// `Corruption`; `Io`; `Closed` after a `fork()`.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(0b1100, 1)?;
-    /// db.insert(0b1111, 2)?;
-    /// let nearest = db.nearest(0b1110, 3)?;
-    /// assert_eq!(nearest.map(|m| (m.id.0, m.distance)), Some((1, 1)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn nearest(&self, fingerprint: F, within: impl Into<Within>) -> Result<Option<Match<F>>> {
         self.engine().nearest(fingerprint, within.into())
     }

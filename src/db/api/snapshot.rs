@@ -21,12 +21,42 @@ use crate::query::{Answers, Explain, QueryOptions, Within};
 /// # Examples
 ///
 /// ```
+/// use fpdb::{DocId, Entry};
 /// let db = fpdb::Db::options().in_memory()?;
 /// db.insert(0b1010, 1)?;
 /// let before = db.snapshot();
-/// db.insert(0b1011, 2)?;
+/// db.write(&[(0b1011, 3), (0b1011, 2)]).run()?;
 /// assert_eq!(before.query(0b1010, 3)?.len(), 1);
-/// assert_eq!(db.query(0b1010, 3)?.len(), 2);
+/// let now = db.snapshot();
+/// assert_eq!(now.query(0b1010, 3)?.len(), 3);
+/// assert_eq!(now.nearest(0b1110, 3)?.map(|found| found.id), Some(DocId(1)));
+/// let answers = now.query_batch(&[0b1010, u64::MAX], 3)?;
+/// assert_eq!((answers[0].len(), answers[1].len()), (3, 0));
+///
+/// assert!(now.contains(0b1011)? && !before.contains(0b1011)?);
+/// assert_eq!(now.ids(0b1011)?, [DocId(2), DocId(3)]);
+/// assert!(now.len() == 3 && !now.is_empty());
+/// let first = now.iter().next().transpose()?;
+/// assert_eq!(first, Some(Entry { fingerprint: 0b1010, id: DocId(1) }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Documents and their names:
+///
+/// ```
+/// use fpdb::{Db, DocId, Ids};
+/// let db = Db::options().ids(Ids::Names).in_memory()?;
+/// let (b, a) = (db.insert(7, "https://b.example/")?, db.insert(9, "https://a.example/")?);
+/// db.remove(db.insert(8, "https://c.example/")?)?;
+/// let snapshot = db.snapshot();
+/// assert_eq!(snapshot.get("https://b.example/")?.map(|found| found.fingerprint), Some(7));
+/// assert_eq!(snapshot.get("https://c.example/")?, None);
+/// assert_eq!(snapshot.name(b)?.as_deref(), Some("https://b.example/"));
+/// assert_eq!(snapshot.names(&[DocId(2), a])?, [None, Some("https://a.example/".to_owned())]);
+/// assert_eq!(snapshot.next_id(), Some(DocId(3)));
+/// let names: fpdb::Result<Vec<_>> = snapshot.documents()?.map(|found| Ok(found?.0)).collect();
+/// let expected = ["https://a.example/", "https://b.example/"];
+/// assert_eq!(names?.into_iter().flatten().collect::<Vec<_>>(), expected);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -139,14 +169,6 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// The same as [`query`](Self::query), and `Cancelled`. There are no partial answers.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(0b1100, 1)?;
-    /// let answers = db.snapshot().query_batch(&[0b1101, u64::MAX], 3)?;
-    /// assert_eq!((answers[0].len(), answers[1].len()), (1, 0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn query_batch(&self, fingerprints: &[F], within: impl Into<Within>) -> Result<Answers<F>> {
         self.engine.query_batch(fingerprints, within.into())
     }
@@ -157,14 +179,6 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// The same as [`query`](Self::query).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(0b1100, 1)?;
-    /// db.insert(0b1000, 2)?;
-    /// assert_eq!(db.snapshot().nearest(0b1101, 3)?.map(|m| m.id.0), Some(1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn nearest(&self, fingerprint: F, within: impl Into<Within>) -> Result<Option<Match<F>>> {
         self.engine.nearest(fingerprint, within.into())
     }
@@ -174,14 +188,6 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// The same as [`query`](Self::query).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(7, 1)?;
-    /// let snapshot = db.snapshot();
-    /// assert!(snapshot.contains(7)? && !snapshot.contains(6)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
         let one = QueryOptions::within(0).limit(1);
         Ok(!self.query(fingerprint, one)?.is_empty())
@@ -192,56 +198,23 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// The same as [`query`](Self::query).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(7, 2)?;
-    /// db.insert(7, 1)?;
-    /// let snapshot = db.snapshot();
-    /// assert_eq!(snapshot.ids(7)?, [fpdb::DocId(1), fpdb::DocId(2)]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
         self.engine.ids(fingerprint)
     }
 
     /// Returns an iterator over all entries, by fingerprint and then id. It ends after an error.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(9, 1)?;
-    /// db.insert(7, 2)?;
-    /// for entry in db.snapshot().iter() {
-    ///     let entry = entry?;
-    ///     println!("{:#018x} {}", entry.fingerprint, entry.id);
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn iter(&self) -> Iter<'_, F> {
         Iter(self.engine.iter())
     }
 
     /// Returns the number of entries.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(7, 1)?;
-    /// assert_eq!(db.snapshot().len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn len(&self) -> u64 {
         self.engine.len()
     }
 
     /// Returns whether there are no entries.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// assert!(db.snapshot().is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -255,16 +228,6 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// `InvalidArgument` for a key of the wrong kind, and in a database with
     /// [user ids](crate::Ids::User); otherwise the same as [`query`](Self::query).
-    ///
-    /// ```
-    /// use fpdb::{Db, Ids};
-    /// let db = Db::options().ids(Ids::Names).in_memory()?;
-    /// db.insert(7, "https://example.org/")?;
-    /// let snapshot = db.snapshot();
-    /// assert_eq!(snapshot.get("https://example.org/")?.map(|found| found.fingerprint), Some(7));
-    /// assert_eq!(snapshot.get("https://example.com/")?, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn get<'k>(&self, key: impl Into<Key<'k>>) -> Result<Option<Document<F>>> {
         self.engine.get(key.into())
     }
@@ -274,14 +237,6 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// The same as [`query`](Self::query).
-    ///
-    /// ```
-    /// use fpdb::{Db, Ids};
-    /// let db = Db::options().ids(Ids::Names).in_memory()?;
-    /// let id = db.insert(7, "https://example.org/")?;
-    /// assert_eq!(db.snapshot().name(id)?.as_deref(), Some("https://example.org/"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn name(&self, id: DocId) -> Result<Option<String>> {
         self.engine.name(id)
     }
@@ -291,30 +246,12 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// The same as [`query`](Self::query).
-    ///
-    /// ```
-    /// use fpdb::{Db, DocId, Ids};
-    /// let db = Db::options().ids(Ids::Names).in_memory()?;
-    /// let id = db.insert(7, "https://example.org/")?;
-    /// let names = db.snapshot().names(&[DocId(9), id])?;
-    /// assert_eq!(names, [None, Some("https://example.org/".to_owned())]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn names(&self, ids: &[DocId]) -> Result<Vec<Option<String>>> {
         self.engine.names(ids)
     }
 
     /// Returns the id that the next new name gets, in a database with names; otherwise `None`. No
     /// document has this id or a greater one. Ids of removed documents do not come back.
-    ///
-    /// ```
-    /// use fpdb::{Db, DocId, Ids};
-    /// let db = Db::options().ids(Ids::Names).in_memory()?;
-    /// db.insert(7, "https://example.org/")?;
-    /// db.remove("https://example.org/")?;
-    /// assert_eq!(db.snapshot().next_id(), Some(DocId(1)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn next_id(&self) -> Option<DocId> {
         self.reader().next_id()
@@ -327,18 +264,6 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// `InvalidArgument` in a database with [user ids](crate::Ids::User); otherwise the same as
     /// [`query`](Self::query).
-    ///
-    /// ```
-    /// use fpdb::{Db, Ids};
-    /// let db = Db::options().ids(Ids::Names).in_memory()?;
-    /// db.insert(7, "https://b.example/")?;
-    /// db.insert(9, "https://a.example/")?;
-    /// let snapshot = db.snapshot();
-    /// let names: fpdb::Result<Vec<_>> = snapshot.documents()?.map(|d| Ok(d?.0)).collect();
-    /// let expected = ["https://a.example/", "https://b.example/"];
-    /// assert_eq!(names?.into_iter().flatten().collect::<Vec<_>>(), expected);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn documents(&self) -> Result<Documents<'_, F>> {
         self.engine.documents().map(Documents)
     }
@@ -353,14 +278,6 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// Only `Cancelled`. Damage is not an error: the returned report lists it.
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// db.insert(7, 1)?;
-    /// db.flush()?;
-    /// assert!(db.snapshot().verify(fpdb::VerifyLevel::Full)?.errors.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
         self.engine.verify(level)
     }

@@ -25,14 +25,6 @@ impl Description {
     /// # Errors
     ///
     /// `NotFound`, `Unsupported`, `Corruption` and `Io`, for the same reasons as opening.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// fpdb::Options::bits128().create(&path)?;
-    /// assert_eq!(fpdb::Description::read(&path)?.bits, 128);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let storage = Disk::new(path.as_ref());
         let manifest = Manifest::read(&storage).map_err(|e| explain_missing(&storage, e))?;

@@ -7,14 +7,6 @@ impl<F> Options<F> {
     /// Sets the distance in bits within which two documents count as near-duplicates, and up to
     /// which queries are fast. A larger one finds more near-duplicates, but also more unrelated
     /// documents, and takes more time. 0 to 12 at 64 bits and 0 to 10 at 128; default 3; stored.
-    ///
-    /// ```
-    /// use fpdb::Db;
-    /// let db = Db::options().max_distance(6).in_memory()?;
-    /// db.insert(0b0011_1111, 1)?;
-    /// assert_eq!(db.query(0, 6)?.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn max_distance(mut self, distance: u32) -> Self {
         self.max_distance = Some(distance);
         self

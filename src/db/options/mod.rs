@@ -102,6 +102,31 @@ impl Tuning {
 /// db.insert(0x2c2a_1290_908a_898a, DocId(1))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// With other choices than the default ones:
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use fpdb::{Db, Layout};
+/// let db = Db::options()
+///     .layout(Layout::preset("ring-3", 64)?)
+///     .block_size(1024)
+///     .filter_bits(8)
+///     .index_memory(64 << 20)
+///     .page_memory(256 << 20)
+///     .bulk_memory(1 << 30)
+///     .background(false) // a flush also compacts, in the thread that calls it
+///     .on_progress(|progress| {
+///         eprintln!("{}: {} of {:?}", progress.phase, progress.done, progress.total);
+///         ControlFlow::Continue(())
+///     })
+///     .in_memory()?;
+/// let (description, stats) = (db.description(), db.stats());
+/// assert_eq!((description.layout.tables(), description.filter_bits), (3, 8));
+/// assert_eq!((stats.block_size, stats.index_budget_bytes), (1024, 64 << 20));
+/// assert_eq!(stats.page_budget_bytes, 256 << 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Options<F = u64> {
@@ -206,27 +231,12 @@ pub(crate) fn is_sketch<F: Fingerprint>() -> bool {
 impl<F: Fingerprint> Options<F> {
     /// Sets the tables and their bit orders. More tables take more space and can save time.
     /// Default: [`Layout::auto`] for the distance and the expected entries; stored.
-    ///
-    /// ```
-    /// use fpdb::{Db, Layout};
-    /// let layout = Layout::preset("ring-3", 64)?;
-    /// let db = Db::options().max_distance(6).layout(layout).in_memory()?;
-    /// assert_eq!(db.description().layout.tables(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn layout(self, layout: Layout) -> Self {
         Self { layout: Some(layout), ..self }
     }
 
     /// Sets for how many entries the default layout and filter are chosen. The database works with
     /// any number. Default: a million; not stored.
-    ///
-    /// ```
-    /// use fpdb::Db;
-    /// let db = Db::options().expected_entries(1_000_000_000).in_memory()?;
-    /// println!("{} tables", db.description().layout.tables());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn expected_entries(self, entries: u64) -> Self {
         Self { expected_entries: entries, ..self }
     }
@@ -292,13 +302,6 @@ impl<F: Fingerprint> Options<F> {
     /// Sets the bytes per block, the unit of decompression: a power of two from 128 to 4096.
     /// Smaller blocks make queries faster, the index in memory larger, and files slightly larger.
     /// Default: 128; stored.
-    ///
-    /// ```
-    /// use fpdb::Db;
-    /// let db = Db::options().block_size(1024).in_memory()?;
-    /// assert_eq!(db.stats().block_size, 1024);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn block_size(self, bytes: usize) -> Self {
         Self { block_size: Some(bytes), ..self }
     }
@@ -308,15 +311,6 @@ impl<F: Fingerprint> Options<F> {
     /// not change any answer. 8 is a good choice, and 0 means no filters. Default: 8 if, for the
     /// layout and the expected entries, filters save more time than their space is worth, by the
     /// rule of [`Layout::auto`], and 0 otherwise; stored.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("db");
-    /// use fpdb::Db;
-    /// Db::options().filter_bits(8).create(&path)?.close()?;
-    /// assert_eq!(fpdb::Description::read(&path)?.filter_bits, 8);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn filter_bits(self, bits: u32) -> Self {
         Self { filter_bits: Some(bits), ..self }
     }
@@ -365,14 +359,6 @@ impl<F: Fingerprint> Options<F> {
     /// In addition, a bulk load takes up to 4 MiB, and 4 MiB for each of its threads (at most one
     /// per table), no matter how many entries there are: mainly buffers of the files that it is
     /// writing.
-    ///
-    /// ```
-    /// use fpdb::{Db, DocId, Entry};
-    /// let db = Db::options().bulk_memory(1 << 30).in_memory()?;
-    /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 32, id: DocId(i) }));
-    /// assert_eq!(db.bulk_load(entries)?.inserted, 1000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn bulk_memory(mut self, bytes: usize) -> Self {
         self.tuning.bulk_memory = bytes;
         self
@@ -395,14 +381,6 @@ impl<F: Fingerprint> Options<F> {
     /// explicit flush or bulk load compacts too. Only [`Db::warm`](crate::Db::warm) loads what
     /// queries need. The log is then synced at a flush, by [`Db::sync`](crate::Db::sync) and by
     /// [`Db::close`](crate::Db::close). Default: true; not stored.
-    ///
-    /// ```
-    /// use fpdb::Db;
-    /// let db = Db::options().background(false).in_memory()?;
-    /// db.insert(7, 1)?;
-    /// db.flush()?; // also compacts, in this thread
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn background(mut self, background: bool) -> Self {
         self.tuning.background = background;
         self
@@ -411,18 +389,6 @@ impl<F: Fingerprint> Options<F> {
     /// Sets the function to which long operations report their progress: all operations of the
     /// handle that is opened, and [`build`](Self::build). See
     /// [`Db::on_progress`](crate::Db::on_progress). Default: none; not stored.
-    ///
-    /// ```
-    /// use std::ops::ControlFlow;
-    /// let db = fpdb::Db::options()
-    ///     .on_progress(|progress| {
-    ///         eprintln!("{}: {} of {:?}", progress.phase, progress.done, progress.total);
-    ///         ControlFlow::Continue(())
-    ///     })
-    ///     .in_memory()?;
-    /// db.compact()?;
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     pub fn on_progress(
         self,
         report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,

@@ -15,13 +15,6 @@ impl<F> Options<F> {
     /// `page_memory`, but they may take more than that if this option says so. The copies of files
     /// for which memory is set aside need none in addition to that. Default: seven eighths of
     /// `page_memory`; not stored.
-    ///
-    /// ```
-    /// let options = fpdb::Db::options().index_memory(64 << 20);
-    /// let db = options.in_memory()?;
-    /// assert_eq!(db.stats().index_budget_bytes, 64 << 20);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn index_memory(mut self, bytes: u64) -> Self {
         self.tuning.index_memory = Some(bytes);
         self
@@ -50,13 +43,6 @@ impl<F> Options<F> {
     /// Default: seven tenths of the machine's memory or of the lowest limit of the process's control
     /// groups, but at first no more than what is available when the database is opened, less
     /// three twentieths of all memory and 6 MiB. Where the system does not say, 1 GiB. Not stored.
-    ///
-    /// ```
-    /// let options = fpdb::Db::options().page_memory(256 << 20);
-    /// let db = options.in_memory()?;
-    /// assert_eq!(db.stats().page_budget_bytes, 256 << 20);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn page_memory(mut self, bytes: u64) -> Self {
         self.tuning.page_memory = Some(bytes);
         self

@@ -29,6 +29,10 @@ use crate::version::Version;
 /// let stats = db.stats();
 /// assert_eq!((stats.entries, stats.fingerprints), (2, 1));
 /// println!("{} bytes, {} segments", stats.bytes_total, stats.segments.len());
+/// let segment = &stats.segments[0];
+/// assert_eq!(segment.bytes, segment.files.iter().map(|(_, bytes)| bytes).sum());
+/// let table = &segment.tables[0];
+/// assert!(table.bytes > table.bytes_blocks + table.bytes_index + table.bytes_filter);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -139,19 +143,6 @@ pub struct Stats {
 }
 
 /// Statistics about a segment.
-///
-/// # Examples
-///
-/// ```
-/// # let db = fpdb::Db::options().in_memory()?;
-/// db.insert(7, 1)?;
-/// db.flush()?;
-/// for segment in &db.stats().segments {
-///     println!("{}: {} entries, {} bytes", segment.id, segment.entries, segment.bytes);
-///     assert_eq!(segment.bytes, segment.files.iter().map(|(_, bytes)| bytes).sum());
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -174,17 +165,6 @@ pub struct SegmentStats {
 }
 
 /// Statistics about the file of a table.
-///
-/// # Examples
-///
-/// ```
-/// # let db = fpdb::Db::options().in_memory()?;
-/// db.insert(7, 1)?;
-/// db.flush()?;
-/// let table = &db.stats().segments[0].tables[0];
-/// assert!(table.bytes > table.bytes_blocks + table.bytes_index + table.bytes_filter);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]

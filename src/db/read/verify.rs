@@ -18,9 +18,11 @@ use crate::progress::{Meter, Phase};
 ///
 /// ```
 /// # let db = fpdb::Db::options().in_memory()?;
+/// use fpdb::VerifyLevel;
 /// db.insert(7, 1)?;
-/// let report = db.verify(fpdb::VerifyLevel::Full)?;
-/// assert!(report.errors.is_empty() && report.bytes > 0);
+/// let report = db.verify(VerifyLevel::Full)?; // flushes first
+/// assert!(report.errors.is_empty() && report.files > 0 && report.bytes > 0);
+/// assert!(db.snapshot().verify(VerifyLevel::Full)?.errors.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]

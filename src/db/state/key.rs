@@ -125,14 +125,6 @@ pub struct Stamped<'a> {
 
 impl<'a> Stamped<'a> {
     /// Makes a key with a stamp.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::{Key, Stamped};
-    /// let stamped = Stamped::new("https://a.example/", 7);
-    /// assert_eq!((stamped.key, stamped.stamp), (Key::Name("https://a.example/"), Some(7)));
-    /// ```
     pub fn new(key: impl Into<Key<'a>>, stamp: u64) -> Self {
         Self { key: key.into(), stamp: Some(stamp) }
     }

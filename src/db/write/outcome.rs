@@ -52,13 +52,6 @@ pub enum Outcome<F = u64> {
 impl<F> Outcome<F> {
     /// Returns the id of the document or, if it is not in the database, of the one that it
     /// duplicates.
-    ///
-    /// ```
-    /// let db = fpdb::Options::<u64>::default().in_memory()?;
-    /// assert_eq!(db.insert_if_novel(0b00, 7)?.id(), fpdb::DocId(7));
-    /// assert_eq!(db.insert_if_novel(0b01, 8)?.id(), fpdb::DocId(7));
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     pub fn id(&self) -> DocId {
         match self {
             Self::Inserted(id)
@@ -70,13 +63,6 @@ impl<F> Outcome<F> {
     }
 
     /// Returns whether another document is within the distance.
-    ///
-    /// ```
-    /// let db = fpdb::Options::<u64>::default().in_memory()?;
-    /// assert!(!db.insert_if_novel(0b00, 7)?.is_duplicate());
-    /// assert!(db.insert_if_novel(0b01, 8)?.is_duplicate());
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     pub fn is_duplicate(&self) -> bool {
         matches!(self, Self::Duplicate(_) | Self::UnchangedDuplicate { .. })

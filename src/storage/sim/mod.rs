@@ -60,6 +60,8 @@ pub use states::{CrashLimits, CrashStates};
 /// file.append(b"one")?;
 /// file.sync()?;
 /// let acknowledged = sim.operations();
+/// sim.mark(3); // for example, the number of bytes that are acknowledged by now
+/// assert_eq!(sim.marks(), [(acknowledged, 3)]);
 /// file.append(b"two")?;
 ///
 /// for at in 0..=sim.operations() {
@@ -70,6 +72,10 @@ pub use states::{CrashLimits, CrashStates};
 ///         }
 ///     }
 /// }
+///
+/// sim.set_contents("a.log", b"damaged");
+/// assert_eq!(sim.read("a.log", 100)?, b"damaged");
+/// assert_eq!(sim.folder("other").list()?, None); // it is not created yet
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 pub struct Sim {
@@ -94,18 +100,6 @@ impl Sim {
     }
 
     /// Returns another folder of the same file system, with the same record of operations.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// let other = sim.folder("other");
-    /// other.create_root()?;
-    /// assert_eq!((sim.list()?, other.list()?), (None, Some(vec![])));
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     pub fn folder(&self, root: impl AsRef<Path>) -> Arc<Self> {
         let root = root.as_ref().into();
@@ -125,18 +119,6 @@ impl Sim {
     }
 
     /// Records the caller's own number at this position among the operations.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// sim.create_root()?;
-    /// sim.mark(7); // for example, the number of entries acknowledged by now
-    /// assert_eq!(sim.marks(), [(sim.operations(), 7)]);
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     pub fn mark(&self, mark: u64) {
         let mut world = self.world();
         let at = world.log.len();
@@ -213,18 +195,6 @@ impl Sim {
 
     /// Creates a file, or replaces its contents, as if it had always been like this. Use it to test
     /// how damaged files are handled. Files that are open keep the old contents.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// sim.create_root()?;
-    /// sim.set_contents("a.log", b"damaged");
-    /// assert_eq!(sim.read("a.log", 100)?, b"damaged");
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     pub fn set_contents(&self, name: &str, bytes: &[u8]) {
         self.world().plant(&self.root, name, bytes);
     }
@@ -232,17 +202,6 @@ impl Sim {
     /// Sets the most that [`free_space`](Storage::free_space) returns, in bytes (2^40 at first). It
     /// does not limit writes: see [`limit_space`](Sim::limit_space) and [`Fault::NoSpace`] for
     /// that.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// sim.set_free_space(100);
-    /// assert_eq!(sim.free_space()?, 100);
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     pub fn set_free_space(&self, bytes: u64) {
         self.world().free_space = bytes;
     }
@@ -266,6 +225,8 @@ impl Sim {
     /// assert_eq!(sim.free_space()?, 0);
     /// sim.remove("a.log")?;
     /// assert_eq!(sim.free_space()?, 8192);
+    /// sim.set_free_space(100);
+    /// assert_eq!(sim.free_space()?, 100);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn limit_space(&self, bytes: u64) {

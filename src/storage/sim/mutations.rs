@@ -5,19 +5,6 @@ use super::Sim;
 impl Sim {
     /// Describes every operation recorded so far, for example `create_root`, `create NAME`, `sync
     /// NAME` (with the name that the file was created under), `rename FROM to TO` or `sync_dir`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// sim.create_root()?;
-    /// sim.create("a.log")?.sync()?;
-    /// sim.sync_dir()?;
-    /// assert_eq!(sim.record(), ["create_root", "create a.log", "sync a.log", "sync_dir"]);
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     #[must_use]
     pub fn record(&self) -> Vec<String> {
         let world = self.world();
@@ -44,7 +31,12 @@ impl Sim {
     ///     states.any(|state| state.contents("a.log").as_deref() != Some(b"one"))
     /// };
     /// assert!(!is_lost());
-    /// sim.skip_operation(sim.operations() - 1); // the sync of the file
+    /// assert_eq!(sim.record()[sim.operations() - 1], "sync a.log");
+    /// sim.skip_operation(sim.operations() - 1);
+    /// assert!(is_lost());
+    /// sim.skip_no_more();
+    /// assert!(!is_lost());
+    /// sim.skip_syncs("sync a.log");
     /// assert!(is_lost());
     /// # Ok::<(), fpdb::Error>(())
     /// ```
@@ -82,29 +74,6 @@ impl Sim {
     /// Does the same as [`skip_operation`](Sim::skip_operation) for all syncs whose description
     /// (see [`record`](Sim::record)) begins with `label`, including those made in the states after
     /// a crash.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{CrashLimits, Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// sim.create_root()?;
-    /// let file = sim.create("a.log")?;
-    /// sim.sync_dir()?;
-    /// file.append(b"one")?;
-    /// file.sync()?;
-    /// let is_lost = || {
-    ///     let mut states = sim.crash_states(sim.operations(), CrashLimits::default());
-    ///     states.any(|state| state.contents("a.log").as_deref() != Some(b"one"))
-    /// };
-    /// assert!(!is_lost());
-    /// sim.skip_syncs("sync a.log");
-    /// assert!(is_lost());
-    /// sim.skip_no_more();
-    /// assert!(!is_lost());
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     pub fn skip_syncs(&self, label: &str) {
         self.world().faults.skip_label(label);
     }

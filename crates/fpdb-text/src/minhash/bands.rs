@@ -28,6 +28,10 @@ use crate::error::{Error, Result};
 /// assert_eq!(a.len(), 20);
 /// assert!(a.iter().zip(&b).any(|(a, b)| a == b)); // J = 0.94
 /// assert!(a.iter().zip(&c).all(|(a, c)| a != c)); // J = 0
+///
+/// assert!(bands.probability(0.3) < 0.05);
+/// assert!(bands.probability(0.8) > 0.999);
+/// assert_eq!(Bands::new(16, 4)?.threshold(), 0.5);
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,13 +47,6 @@ impl Bands {
     ///
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if one of the numbers is 0, or if
     /// their product is above 65,536.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::Bands;
-    /// assert!(Bands::new(0, 5).is_err());
-    /// ```
     pub fn new(bands: usize, rows: usize) -> Result<Self> {
         match bands.checked_mul(rows) {
             Some(1..=65_536) => Ok(Self { bands, rows }),
@@ -64,14 +61,6 @@ impl Bands {
     ///
     /// A signature with fewer functions than `bands` · `rows` gives only the keys of the bands that
     /// it fills. Additional functions are not used.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::{Bands, Signature};
-    /// assert_eq!(Bands::new(3, 4)?.keys(&Signature::new(11)).count(), 2);
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     pub fn keys(&self, signature: &Signature) -> impl Iterator<Item = u64> {
         let bands = signature.minima().chunks_exact(self.rows).take(self.bands);
         (0..).zip(bands).map(|(band, minima)| {
@@ -81,31 +70,12 @@ impl Bands {
 
     /// Returns the probability that two documents of this Jaccard similarity have a key in common:
     /// 1 - (1 - J^rows)^bands.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::Bands;
-    ///
-    /// let bands = Bands::new(20, 5)?;
-    /// assert!(bands.probability(0.3) < 0.05);
-    /// assert!(bands.probability(0.8) > 0.999);
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     #[must_use]
     pub fn probability(&self, jaccard: f64) -> f64 {
         1.0 - (1.0 - jaccard.powf(self.rows as f64)).powf(self.bands as f64)
     }
 
     /// Returns the similarity near which the curve is steepest: (1 / bands)^(1 / rows).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::Bands;
-    /// assert_eq!(Bands::new(16, 4)?.threshold(), 0.5);
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
     #[must_use]
     pub fn threshold(&self) -> f64 {
         (self.bands as f64).recip().powf((self.rows as f64).recip())

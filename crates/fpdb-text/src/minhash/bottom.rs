@@ -21,13 +21,17 @@ use super::{key, mix};
 ///
 /// let mut a = BottomK::new(128);
 /// let mut b = BottomK::new(128);
+/// assert_eq!(a.jaccard(&b), 1.0); // both are empty
 /// a.extend(0..9000);
 /// b.extend(1000..10_000);
 /// assert!((a.jaccard(&b) - 0.8).abs() < 0.15); // 8,000 of 10,000
+/// assert_eq!(a.values().count(), 128);
 ///
 /// let (mut small, mut other) = (BottomK::new(128), BottomK::new(128));
-/// small.extend([1, 2, 3]);
-/// other.extend([2, 3, 4]);
+/// small.extend([1, 2, 3, 3]);
+/// other.extend([2, 3]);
+/// other.push(4);
+/// assert_eq!(small.values().count(), 3);
 /// assert_eq!(small.jaccard(&other), 0.5); // exactly
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,29 +44,12 @@ pub struct BottomK {
 
 impl BottomK {
     /// Returns the sketch of the empty set, for up to `size` values (k). A size of 0 counts as 1.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::BottomK;
-    /// assert_eq!(BottomK::new(128).values().count(), 0);
-    /// ```
     #[must_use]
     pub fn new(size: usize) -> Self {
         Self { size: size.max(1), values: BTreeSet::new(), bound: u64::MAX }
     }
 
     /// Adds a feature's hash to the set.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::BottomK;
-    ///
-    /// let mut sketch = BottomK::new(128);
-    /// sketch.push(17);
-    /// assert_eq!(sketch.values().count(), 1);
-    /// ```
     #[inline]
     pub fn push(&mut self, hash: u64) {
         let value = mix(hash ^ key(0));
@@ -84,16 +71,6 @@ impl BottomK {
     }
 
     /// Returns the values kept, in ascending order: k values, or fewer if the set is smaller.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::BottomK;
-    ///
-    /// let mut sketch = BottomK::new(2);
-    /// sketch.extend([7, 7, 8, 9]);
-    /// assert_eq!(sketch.values().count(), 2);
-    /// ```
     pub fn values(&self) -> impl Iterator<Item = u64> {
         self.values.iter().copied()
     }
@@ -101,13 +78,6 @@ impl BottomK {
     /// Returns an estimate of the sets' Jaccard similarity. It is 1 for two empty sets.
     ///
     /// If the sketches have different sizes, the smaller size counts.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::minhash::BottomK;
-    /// assert_eq!(BottomK::new(16).jaccard(&BottomK::new(16)), 1.0);
-    /// ```
     #[must_use]
     pub fn jaccard(&self, other: &Self) -> f64 {
         let mut union = self.values.union(&other.values).take(self.size.min(other.size)).peekable();

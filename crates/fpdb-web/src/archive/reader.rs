@@ -112,16 +112,6 @@ impl<R: Read> Archive<R> {
     /// # Errors
     ///
     /// An error of kind [`Io`](ErrorKind::Io) if the first bytes cannot be read.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::{Archive, Limits};
-    ///
-    /// let archive = Archive::with_limits(&b""[..], Limits::default().max_record(1 << 20))?;
-    /// assert_eq!(archive.count(), 0);
-    /// # Ok::<(), fpdb_web::Error>(())
-    /// ```
     pub fn with_limits(reader: R, limits: Limits) -> Result<Self> {
         let members = Members::new(reader).map_err(|error| io_error(&error))?;
         Ok(Self {

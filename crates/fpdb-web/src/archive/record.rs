@@ -55,13 +55,19 @@ pub(super) struct Header {
 /// # Examples
 ///
 /// ```
-/// use fpdb_web::Archive;
+/// use fpdb_web::{Archive, Limits, RecordKind};
 ///
 /// let archive = b"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: http://a.example/\r\n\
-///     Content-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello\r\n\r\n";
-/// let record = Archive::new(&archive[..])?.next().unwrap()?;
-/// assert_eq!((record.offset(), record.url()), (0, "http://a.example/"));
+///     Content-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello\r\n\r\n".repeat(2);
+/// let record = Archive::new(&archive[..])?.nth(1).unwrap()?;
+/// assert_eq!((record.offset(), record.url()), (archive.len() as u64 / 2, "http://a.example/"));
 /// assert_eq!((record.content_type(), record.block()), ("text/plain", &b"hello"[..]));
+/// assert_eq!((record.kind(), record.header("content-length")), (RecordKind::Resource, Some("5")));
+/// assert!(record.size() > 5);
+///
+/// let limits = Limits::default().max_record(4);
+/// let record = Archive::with_limits(&archive[..], limits)?.next().unwrap()?;
+/// assert!(record.is_truncated() && record.block().is_empty());
 /// # Ok::<(), fpdb_web::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,116 +113,47 @@ impl Record {
 
     /// Returns where the record begins in the file as it is stored, or where the gzip member
     /// that holds it begins.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::Archive;
-    /// let record = "WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 0\r\n\r\n\r\n\r\n";
-    /// let archive = record.repeat(2);
-    /// let second = Archive::new(archive.as_bytes())?.nth(1).unwrap()?;
-    /// assert_eq!(second.offset(), record.len() as u64);
-    /// # Ok::<(), fpdb_web::Error>(())
-    /// ```
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
     /// Returns what the record holds. In ARC files, records of `http` and `https` are responses,
     /// the first record is `warcinfo`, and all others are resources.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::{Record, RecordKind};
-    /// let record = Record::resource("a.html", "text/html", Vec::new());
-    /// assert_eq!(record.kind(), RecordKind::Resource);
-    /// ```
     pub fn kind(&self) -> RecordKind {
         self.kind
     }
 
     /// Returns the URL that was captured. It is empty in records that name none, such as
     /// `warcinfo`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::Record;
-    /// assert_eq!(Record::resource("a.html", "text/html", Vec::new()).url(), "a.html");
-    /// ```
     pub fn url(&self) -> &str {
         &self.url
     }
 
     /// Returns the media type of the block: `application/http` for an HTTP message, and otherwise
     /// the document's media type. It is empty if the record does not say it.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::Record;
-    /// assert_eq!(Record::resource("a.html", "text/html", Vec::new()).content_type(), "text/html");
-    /// ```
     pub fn content_type(&self) -> &str {
         &self.content_type
     }
 
     /// Returns the value of the first header field of this name, ignoring case. Records of ARC
     /// files have no such fields.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::Archive;
-    /// let archive = b"WARC/1.0\r\nWARC-Type: metadata\r\nWARC-Date: 2020-01-31T12:00:00Z\r\n\
-    ///     Content-Length: 0\r\n\r\n\r\n\r\n";
-    /// let record = Archive::new(&archive[..])?.next().unwrap()?;
-    /// assert_eq!(record.header("warc-date"), Some("2020-01-31T12:00:00Z"));
-    /// # Ok::<(), fpdb_web::Error>(())
-    /// ```
     pub fn header(&self, name: &str) -> Option<&str> {
         self.fields.get(name)
     }
 
     /// Returns the block: an HTTP message with its header, or a document. It is empty if the
     /// record is [truncated](Self::is_truncated).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::Record;
-    /// assert_eq!(Record::resource("a.txt", "text/plain", b"text".to_vec()).block(), b"text");
-    /// ```
     pub fn block(&self) -> &[u8] {
         &self.block
     }
 
     /// Returns whether the block exceeded the [limit](crate::Limits::max_record) and was skipped.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::{Archive, Limits};
-    /// let archive = b"WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 9\r\n\r\nsome text\r\n\r\n";
-    /// let limits = Limits::default().max_record(8);
-    /// let record = Archive::with_limits(&archive[..], limits)?.next().unwrap()?;
-    /// assert!(record.is_truncated() && record.block().is_empty());
-    /// # Ok::<(), fpdb_web::Error>(())
-    /// ```
     pub fn is_truncated(&self) -> bool {
         self.truncated
     }
 
     /// Returns about how many bytes of memory the record takes, by which a queue of records can
     /// be bounded.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_web::Record;
-    /// assert!(Record::resource("a.txt", "text/plain", vec![b' '; 1000]).size() >= 1000);
-    /// ```
     pub fn size(&self) -> usize {
         self.block.len() + self.url.len() + self.content_type.len() + self.fields.size()
     }

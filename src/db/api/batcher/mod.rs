@@ -38,7 +38,7 @@ use crate::fingerprint::Fingerprint;
 /// # Examples
 ///
 /// ```
-/// use fpdb::{Batcher, Db, Ids};
+/// use fpdb::{Batcher, Db, DocId, Ids, Outcome};
 ///
 /// # async fn crawl() -> fpdb::Result<()> {
 /// let db = Db::options().ids(Ids::Names).in_memory()?;
@@ -52,7 +52,8 @@ use crate::fingerprint::Fingerprint;
 /// # let batcher = Batcher::new(&db)?;
 /// // A thread can wait, too.
 /// let outcome = batcher.insert_if_novel(0b1110, "https://b.example/").wait()?;
-/// assert!(!outcome.is_duplicate());
+/// assert_eq!(outcome, Outcome::Inserted(DocId(0)));
+/// assert!(batcher.insert_if_novel(0b1111, "https://c.example/").wait()?.is_duplicate());
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 pub struct Batcher<F: Fingerprint = u64> {
@@ -114,14 +115,6 @@ impl<F: Fingerprint> Batcher<F> {
     /// Inserts a document unless one is within the database's distance of it; see
     /// [`Db::insert_if_novel`]. Nothing happens until the decision is awaited or
     /// [waited](Decision::wait) for.
-    ///
-    /// ```
-    /// use fpdb::{Batcher, Db, DocId, Outcome};
-    /// let batcher = Batcher::new(&Db::options().in_memory()?)?;
-    /// assert_eq!(batcher.insert_if_novel(0b1100, 1).wait()?, Outcome::Inserted(DocId(1)));
-    /// assert!(batcher.insert_if_novel(0b1110, 2).wait()?.is_duplicate());
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
     pub fn insert_if_novel<'k>(&self, fingerprint: F, key: impl Into<Stamped<'k>>) -> Decision<F> {
         self.decide(fingerprint, key.into(), Kind::Insert)
     }
