@@ -27,7 +27,8 @@ use crate::error::Error;
 #[must_use]
 #[non_exhaustive]
 pub struct BuildReport {
-    /// Number of documents that the source has, or still has; of entries, if they have user ids.
+    /// Number of documents that the source has; of entries, if they have user ids. Of a damaged
+    /// database: that it had, as far as its manifest and logs say.
     pub read: u64,
     /// Number of documents or entries in the new database.
     pub written: u64,
@@ -57,8 +58,8 @@ pub struct BuildReport {
 pub struct Loss {
     /// What was lost.
     pub kind: LossKind,
-    /// How much of it: documents, entries, or bytes of a log.
-    pub count: u64,
+    /// How much of it: documents, entries, bytes of a log, or files. `None` if that is not known.
+    pub count: Option<u64>,
     /// The damaged file, or the folder if it is not known which file had it.
     pub path: PathBuf,
 }
@@ -93,11 +94,14 @@ pub enum LossKind {
     Versions,
     /// Bytes of a log. Commits in them are not in the new database.
     Log,
+    /// Files that no manifest names, although no crash leaves such files: a manifest that named them
+    /// was lost, or an earlier one was put back. What they hold is not in the new database.
+    Files,
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let n = self.count;
+        let n = self.count.map_or_else(|| "an unknown number of".to_owned(), |n| n.to_string());
         match self.kind {
             LossKind::Entries => {
                 write!(f, "{n} entries are lost: their fingerprints or ids cannot be read")
@@ -114,6 +118,9 @@ impl fmt::Display for Loss {
             }
             LossKind::Versions => write!(f, "{n} documents have an older stamp than before"),
             LossKind::Log => write!(f, "{n} bytes of a log are lost, with the commits in them"),
+            LossKind::Files => {
+                write!(f, "{n} files are left out, with what they hold: no manifest names them")
+            }
         }
     }
 }

@@ -23,18 +23,11 @@ pub(crate) fn remove<F: Fingerprint>(folder: &LockedFolder, manifest: &Manifest)
     let storage = &**folder.storage();
     let names = storage.list()?.unwrap_or_default();
     refuse_newer(storage, &names, manifest)?;
-    let orphans = of(&names, manifest);
+    let orphans = not_named(&names, manifest);
     // An interrupted open may have used some numbers of this generation.
     let kept = orphans.iter().filter(|name| name.is_kept());
     folder.skip_numbers(kept.map(|name| name.number()).max().unwrap_or(0));
-    for &name in &orphans {
-        refuse_foreign(storage, name, manifest)?;
-        if let FileName::Log(number) = name
-            && generation_of(number) == manifest.generation
-        {
-            refuse_commits::<F>(storage, number, manifest)?;
-        }
-    }
+    orphans.iter().try_for_each(|&name| check::<F>(storage, name, manifest))?;
     folder.check()?;
     // Only after all checks: a newer manifest that is restored needs what this one does not name.
     orphans.iter().try_for_each(|name| storage.remove(&name.to_string()))?;
@@ -45,8 +38,35 @@ pub(crate) fn remove<F: Fingerprint>(folder: &LockedFolder, manifest: &Manifest)
     Ok(orphans.len() as u64)
 }
 
+/// Returns why files that the manifest does not name cannot be the remains of a crash, for those that
+/// cannot.
+pub(crate) fn strays<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+) -> Result<Vec<Error>> {
+    let names = storage.list()?.unwrap_or_default();
+    let orphans = not_named(&names, manifest);
+    let errors = orphans.into_iter().filter_map(|name| check::<F>(storage, name, manifest).err());
+    let is_stray =
+        |error: &Error| matches!(error.kind(), ErrorKind::Corruption | ErrorKind::Unsupported);
+    let (strays, failures): (Vec<Error>, Vec<Error>) = errors.partition(is_stray);
+    failures.into_iter().next().map_or(Ok(strays), Err)
+}
+
+/// Fails if a file that the manifest does not name cannot be what a crash left.
+fn check<F: Fingerprint>(storage: &dyn Storage, name: FileName, manifest: &Manifest) -> Result<()> {
+    refuse_newer(storage, &[name.to_string()], manifest)?;
+    refuse_foreign(storage, name, manifest)?;
+    match name {
+        FileName::Log(number) if generation_of(number) == manifest.generation => {
+            refuse_commits::<F>(storage, number, manifest)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the numbered files that the manifest does not name.
-fn of(names: &[String], manifest: &Manifest) -> Vec<FileName> {
+fn not_named(names: &[String], manifest: &Manifest) -> Vec<FileName> {
     let mut live: BTreeSet<FileName> =
         manifest.segments.iter().flat_map(|s| s.files()).map(|(name, _)| name).collect();
     live.extend(manifest.logs.iter().map(|log| FileName::Log(log.id.number)));

@@ -1,7 +1,7 @@
 //! The documents of damaged segments. Where records are lost, the entries say which documents there
 //! were, and with which fingerprints.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
@@ -39,10 +39,52 @@ pub(super) fn lost_records<F: Fingerprint>(segments: &[Parts<F>]) -> Result<Vec<
 
 /// What entries say about documents whose records are lost.
 struct Live<F> {
-    /// The fingerprint of each live entry by its id, and whether a record with this id was found.
-    entries: HashMap<DocId, (F, bool)>,
+    /// The fingerprint of each live entry by its id.
+    fingerprints: HashMap<DocId, F>,
+    /// The other ones of ids with several, because removals were lost.
+    others: HashMap<DocId, Vec<F>>,
     /// Whether no entry and no removal was lost, so that there are no other live entries.
     is_complete: bool,
+    /// The ids of the documents so far.
+    given: HashSet<DocId>,
+}
+
+/// What becomes of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    /// The newest record is lost, and the document is as the entries say.
+    Changed,
+    /// A lost record says that the document was removed, or has become a duplicate.
+    Outdated,
+    /// Another document has its id.
+    Contradictory,
+}
+
+impl<F: Fingerprint> Live<F> {
+    /// Corrects the document of the newest readable record.
+    fn correct(&mut self, document: &mut Document<F>) -> Fate {
+        let before = *document;
+        match self.fingerprints.get(&document.id) {
+            // A duplicate has no entry, so a lost record says that it has become an original.
+            Some(_) if !document.is_original() && !self.is_complete => {}
+            Some(&fingerprint) => {
+                let others = self.others.get(&document.id);
+                let is_live = others.is_some_and(|others| others.contains(&document.fingerprint));
+                if !(document.is_original() && is_live) {
+                    document.fingerprint = fingerprint;
+                }
+                document.duplicate_of = None;
+            }
+            None if document.is_original() && self.is_complete => return Fate::Outdated,
+            None => {}
+        }
+        match self.given.insert(document.id) {
+            false => Fate::Contradictory,
+            true if before == *document => Fate::Kept,
+            true => Fate::Changed,
+        }
+    }
 }
 
 /// How many documents are not as they were.
@@ -52,6 +94,8 @@ pub(super) struct Changed {
     pub(super) names: u64,
     /// Documents whose newest record is lost.
     pub(super) versions: u64,
+    /// Records with the id of another document.
+    pub(super) contradictory: u64,
 }
 
 /// The documents of a damaged database, in the order of their keys.
@@ -79,28 +123,32 @@ impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
         entries: impl Iterator<Item = Result<Entry<F>>>,
         is_complete: impl FnOnce() -> bool,
     ) -> Result<(Self, Changed)> {
-        let mut found = HashMap::new();
+        let (mut fingerprints, mut others) = (HashMap::new(), HashMap::<DocId, Vec<F>>::new());
         for entry in entries {
             let Entry { fingerprint, id } = entry?;
-            found.insert(id, (fingerprint, false));
-        }
-        let mut live = Live { entries: found, is_complete: is_complete() };
-        let mut changed = Changed::default();
-        let mut merge = readable(segments, recent)?;
-        while let Some((_, document)) = merge.next()? {
-            let Some(document) = document.filter(|document| document.duplicate_of.is_none()) else {
-                continue;
-            };
-            match live.entries.get_mut(&document.id) {
-                Some((fingerprint, is_found)) => {
-                    *is_found = true;
-                    changed.versions += u64::from(*fingerprint != document.fingerprint);
-                }
-                None => changed.versions += u64::from(live.is_complete),
+            if let Some(other) = fingerprints.insert(id, fingerprint) {
+                others.entry(id).or_default().push(other);
             }
         }
-        let lost = live.entries.iter().filter(|(_, (_, is_found))| !is_found);
-        let mut rest: Vec<_> = lost.map(|(&id, &(f, _))| without_record(ids, id, f)).collect();
+        let is_complete = is_complete();
+        let mut live = Live { fingerprints, others, is_complete, given: HashSet::new() };
+        let (mut changed, mut made_up_before) = (Changed::default(), HashSet::new());
+        let mut merge = readable(segments, recent)?;
+        while let Some((key, document)) = merge.next()? {
+            let Some(mut document) = document else { continue };
+            if key.starts_with(LOST_NAME.as_bytes()) {
+                made_up_before.insert(key.to_vec());
+            }
+            match live.correct(&mut document) {
+                Fate::Kept => {}
+                Fate::Changed | Fate::Outdated => changed.versions += 1,
+                Fate::Contradictory => changed.contradictory += 1,
+            }
+        }
+        let given = std::mem::take(&mut live.given);
+        let lost = live.fingerprints.iter().filter(|(id, _)| !given.contains(id));
+        let mut rest: Vec<_> =
+            lost.map(|(&id, &f)| without_record(ids, id, f, &made_up_before)).collect();
         rest.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         if ids == Ids::Names {
             changed.names = rest.len() as u64;
@@ -121,13 +169,10 @@ impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
         self.next = None;
         while let Some((key, document)) = self.merge.next()? {
             let Some(mut document) = document else { continue };
-            if let (Some(live), None) = (&self.live, document.duplicate_of) {
-                match live.entries.get(&document.id) {
-                    Some(&(fingerprint, _)) => document.fingerprint = fingerprint,
-                    // A lost record says that it was removed, or has become a duplicate.
-                    None if live.is_complete => continue,
-                    None => {}
-                }
+            if let Some(live) = &mut self.live
+                && matches!(live.correct(&mut document), Fate::Outdated | Fate::Contradictory)
+            {
+                continue;
             }
             self.next = Some((key.to_vec(), document));
             break;
@@ -150,10 +195,23 @@ impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
     }
 }
 
-/// Makes up the record of a document of which only the entry is known.
-fn without_record<F: Fingerprint>(ids: Ids, id: DocId, fingerprint: F) -> (Vec<u8>, Document<F>) {
-    let name = (ids == Ids::Names).then(|| format!("(lost name of id {id})"));
-    let key = document_key(name.as_deref(), id).into_owned();
+/// What the names of documents that have lost theirs begin with.
+const LOST_NAME: &str = "(lost name of id ";
+
+/// Makes up the record of a document of which only the entry is known. Its key is none of `taken`.
+fn without_record<F: Fingerprint>(
+    ids: Ids,
+    id: DocId,
+    fingerprint: F,
+    taken: &HashSet<Vec<u8>>,
+) -> (Vec<u8>, Document<F>) {
+    let name = |n: u32| match n {
+        _ if ids != Ids::Names => None,
+        1 => Some(format!("{LOST_NAME}{id})")),
+        n => Some(format!("{LOST_NAME}{id}, {n})")),
+    };
+    let mut keys = (1..).map(|n| document_key(name(n).as_deref(), id).into_owned());
+    let key = keys.find(|key| !taken.contains(key)).unwrap_or_default();
     (key, Document { fingerprint, id, stamp: None, duplicate_of: None })
 }
 

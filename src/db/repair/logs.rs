@@ -7,7 +7,7 @@ use crate::db::recovery::recover::fits;
 use crate::error::{Error, Result};
 use crate::file_names::FileName;
 use crate::fingerprint::Fingerprint;
-use crate::log::{MAX_LOG_LEN, ReadMode, Salvaged, read_log, salvage};
+use crate::log::{MAX_LOG_LEN, Op, ReadMode, Salvaged, read_log, salvage};
 use crate::manifest::{LogRef, Manifest};
 use crate::memtable::Memtable;
 use crate::storage::Storage;
@@ -21,8 +21,8 @@ pub(super) fn replay<F: Fingerprint>(
     let memtable = Memtable::new(manifest.settings.orders(), manifest.next_doc);
     for log in &manifest.logs {
         let path = storage.root().join(FileName::Log(log.id.number).to_string());
-        let Salvaged { commits, lost } = read(storage, manifest, log, report)?;
-        if lost > 0 {
+        let (commits, lost) = read(storage, manifest, log, report)?;
+        if lost != Some(0) {
             report.losses.push(Loss { kind: LossKind::Log, count: lost, path: path.clone() });
         }
         for (seq, mut ops) in commits {
@@ -35,29 +35,40 @@ pub(super) fn replay<F: Fingerprint>(
     Ok(memtable)
 }
 
+/// The commits of a log with their numbers, and how many of its bytes are lost, if that is known.
+type Commits<F> = (Vec<(u64, Vec<Op<F>>)>, Option<u64>);
+
 /// Reads one log, and reports its damage.
 fn read<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,
     log: &LogRef,
     report: &mut BuildReport,
-) -> Result<Salvaged<F>> {
+) -> Result<Commits<F>> {
     let name = FileName::Log(log.id.number).to_string();
     let path = storage.root().join(&name);
     let bytes = match storage.read(&name, MAX_LOG_LEN) {
         Ok(bytes) => bytes,
         Err(error) if is_damage(&error) => {
             report.damage.push(Error::corruption("a log is missing").at_path(path));
-            return Ok(Salvaged { commits: Vec::new(), lost: log.end.unwrap_or(0) });
+            return Ok((Vec::new(), log.end));
         }
         Err(error) => return Err(error),
     };
     let header = manifest.settings.header(FileKind::Log, 0, log.id);
     match read_log(&bytes, &path, &header, log.end, ReadMode::Recover) {
-        Ok(contents) => Ok(Salvaged { commits: contents.commits, lost: 0 }),
+        // A manifest names a log after its first frame has been written.
+        Ok(contents) if contents.start.is_none() => {
+            report.damage.push(Error::corruption("a log is empty").at_path(path));
+            Ok((Vec::new(), log.end))
+        }
+        Ok(contents) => Ok((contents.commits, Some(0))),
         Err(error) if is_damage(&error) => {
             report.damage.push(error);
-            Ok(salvage(&bytes, &header, log.end))
+            let Salvaged { commits, lost } = salvage(&bytes, &header, log.end);
+            // It may be another log, or have lost everything.
+            let is_known = lost > 0 || !commits.is_empty();
+            Ok((commits, if is_known { Some(lost) } else { log.end }))
         }
         Err(error) => Err(error),
     }

@@ -25,12 +25,13 @@ use crate::inspection::Inspection;
 use crate::manifest::Manifest;
 use crate::memtable::Memtable;
 use crate::progress::{Meter, Phase, Watch};
+use crate::segment::SegmentMeta;
 use crate::settings::{Ids, Settings};
 use documents::{Changed, RepairedDocuments, lost_records};
 use entries::{Read, live_entries};
 use parts::Parts;
-use survey::read_manifest;
 pub(crate) use survey::verify;
+use survey::{check_opening, read_manifest};
 
 /// Keys from which the symbols of the new file of documents are chosen.
 const SAMPLED_KEYS: usize = 1 << 12;
@@ -56,13 +57,15 @@ pub(crate) fn repair<F: Fingerprint>(
     meter.finish();
     report.damage.append(&mut inspection.into_errors());
     let recent = logs::replay(&*storage, &manifest, &mut report)?;
+    check_opening::<F>(&storage, &manifest, &mut report)?;
     let salvage = Salvage { root: broken, manifest: &manifest, segments, recent };
+    report.read = salvage.documents_before();
     let options = options.with_settings(&manifest.settings);
     build(options, out, |db| {
-        report.read = match manifest.settings.ids {
+        match manifest.settings.ids {
             Ids::User => salvage.write_entries(db, &watch, &mut report)?,
             Ids::Unique | Ids::Names => salvage.write_documents(db, &watch, &mut report)?,
-        };
+        }
         let (entries, documents) = db.reader().counts();
         report.written = if manifest.settings.ids == Ids::User { entries } else { documents };
         Ok(report)
@@ -93,17 +96,34 @@ struct Salvage<'a, F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Salvage<'_, F> {
+    /// Returns how many documents the database had, or entries with user ids, as far as the manifest
+    /// and the logs say.
+    fn documents_before(&self) -> u64 {
+        let metas = self.segments.iter().map(|parts| &parts.meta);
+        let before = match self.manifest.settings.ids {
+            Ids::User => {
+                let gain = |meta: &SegmentMeta| meta.entries as i64 - meta.removed as i64;
+                metas.map(gain).sum::<i64>() + self.recent.net_entries(u64::MAX)
+            }
+            Ids::Unique | Ids::Names => {
+                let gain = SegmentMeta::document_gain;
+                metas.map(gain).sum::<i64>() + self.recent.net_documents(u64::MAX)
+            }
+        };
+        u64::try_from(before).unwrap_or(0)
+    }
+
     fn write_entries(
         &self,
         db: &WriteHandle<F>,
         watch: &Watch,
         report: &mut BuildReport,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let read = self.segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
         let mut entries = live_entries(&self.segments, &self.recent, &read)?;
-        let loaded = load(db.core(), &mut entries, watch)?;
+        let _ = load(db.core(), &mut entries, watch)?;
         self.report_lost(&read, report);
-        Ok(loaded.read)
+        Ok(())
     }
 
     fn write_documents(
@@ -111,7 +131,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         db: &WriteHandle<F>,
         watch: &Watch,
         report: &mut BuildReport,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let lost_records = lost_records(&self.segments)?;
         let (segments, recent) = (&self.segments, &self.recent);
         // In a database of sketches, nothing else says which documents there are.
@@ -141,7 +161,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         db: &WriteHandle<F>,
         watch: &Watch,
         mut documents: RepairedDocuments<'_, F>,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let sample: Vec<(Vec<u8>, Document<F>)> =
             documents.by_ref().take(SAMPLED_KEYS).collect::<Result<_>>()?;
         let keys: Vec<&[u8]> = sample.iter().map(|(key, _)| key.as_slice()).collect();
@@ -155,7 +175,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         let next_doc = self.recent.next_doc();
         let documents = &mut sample.into_iter().map(Ok).chain(documents);
         let given = DocumentsToLoad { documents, most, bytes, symbols, next_doc };
-        load_documents(db.core(), given, watch)
+        load_documents(db.core(), given, watch).map(|_| ())
     }
 
     fn report_lost(&self, read: &[Read], report: &mut BuildReport) {
@@ -171,10 +191,15 @@ impl<F: Fingerprint> Salvage<'_, F> {
     }
 
     fn report_changed(&self, changed: Changed, report: &mut BuildReport) {
-        let Changed { names, versions } = changed;
-        for (kind, count) in [(LossKind::Names, names), (LossKind::Versions, versions)] {
+        let Changed { names, versions, contradictory } = changed;
+        for (kind, count) in [
+            (LossKind::Names, names),
+            (LossKind::Versions, versions),
+            (LossKind::Documents, contradictory),
+        ] {
             if count > 0 {
-                report.losses.push(Loss { kind, count, path: self.root.to_owned() });
+                let path = self.root.to_owned();
+                report.losses.push(Loss { kind, count: Some(count), path });
             }
         }
     }
@@ -182,7 +207,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
     fn report_loss(&self, report: &mut BuildReport, kind: LossKind, count: u64, file: FileName) {
         if count > 0 {
             let path = self.root.join(file.to_string());
-            report.losses.push(Loss { kind, count, path });
+            report.losses.push(Loss { kind, count: Some(count), path });
         }
     }
 }

@@ -5,39 +5,78 @@ use std::sync::Arc;
 
 use super::logs;
 use super::parts::{Parts, is_damage};
-use crate::db::build::BuildReport;
+use crate::db::build::{BuildReport, Loss, LossKind};
 use crate::db::handle::read_only::ReadOnlyHandle;
 use crate::db::options::Options;
 use crate::db::read::stats::Description;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
-use crate::db::recovery::orphans::refuse_newer;
-use crate::db::recovery::recover::explain_missing;
+use crate::db::recovery::orphans;
+use crate::db::recovery::recover::{explain_missing, open_segments, replay};
 use crate::error::{Error, Result};
+use crate::file_names::MANIFEST;
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
+use crate::log::ReadMode;
 use crate::manifest::Manifest;
+use crate::memtable::Memtable;
 use crate::progress::{Meter, Phase};
 use crate::segment::{Segment, SegmentMeta};
 use crate::settings::Settings;
 use crate::storage::{Disk, Storage};
 
-/// Reads the manifest, or else its copy. Adds all that is wrong with them to `damage`.
+/// Reads the manifest or its copy, whichever is newer. Adds what is wrong with them to `damage`.
 pub(super) fn read_manifest(storage: &dyn Storage, damage: &mut Vec<Error>) -> Result<Manifest> {
-    let error = match Manifest::read(storage) {
-        Err(error) if is_damage(&error) => explain_missing(storage, error),
-        read => return read,
+    let copy = Manifest::read_copy(storage);
+    let error = match (Manifest::read(storage), &copy) {
+        (Ok(manifest), Ok(copy)) if is_older(&manifest, copy) => {
+            let message = "an earlier manifest was put back: its copy is newer";
+            Error::corruption(message).at_path(storage.root().join(MANIFEST))
+        }
+        (Err(error), _) if is_damage(&error) => explain_missing(storage, error),
+        (read, _) => return read,
     };
-    let Ok(manifest) = Manifest::read_copy(storage) else { return Err(error) };
+    let Ok(copy) = copy else { return Err(error) };
     damage.push(error);
-    // The copy may be older. Then the files that only the lost manifest named are missing.
-    let names = storage.list()?.unwrap_or_default();
-    damage.extend(refuse_newer(storage, &names, &manifest).err());
-    Ok(manifest)
+    Ok(copy)
+}
+
+/// Returns whether a manifest is from an earlier time than its copy, which is made after it.
+fn is_older(manifest: &Manifest, copy: &Manifest) -> bool {
+    manifest.settings.database_id == copy.settings.database_id
+        && manifest.generation < copy.generation
+}
+
+/// Adds what opening for writing would refuse to the report, and what is lost with it.
+pub(super) fn check_opening<F: Fingerprint>(
+    storage: &Arc<dyn Storage>,
+    manifest: &Manifest,
+    report: &mut BuildReport,
+) -> Result<()> {
+    let strays = orphans::strays::<F>(&**storage, manifest)?;
+    if !strays.is_empty() {
+        let (count, path) = (Some(strays.len() as u64), storage.root().to_owned());
+        report.losses.push(Loss { kind: LossKind::Files, count, path });
+        report.damage.extend(strays);
+    }
+    if report.damage.is_empty() {
+        let memtable = Memtable::<F>::new(manifest.settings.orders(), manifest.next_doc);
+        let opened = manifest
+            .settings
+            .check()
+            .and_then(|()| open_segments::<F>(storage, manifest, &[]))
+            .and_then(|_| replay(&**storage, manifest, ReadMode::Recover, &memtable));
+        match opened {
+            Err(error) if is_damage(&error) => report.damage.push(error),
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
+    }
+    Ok(())
 }
 
 impl Description {
-    /// Does what [`read`](Self::read) does for a database that may be damaged: if the manifest is
-    /// lost, it reads the copy that a repair uses.
+    /// Does what [`read`](Self::read) does for a database that may be damaged: it reads the manifest
+    /// or the copy that a repair uses.
     ///
     /// # Errors
     ///
@@ -84,6 +123,7 @@ pub(crate) fn verify<F: Fingerprint>(
     meter.finish();
     found.damage.append(&mut inspection.into_errors());
     let _ = logs::replay::<F>(&*storage, &manifest, &mut found)?;
+    check_opening::<F>(&storage, &manifest, &mut found)?;
     report.errors = found.damage;
     if report.errors.is_empty() {
         report.errors.push(error);

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::reports::{BuildReport, Loss};
-use fpdb::{Error, Fingerprint, Options, Source};
+use fpdb::reports::{BuildReport, Loss, LossKind};
+use fpdb::{Description, Error, Fingerprint, Ids, Options, Source};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -48,17 +48,35 @@ struct Report {
     out: String,
     damage: Vec<Error>,
     losses: Vec<Loss>,
-    /// Documents in the new database; entries, with user ids.
+    /// Documents that the damaged database had; entries, with user ids.
+    read: u64,
+    /// Those in the new database.
     written: u64,
+}
+
+/// Says how many documents are missing, and how many have no name any more.
+fn lost(losses: &[Loss], missing: u64) -> String {
+    let is_unknown = |loss: &Loss| loss.count.is_none() || loss.kind == LossKind::Files;
+    let names = losses.iter().filter(|loss| loss.kind == LossKind::Names);
+    let names: u64 = names.filter_map(|loss| loss.count).sum();
+    let mut all = match (missing, losses.iter().any(is_unknown)) {
+        (missing, false) => format!("{missing} are lost"),
+        (0, true) => "it is not known how many are lost".to_owned(),
+        (missing, true) => format!("{missing} are lost, and perhaps more"),
+    };
+    if names > 0 {
+        all += &format!(", and {names} have lost their names");
+    }
+    all
 }
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let bits = fpdb::Description::read_damaged(&self.path)?.bits;
+        let Description { bits, ids, .. } = Description::read_damaged(&self.path)?;
         let bar = progress::of_operation(context);
         let repaired = by_width!(bits, |options| self.repair(options, &bar));
         bar.finish_and_clear();
-        let BuildReport { damage, losses, written, .. } = repaired?;
+        let BuildReport { damage, losses, read, written, .. } = repaired?;
         if !context.json {
             damage::print(&damage, context)?;
             for loss in &losses {
@@ -69,13 +87,18 @@ impl Args {
         let out = self.out.display().to_string();
         let exit = if losses.is_empty() { Exit::Done } else { Exit::CheckFailed };
         let end = match (damage.is_empty(), losses.is_empty()) {
-            (true, _) => "there was no damage",
-            (false, true) => "nothing was lost",
-            (false, false) => "something was lost",
+            (true, _) => "there was no damage".to_owned(),
+            (false, true) => "nothing was lost".to_owned(),
+            (false, false) => lost(&losses, read.saturating_sub(written)),
         };
-        let sentence = format!("wrote {written} documents to {out}: {end}");
+        let what = if ids == Ids::User { "entries" } else { "documents" };
+        let sentence = format!("saved {written} of {read} {what} to {out}: {end}");
         let schema = "fpdb.repair/1";
-        context.conclude(&Report { schema, out, damage, losses, written }, sentence)?;
+        context.conclude(&Report { schema, out, damage, losses, read, written }, sentence)?;
+        context.say(format_args!(
+            "to use the new database, close the damaged one, move its folder away, and give the new \
+             folder its name"
+        ));
         Ok(exit)
     }
 

@@ -152,7 +152,10 @@ fn repair_writes_a_database_without_the_damage_and_says_what_was_lost() {
     let folder = folder();
     let before = folder.ok("export a").out;
     let run = folder.ok("repair a --out same");
-    assert!(run.err.contains("there was no damage"), "{run:?}");
+    assert!(
+        run.err.contains("saved 10000 of 10000 entries to same: there was no damage"),
+        "{run:?}"
+    );
     assert_eq!(folder.ok("export same").out, before);
 
     let files = files_under(&folder.file("a"));
@@ -176,6 +179,27 @@ fn repair_writes_a_database_without_the_damage_and_says_what_was_lost() {
     assert_eq!(report["damage"].as_array().unwrap().len(), 3, "{report}");
     assert_eq!(report["losses"][0]["kind"], "entries");
     assert_eq!((&report["losses"][0]["count"], &report["written"]), (&5000.into(), &5000.into()));
+    assert_eq!(report["read"], 10000);
+    let run = folder.exits(1, "repair a --out again");
+    assert!(run.err.contains("saved 5000 of 10000 entries to again: 5000 are lost"), "{run:?}");
+}
+
+#[test]
+fn repair_after_an_earlier_manifest_was_put_back_saves_all_or_says_what_it_left_out() {
+    let folder = folder();
+    let manifest = |name: &str| folder.file(&format!("a/{name}"));
+    let earlier = fs::read(manifest("MANIFEST")).unwrap();
+    folder.write("more", "1\n");
+    folder.ok("import a more --fp-format hex --first-id 10000");
+    fs::write(manifest("MANIFEST"), &earlier).unwrap();
+    let run = folder.ok("repair a --out all");
+    assert!(run.err.contains("saved 10001 of 10001 entries to all: nothing was lost"), "{run:?}");
+    assert!(run.text().contains("an earlier manifest was put back"), "{}", run.text());
+    fs::write(manifest("MANIFEST.copy"), &earlier).unwrap();
+    let run = folder.exits(1, "repair a --out rest");
+    assert!(run.err.contains(" entries to rest: "), "{}", run.err);
+    assert!(!run.err.contains("no damage") && !run.err.contains("nothing was lost"), "{}", run.err);
+    assert!(run.text().contains("files are left out"), "{}", run.text());
 }
 
 /// Changes the format version in the header of a file, and the header's checksum.
