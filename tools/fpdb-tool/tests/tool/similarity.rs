@@ -57,6 +57,35 @@ fn dedup_keeps_one_of_similar_documents() {
 }
 
 #[test]
+fn duplicates_near_the_similarity_of_the_database_are_counted_as_uncertain() {
+    let folder = Folder::new();
+    let (text, copies) = (text(7, 120), 3);
+    let in_twenty = |i: usize| 7 + i % 13;
+    let near = |i: usize| {
+        let words = text.split(' ').enumerate();
+        let other = |(at, word)| if at % 20 == in_twenty(i) { "other" } else { word };
+        words.map(other).collect::<Vec<_>>().join(" ")
+    };
+    let all = (0..=copies).map(|i| document(&i.to_string(), &text));
+    let all = all.chain((10..40).map(|i| document(&i.to_string(), &near(i))));
+    folder.write("docs", all.collect::<String>());
+    let run = folder.ok("dedup db docs --jaccard 0.8 --versions first --report report --print id");
+    let records: Vec<Value> = std::fs::read_to_string(folder.file("report"))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (summary, duplicates) = records.split_last().unwrap();
+    // 1 - 64/63 * 18/128 - 2 * .031 is less than .8.
+    let is_uncertain = |record: &&Value| record["distance"].as_u64() >= Some(18);
+    let uncertain = duplicates.iter().filter(is_uncertain).count();
+    assert!(uncertain > 0 && uncertain + copies <= duplicates.len(), "{records:?}");
+    assert_eq!(summary["uncertain"], uncertain);
+    let expected = format!("{} duplicates ({uncertain} of them uncertain)", duplicates.len());
+    assert!(run.err.contains(&expected), "{}", run.err);
+}
+
+#[test]
 fn every_search_finds_the_similar_documents() {
     let folder = folder();
     let pairs: Vec<Value> = folder.ok("pairs db --json").records();

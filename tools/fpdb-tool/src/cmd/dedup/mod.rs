@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::text::Recipe;
-use fpdb::{Db, Durability, Fingerprint, OnDuplicate, Options};
+use fpdb::{Db, Durability, Fingerprint, MatchRule, OnDuplicate, Options};
 use serde::Serialize;
 
 use crate::args::database::{self, NewDatabase, by_width};
@@ -47,6 +47,9 @@ Examples:
 /// content that is novel is printed, and stored: the first one under the id, and the others under
 /// the id with a number, such as `https://a.example/ (2)`. With --versions first, a document whose
 /// id is stored already is a duplicate of the stored one, whatever its content.
+///
+/// Sketches (--jaccard) estimate the similarity. The summary counts a duplicate as uncertain if its
+/// estimate exceeds the similarity of the database by less than two standard errors.
 ///
 /// With --recrawl, a document whose id is stored already is compared with all documents except its
 /// own old version, and replaces it. If its fingerprint is the same, the document is unchanged and
@@ -199,6 +202,16 @@ impl From<OnDuplicateArg> for OnDuplicate {
     }
 }
 
+/// Returns the least distance whose estimate of the similarity exceeds that of the rule by less than
+/// two standard errors.
+fn uncertain_from<F: Fingerprint>(rule: &MatchRule, recipe: &Recipe<F>) -> Option<u32> {
+    let least = rule.jaccard()?.similarity();
+    (0..=rule.distance()).find(|&distance| {
+        let estimate = recipe.similarity(distance);
+        estimate.is_some_and(|(similarity, error)| similarity - 2.0 * error < least)
+    })
+}
+
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         input::check_all(&self.files)?;
@@ -259,7 +272,8 @@ impl Args {
         recipe: Recipe<F>,
         context: &mut Context<'_>,
     ) -> Result<(Intake<Prepared<F>>, Report)> {
-        let report = Report::create(self.report.as_deref(), self.recrawl)?;
+        let uncertain_from = uncertain_from(&db.description().rule, &recipe);
+        let report = Report::create(self.report.as_deref(), self.recrawl, uncertain_from)?;
         let bar = progress::over_files(context, &self.files);
         let (reading, given) = self.reading();
         let print = self.print;

@@ -22,6 +22,10 @@ pub(super) struct Summary {
     recrawl: Option<RecrawlCounts>,
     novel: u64,
     pub(super) duplicates: u64,
+    /// The duplicates whose similarity may be less than that of the database: their estimates exceed
+    /// it by less than two standard errors. Only in databases of sketches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncertain: Option<u64>,
     /// Documents without a fingerprint: too short or bad.
     skipped: u64,
     /// The skipped lines, rows, files and records that should be documents but are not.
@@ -39,12 +43,16 @@ struct RecrawlCounts {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { read, novel, duplicates, skipped, bad, .. } = self;
+        let Self { read, novel, duplicates, uncertain, skipped, bad, .. } = self;
         write!(f, "read {read}: {novel} novel")?;
         if let Some(RecrawlCounts { inserted, unchanged, updated }) = self.recrawl {
             write!(f, " ({inserted} inserted, {updated} updated), {unchanged} unchanged")?;
         }
-        write!(f, ", {duplicates} duplicates, {skipped} skipped")?;
+        write!(f, ", {duplicates} duplicates")?;
+        if let Some(uncertain) = uncertain {
+            write!(f, " ({uncertain} of them uncertain)")?;
+        }
+        write!(f, ", {skipped} skipped")?;
         if *bad > 0 {
             write!(f, " ({bad} of them bad)")?;
         }
@@ -69,6 +77,9 @@ pub(super) struct Report {
     pub(super) unchanged: u64,
     pub(super) updated: u64,
     duplicates: u64,
+    /// The least distance of uncertain duplicates.
+    uncertain_from: Option<u32>,
+    uncertain: u64,
     pub(super) too_short: u64,
     bad: u64,
     ignored: u64,
@@ -76,7 +87,11 @@ pub(super) struct Report {
 
 impl Report {
     /// Creates a report that is written to a file, which is replaced, or to none.
-    pub(super) fn create(path: Option<&Path>, is_recrawl: bool) -> Result<Self> {
+    pub(super) fn create(
+        path: Option<&Path>,
+        is_recrawl: bool,
+        uncertain_from: Option<u32>,
+    ) -> Result<Self> {
         let label = path.map(|path| path.display().to_string()).unwrap_or_default();
         let file = path.map(File::create).transpose();
         let file = file.with_context(|| format!("cannot create {label}"))?;
@@ -88,6 +103,8 @@ impl Report {
             unchanged: 0,
             updated: 0,
             duplicates: 0,
+            uncertain_from,
+            uncertain: 0,
             too_short: 0,
             bad: 0,
             ignored: 0,
@@ -101,6 +118,7 @@ impl Report {
 
     pub(super) fn duplicate(&mut self, id: &str, duplicate_of: &str, distance: u32) -> Result<()> {
         self.duplicates += 1;
+        self.uncertain += u64::from(self.uncertain_from.is_some_and(|from| distance >= from));
         let record = Duplicate { r#type: "duplicate", id, duplicate_of, distance };
         self.write(|file| json_line(file, &record))
     }
@@ -121,6 +139,7 @@ impl Report {
             recrawl: is_recrawl.then_some(RecrawlCounts { inserted, unchanged, updated }),
             novel,
             duplicates,
+            uncertain: self.uncertain_from.map(|_| self.uncertain),
             skipped,
             bad,
             ignored,
