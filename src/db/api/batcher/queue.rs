@@ -1,6 +1,7 @@
 //! What waits to be written, and the answers.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Waker;
@@ -59,6 +60,11 @@ impl<F: Fingerprint> Drop for Request<F> {
     }
 }
 
+/// Wakes a task. If its waker panics, that must not end the thread that writes for all others.
+fn wake(waker: Waker) {
+    let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+}
+
 /// The place for the answer to a request.
 pub(super) struct Answer<F> {
     state: Mutex<Given<F>>,
@@ -89,7 +95,7 @@ impl<F> Answer<F> {
         let waker = state.waker.take();
         drop(state);
         self.given.notify_all();
-        waker.into_iter().for_each(Waker::wake);
+        waker.into_iter().for_each(wake);
     }
 
     /// Takes the answer, or has this waker woken when it is given.
@@ -210,7 +216,7 @@ impl<F: Fingerprint> Queue<F> {
         let wakers = std::mem::take(&mut state.wakers);
         drop(state);
         self.room.notify_all();
-        wakers.into_values().for_each(Waker::wake);
+        wakers.into_values().for_each(wake);
         Some(batch)
     }
 
@@ -222,7 +228,7 @@ impl<F: Fingerprint> Queue<F> {
         drop(state);
         self.added.notify_all();
         self.room.notify_all();
-        wakers.into_values().for_each(Waker::wake);
+        wakers.into_values().for_each(wake);
     }
 
     /// Accepts no more requests, and answers those that wait with an error.

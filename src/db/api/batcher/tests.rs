@@ -211,6 +211,38 @@ fn a_waker_may_drop_the_last_clone() {
     assert_eq!(decision.wait().unwrap(), Outcome::Inserted(DocId(1)));
 }
 
+/// Panics when it wakes.
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        std::panic::resume_unwind(Box::new("a waker panics"));
+    }
+}
+
+#[test]
+fn a_waker_that_panics_disturbs_no_other_task() {
+    let db = names();
+    let batcher = Batcher::new(&db).unwrap();
+    let waker = Waker::from(Arc::new(Panics));
+    let mut first: Vec<_> = ["a", "b", "c"]
+        .into_iter()
+        .zip(0..)
+        .map(|(name, n)| batcher.insert_if_novel(far(n), name))
+        .collect();
+    for decision in &mut first {
+        let _ = Pin::new(decision).poll(&mut Context::from_waker(&waker));
+    }
+    for decision in first {
+        assert!(!decision.wait().unwrap().is_duplicate());
+    }
+    assert_eq!(
+        block_on(batcher.insert_if_novel(far(9), "d")).unwrap(),
+        Outcome::Inserted(DocId(3))
+    );
+    assert_eq!(db.snapshot().len(), 4);
+}
+
 #[test]
 fn a_decision_that_is_polled_again_and_again_has_one_waker() {
     let queue = Queue::<u64>::new("path".into());
