@@ -14,7 +14,7 @@ use fpdb::{
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries, entry};
-use crate::counting::Counting;
+use crate::counting::{Counting, READ_OF_THE_MANIFEST};
 
 const THREADS: u64 = 8;
 const DISTANCE: u32 = 3;
@@ -424,4 +424,20 @@ fn writers_continue_during_a_full_compaction() {
         db.compact().unwrap();
     }
     panic!("{most} entries were written, then the compaction was over");
+}
+
+#[test]
+fn opening_finds_a_database_that_is_created_after_the_manifest_was_looked_for() {
+    let sim = Sim::new();
+    let storage = Counting::new(sim.clone(), Duration::ZERO);
+    storage.hold(Some(READ_OF_THE_MANIFEST));
+    let reader = thread::spawn({
+        let options = options(&storage);
+        move || options.open_read_only("sim").map(|db| db.snapshot().len())
+    });
+    storage.wait_for_held_call();
+    let db = options(&sim).create("sim").unwrap();
+    db.insert(7, 7).unwrap();
+    storage.hold(None);
+    assert_eq!(reader.join().unwrap().unwrap(), 1);
 }

@@ -15,6 +15,9 @@ pub(crate) const FOLDER: &str = "the folder";
 /// The end of the subject of a read of a log.
 pub(crate) const READ_OF_A_LOG: &str = ".log is read";
 
+/// The same for the manifest.
+pub(crate) const READ_OF_THE_MANIFEST: &str = "MANIFEST is read";
+
 #[derive(Debug)]
 struct Control {
     syncs: AtomicU64,

@@ -8,7 +8,7 @@ use crate::db::handle::read_only::ReadOnlyHandle;
 use crate::db::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, DEFAULT_SIMILARITY, Options, is_sketch};
 use crate::db::read::reader::Reader;
 use crate::db::read::stats::Description;
-use crate::db::recovery::recover::{belongs_to_database, explain_missing, recover};
+use crate::db::recovery::recover::{self, belongs_to_database, explain_missing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::file_names::{MANIFEST, MANIFEST_TMP};
@@ -27,8 +27,7 @@ impl Description {
     /// `NotFound`, `Unsupported`, `Corruption` and `Io`, for the same reasons as opening.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let storage = Disk::new(path.as_ref());
-        let manifest = Manifest::read(&storage).map_err(|e| explain_missing(&storage, e))?;
-        Ok(Self::of(manifest))
+        recover::read_manifest(&storage).map(Self::of)
     }
 }
 
@@ -75,7 +74,7 @@ pub(crate) fn open<F: Fingerprint>(
         (None, None) => return Err(explain_missing(&*storage, no_manifest())),
     };
     let watch = options.watch.clone();
-    let (core, recovery) = recover(options, folder, manifest)?;
+    let (core, recovery) = recover::recover(options, folder, manifest)?;
     let db = WriteHandle::start(core, recovery, watch)?;
     report(path, &db.reader(), false);
     Ok(db)
@@ -111,7 +110,7 @@ fn read_manifest<F: Fingerprint>(
     storage: &dyn Storage,
     mode: Mode,
 ) -> Result<Option<Manifest>> {
-    match Manifest::read(storage) {
+    match recover::read_manifest(storage) {
         Ok(found) if mode == Mode::Combine && found.is_unfinished => Ok(Some(found)),
         Ok(_) if matches!(mode, Mode::Create | Mode::Combine) => Err(already_exists(storage)),
         Ok(manifest) => {
@@ -121,7 +120,7 @@ fn read_manifest<F: Fingerprint>(
             Ok(Some(manifest))
         }
         Err(error) if error.kind() == ErrorKind::NotFound && mode != Mode::Open => Ok(None),
-        Err(error) => Err(explain_missing(storage, error)),
+        Err(error) => Err(error),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::db::read::reader::Reader;
 use crate::db::recovery::orphans;
-use crate::db::recovery::recover::{explain_missing, open_segments, replay};
+use crate::db::recovery::recover::{self, open_segments, replay};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::log::ReadMode;
@@ -39,7 +39,7 @@ impl<F: Fingerprint> State<F> {
 pub(crate) fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
     // In this order: a writer installs a manifest before it creates files of that generation.
     let names = storage.list()?.unwrap_or_default();
-    let manifest = Manifest::read(storage).map_err(|e| explain_missing(storage, e))?;
+    let manifest = recover::read_manifest(storage)?;
     manifest.expect_finished().map_err(|e| e.at_path(storage.root()))?;
     orphans::refuse_newer(storage, &names, &manifest)?;
     Ok(manifest)

@@ -139,6 +139,20 @@ pub(crate) fn recover<F: Fingerprint>(
     Ok((core, recovery))
 }
 
+/// Reads the manifest, or explains that there is none.
+pub(crate) fn read_manifest(storage: &dyn Storage) -> Result<Manifest> {
+    let error = match Manifest::read(storage) {
+        Err(error) if error.kind() == ErrorKind::NotFound => explain_missing(storage, error),
+        read => return read,
+    };
+    // Another process may have created the database since. The manifest is its first file, so if
+    // any other was seen, it is there now.
+    match error.kind() {
+        ErrorKind::Corruption => Manifest::read(storage).map_err(|_| error),
+        _ => Err(error),
+    }
+}
+
 /// Explains a missing manifest: there is no database, or a damaged one.
 pub(crate) fn explain_missing(storage: &dyn Storage, error: Error) -> Error {
     if error.kind() != ErrorKind::NotFound {
