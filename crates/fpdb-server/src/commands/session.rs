@@ -34,6 +34,8 @@ pub(crate) struct Session<'a, F: Fingerprint> {
     transaction: Option<Transaction>,
     /// The client wants no reply to its next command.
     skips_next: bool,
+    /// Whether no command gets a reply.
+    replies_are_off: bool,
     /// The client has sent `QUIT`.
     pub(crate) has_quit: bool,
 }
@@ -48,6 +50,7 @@ impl<'a, F: Fingerprint> Session<'a, F> {
             is_committing: false,
             transaction: None,
             skips_next: false,
+            replies_are_off: false,
             has_quit: false,
         }
     }
@@ -86,7 +89,8 @@ impl<'a, F: Fingerprint> Session<'a, F> {
         self.output.replies.are_off = true;
         self.execute_first(&requests[..1]);
         self.settle();
-        self.output.replies.are_off = false;
+        // The command may have been CLIENT REPLY.
+        self.output.replies.are_off = self.replies_are_off;
         1
     }
 
@@ -266,7 +270,7 @@ impl<'a, F: Fingerprint> Session<'a, F> {
             }
             Command::Reset => {
                 self.transaction = None;
-                replies.are_off = false;
+                (self.replies_are_off, replies.are_off) = (false, false);
                 self.handshake.reset(replies);
             }
         }
@@ -278,12 +282,16 @@ impl<'a, F: Fingerprint> Session<'a, F> {
         let replies = &mut self.output.replies;
         match words[2..] {
             [word] if word.eq_ignore_ascii_case(b"on") => {
-                replies.are_off = false;
+                (self.replies_are_off, replies.are_off) = (false, false);
                 replies.simple("OK");
             }
-            [word] if word.eq_ignore_ascii_case(b"off") => replies.are_off = true,
+            [word] if word.eq_ignore_ascii_case(b"off") => {
+                (self.replies_are_off, replies.are_off) = (true, true);
+            }
             // There is nothing to skip if there are no replies.
-            [word] if word.eq_ignore_ascii_case(b"skip") => self.skips_next = !replies.are_off,
+            [word] if word.eq_ignore_ascii_case(b"skip") => {
+                self.skips_next = !self.replies_are_off;
+            }
             _ => return Err(Failure::syntax()),
         }
         Ok(())

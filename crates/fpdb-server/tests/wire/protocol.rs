@@ -130,6 +130,8 @@ fn client_reply_suppresses_replies_and_executes_commands() {
         let found = replies(&mut client, &[skip, &add("b"), &add("a"), skip, &["PING"], &["PING"]]);
         assert_eq!((found.len(), found[0].word()), (2, "duplicate"));
         assert_eq!(found[1], simple("PONG"));
+        assert_eq!(replies(&mut client, &[skip, off, &["PING"], &["PING"]]), []);
+        assert_eq!(replies(&mut client, &[skip, skip, &["PING"], &["PING"]]), [simple("PONG")]);
         let all = [off, skip, &["PING"], &["RESET"], &["PING"]];
         assert_eq!(replies(&mut client, &all), [simple("RESET"), simple("PONG")]);
         assert_eq!(client.call(&["CLIENT", "REPLY", "NO"]).text(), "ERR syntax error");
