@@ -60,6 +60,7 @@ fn lost(losses: &[Loss], missing: u64) -> String {
     let names = losses.iter().filter(|loss| loss.kind == LossKind::Names);
     let names: u64 = names.filter_map(|loss| loss.count).sum();
     let mut all = match (missing, losses.iter().any(is_unknown)) {
+        (0, false) => "none is lost".to_owned(),
         (missing, false) => format!("{missing} are lost"),
         (0, true) => "it is not known how many are lost".to_owned(),
         (missing, true) => format!("{missing} are lost, and perhaps more"),
