@@ -210,7 +210,7 @@ impl Bits for Sketch {
     }
 }
 
-/// Returns bytes, or those of an item of an array.
+/// Returns the bytes of an object, which may be an item of an array.
 fn bytes_of<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyBytes>> {
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return Some(bytes.clone());

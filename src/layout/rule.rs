@@ -193,7 +193,7 @@ impl MatchRule {
                 if *layout == Layout::of_keys(rule.keys) {
                     return Ok(Self::by_keys(rule));
                 }
-                Err(fields.corruption("the layout is not that of the keys"))
+                Err(fields.corruption("the layout does not fit the keys"))
             }
             other => Err(fields.corruption(format!("kind of match rule {other}"))),
         }

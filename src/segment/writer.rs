@@ -60,7 +60,7 @@ pub(crate) struct SegmentWriter<'a> {
     finished: bool,
 }
 
-/// How many documents of older segments those of a new one replace or remove.
+/// How many documents of older segments a new segment replaces or removes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Replaced {
     pub documents: u64,

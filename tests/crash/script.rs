@@ -89,7 +89,7 @@ impl<F: Fingerprint> Setup<F> {
         let options = Options::<F>::default();
         let options = match Layout::preset(self.layout, F::BITS) {
             Ok(layout) => options.layout(layout).max_distance(DISTANCE),
-            // Within so few minima, sketches share one of so many keys.
+            // Sketches that differ in fewer minima than they have keys share a key.
             Err(_) => {
                 let rule = MatchRule::of_keys(Jaccard::at_least(0.8), DISTANCE + 1, 3, DISTANCE);
                 options.rule(&rule.unwrap())

@@ -67,7 +67,7 @@ impl<F: Fingerprint> Run<F> {
         let mut options = run.options().ids(ids);
         options = match Layout::preset(layout, F::BITS) {
             Ok(layout) => options.max_distance(distance).layout(layout),
-            // Within so few minima, sketches share one of so many keys.
+            // Sketches that differ in fewer minima than they have keys share a key.
             Err(_) => {
                 options.rule(&MatchRule::of_keys(Jaccard::at_least(0.8), 16, 3, distance).unwrap())
             }

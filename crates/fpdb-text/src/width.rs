@@ -152,7 +152,7 @@ mod sealed {
         /// Returns the fingerprint that keeps the low bits of these minima.
         fn of_minima(minima: &[u64]) -> Self;
 
-        /// Returns the number of minima of which the kept bits differ.
+        /// Returns the number of minima whose kept bits differ.
         fn differences(self, other: Self) -> u32;
 
         /// Returns the one of three values that is of this width.

@@ -129,7 +129,7 @@ for condition, part, values in (("18.14", "keys", (0, 17)), ("18.15", "minima", 
                                 ("18.16", "max distance", (129,))):
     for value in values:
         of_sketches(condition, NO_RULE, part, value)
-OTHER_LAYOUT = "the layout is not that of the keys"
+OTHER_LAYOUT = "the layout does not fit the keys"
 of_sketches("18.17", OTHER_LAYOUT, "layout's name", b"keys-7")
 of_sketches("18.17", OTHER_LAYOUT, "keys", 7)
 of_sketches("18.17", OTHER_LAYOUT, "bit order 1", bytes([1, 0, *range(2, 16)]))

@@ -26,7 +26,7 @@ class MatchRule:
         self.distance = cursor.bounded(1, 0, sketch.PLANE, "18.16", "distance of sketches")
         orders = [[(key + place) % GROUPS for place in range(GROUPS)] for key in range(self.keys)]
         check((layout.name, layout.widths, layout.orders) == (f"keys-{self.keys}", GROUPS * [sketch.GROUP], orders),
-              "18.17", cursor.where, "the layout is not that of the keys")
+              "18.17", cursor.where, "the layout does not fit the keys")
 
     def matches(self, a, b):
         """Whether two fingerprints are near-duplicates."""

@@ -202,8 +202,8 @@ impl From<OnDuplicateArg> for OnDuplicate {
     }
 }
 
-/// Returns the least distance whose estimate of the similarity exceeds that of the rule by less than
-/// two standard errors.
+/// Returns the least distance at which the estimated similarity is less than two standard errors above
+/// the similarity of the rule.
 fn uncertain_from<F: Fingerprint>(rule: &MatchRule, recipe: &Recipe<F>) -> Option<u32> {
     let least = rule.jaccard()?.similarity();
     (0..=rule.distance()).find(|&distance| {
