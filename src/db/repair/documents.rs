@@ -43,8 +43,10 @@ struct Live<F> {
     fingerprints: HashMap<DocId, F>,
     /// The other ones of ids with several, because removals were lost.
     others: HashMap<DocId, Vec<F>>,
-    /// Whether no entry and no removal was lost, so that there are no other live entries.
-    is_complete: bool,
+    /// Whether no entry was lost, so that there are no other live entries.
+    has_all_entries: bool,
+    /// Whether no removal was lost, so that all of these entries are live.
+    has_all_removals: bool,
     /// The ids of the documents so far.
     given: HashSet<DocId>,
 }
@@ -66,8 +68,9 @@ impl<F: Fingerprint> Live<F> {
     fn correct(&mut self, document: &mut Document<F>) -> Fate {
         let before = *document;
         match self.fingerprints.get(&document.id) {
+            // The removal of the entry may be lost.
+            Some(_) if !document.is_original() && !self.has_all_removals => {}
             // A duplicate has no entry, so a lost record says that it has become an original.
-            Some(_) if !document.is_original() && !self.is_complete => {}
             Some(&fingerprint) => {
                 let others = self.others.get(&document.id);
                 let is_live = others.is_some_and(|others| others.contains(&document.fingerprint));
@@ -76,7 +79,7 @@ impl<F: Fingerprint> Live<F> {
                 }
                 document.duplicate_of = None;
             }
-            None if document.is_original() && self.is_complete => return Fate::Outdated,
+            None if document.is_original() && self.has_all_entries => return Fate::Outdated,
             None => {}
         }
         match self.given.insert(document.id) {
@@ -114,14 +117,14 @@ impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
         Self { merge: readable(segments, recent)?, next: None, live: None, rest }.begin()
     }
 
-    /// Compares the records with the live entries, because some records are lost. Takes memory for
-    /// all entries.
+    /// Compares the records with the live entries, because some records are lost. `lost` returns how
+    /// many entries and removals are, once the entries are read. Takes memory for all entries.
     pub(super) fn with_entries(
         segments: &'a [Parts<F>],
         recent: &Memtable<F>,
         ids: Ids,
         entries: impl Iterator<Item = Result<Entry<F>>>,
-        is_complete: impl FnOnce() -> bool,
+        lost: impl FnOnce() -> (u64, u64),
     ) -> Result<(Self, Changed)> {
         let (mut fingerprints, mut others) = (HashMap::new(), HashMap::<DocId, Vec<F>>::new());
         for entry in entries {
@@ -130,8 +133,14 @@ impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
                 others.entry(id).or_default().push(other);
             }
         }
-        let is_complete = is_complete();
-        let mut live = Live { fingerprints, others, is_complete, given: HashSet::new() };
+        let (lost_entries, lost_removals) = lost();
+        let mut live = Live {
+            fingerprints,
+            others,
+            has_all_entries: lost_entries == 0,
+            has_all_removals: lost_removals == 0,
+            given: HashSet::new(),
+        };
         let (mut changed, mut made_up_before) = (Changed::default(), HashSet::new());
         let mut merge = readable(segments, recent)?;
         while let Some((key, document)) = merge.next()? {

@@ -141,11 +141,13 @@ impl<F: Fingerprint> Salvage<'_, F> {
         } else {
             let read = segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
             let entries = live_entries(segments, recent, &read)?;
-            let is_complete =
-                || segments.iter().zip(&read).all(|(parts, read)| read.lost(parts) == (0, 0));
+            let lost = || {
+                let lost = segments.iter().zip(&read).map(|(parts, read)| read.lost(parts));
+                lost.fold((0, 0), |sum, lost| (sum.0 + lost.0, sum.1 + lost.1))
+            };
             let ids = self.manifest.settings.ids;
             let (given, changed) =
-                RepairedDocuments::with_entries(segments, recent, ids, entries, is_complete)?;
+                RepairedDocuments::with_entries(segments, recent, ids, entries, lost)?;
             self.report_lost(&read, report);
             self.report_changed(changed, report);
             given

@@ -461,6 +461,16 @@ fn duplicate_that_became_an_original_is_saved_without_its_newest_record() {
         });
         assert!(found == expected, "{ids}: {:?}", report.losses);
         assert_eq!(count(&report, &[LossKind::Versions]), 1, "{:?}", report.losses);
+
+        // Lost entries of others make no difference. No removal is lost.
+        let mut files = files;
+        let postings = files.keys().find(|name| kind_of(name) == "ids").unwrap().clone();
+        files.get_mut(&postings).unwrap()[4096] ^= 1;
+        let (report, found) = repaired(Db::options(), &files, docs(&files)[1], |_| false);
+        assert!(count(&report, &[LossKind::Entries]) > 0, "{:?}", report.losses);
+        assert_eq!(count(&report, &[LossKind::Removals]), 0, "{:?}", report.losses);
+        let is_original = |entry: &&Entry| entry.fingerprint == u64::MAX << 40;
+        assert_eq!(found.entries.iter().filter(is_original).count(), 1, "{ids}");
     }
 }
 
