@@ -57,6 +57,8 @@ pub(crate) enum FileName {
     Tombstones(u64),
     /// The documents of a segment.
     Documents(u64),
+    /// What a repair needs of a segment if the manifest or the end of a file is lost.
+    Spare(u64),
     /// Records that a bulk load sorts or keeps for later; useless after a crash.
     Run(u64),
 }
@@ -71,6 +73,7 @@ impl FileName {
             | Self::Postings(n)
             | Self::Tombstones(n)
             | Self::Documents(n)
+            | Self::Spare(n)
             | Self::Run(n) => n,
         }
     }
@@ -89,6 +92,7 @@ impl FileName {
             "ids" => Self::Postings(number),
             "del" => Self::Tombstones(number),
             "docs" => Self::Documents(number),
+            "spare" => Self::Spare(number),
             "run" => Self::Run(number),
             _ => match kind.split_at_checked(1)? {
                 ("t", table) => Self::Table(number, table.parse().ok()?),
@@ -110,6 +114,7 @@ impl std::fmt::Display for FileName {
             Self::Postings(_) => f.write_str("ids"),
             Self::Tombstones(_) => f.write_str("del"),
             Self::Documents(_) => f.write_str("docs"),
+            Self::Spare(_) => f.write_str("spare"),
             Self::Run(_) => f.write_str("run"),
         }
     }
@@ -146,6 +151,7 @@ mod tests {
             FileName::Postings(7),
             FileName::Tombstones(8),
             FileName::Documents(9),
+            FileName::Spare(9),
             FileName::Run(10),
         ];
         for name in all {

@@ -150,6 +150,7 @@ fn constants_match_the_documented_ones() {
         FileKind::Tombstones,
         FileKind::Documents,
         FileKind::Keys,
+        FileKind::Spare,
     ];
     let kinds: Vec<String> = kinds.iter().map(|&kind| format!("{} {kind}", kind as u8)).collect();
     says("File header", &format!("| kind | {} |", kinds.join(", ")));

@@ -36,6 +36,7 @@ pub(crate) enum FileKind {
     Tombstones = 5,
     Documents = 6,
     Keys = 7,
+    Spare = 8,
 }
 
 impl fmt::Display for FileKind {
@@ -48,6 +49,7 @@ impl fmt::Display for FileKind {
             Self::Tombstones => "tombstones",
             Self::Documents => "documents",
             Self::Keys => "keys",
+            Self::Spare => "spare",
         })
     }
 }

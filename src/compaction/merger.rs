@@ -56,7 +56,10 @@ impl<F: Fingerprint> Merger<'_, F> {
             writer.keys::<F>(self.threads, &self.pause)?;
         }
         self.check_counts(writer.counts())?;
-        let written = writer.finish()?;
+        let mut written = writer.finish()?;
+        if let (Some(oldest), Some(newest)) = (self.inputs.first(), self.inputs.last()) {
+            written.ages = *oldest.meta().ages.start()..=*newest.meta().ages.end();
+        }
         debug_assert!(
             written.bytes()
                 <= MergeSizes::new(self.settings, self.inputs, self.threads)

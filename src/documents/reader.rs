@@ -51,7 +51,11 @@ impl<F: Fingerprint> Documents<F> {
         len: u64,
         ids: Ids,
     ) -> Result<Self> {
-        let file = PagedFile::open(storage, name, header, len)?;
+        Self::from_file(PagedFile::open(storage, name, header, len)?, ids)
+    }
+
+    /// Reads the footer.
+    pub(crate) fn from_file(file: PagedFile, ids: Ids) -> Result<Self> {
         let (meta, places) = Meta::read(&file, ids).map_err(|e| e.at_path(file.path()))?;
         Ok(Self { file, ids, meta, places, symbols: Arc::default(), width: PhantomData })
     }

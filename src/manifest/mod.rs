@@ -6,6 +6,7 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod features;
+pub(crate) mod spare;
 
 pub(crate) use features::{Extension, Features};
 
@@ -139,6 +140,17 @@ impl Manifest {
                 .any(|session| session.nonce == file.nonce && generation <= session.last)
     }
 
+    /// Adds a segment in its place by age, instead of those that it replaces. Does nothing if there is
+    /// one that replaces it.
+    pub(crate) fn add_segment(&mut self, segment: SegmentMeta) {
+        if self.segments.iter().any(|other| other.replaces(&segment)) {
+            return;
+        }
+        self.segments.retain(|other| !segment.replaces(other));
+        let at = self.segments.partition_point(|other| other.ages.end() < segment.ages.start());
+        self.segments.insert(at, segment);
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = self.settings.header(FileKind::Manifest, 0, FileId::MANIFEST).encode();
         self.features.encode(&mut out);
@@ -261,6 +273,11 @@ impl Manifest {
         }
         if !numbers.is_sorted_by(|a, b| a < b) {
             return Some("two files have the same number");
+        }
+        if !self.segments.iter().all(|s| s.ages.start() <= s.ages.end())
+            || !self.segments.is_sorted_by(|a, b| a.ages.end() < b.ages.start())
+        {
+            return Some("the segments are not in the order of their age");
         }
         match self.logs.split_last() {
             Some((_, ended)) if ended.iter().any(|log| log.end.is_none()) => {

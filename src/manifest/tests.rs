@@ -35,6 +35,7 @@ fn sample() -> Manifest {
     manifest.segments.push(SegmentMeta {
         id: first_number(2) + 1,
         nonce: 93,
+        ages: first_number(2)..=first_number(2) + 1,
         fingerprints: 10,
         entries: 12,
         removed: 0,
@@ -43,6 +44,7 @@ fn sample() -> Manifest {
         postings: Some(file),
         tombstones: None,
         documents: Some(DocumentsMeta { live: 14, removed: 2, replaced: 3, file }),
+        spare: Some(file),
     });
     manifest
 }
@@ -69,6 +71,7 @@ fn of_segments(count: usize) -> Manifest {
         .map(|(generation, nonce)| SegmentMeta {
             id: first_number(generation),
             nonce,
+            ages: first_number(generation)..=first_number(generation),
             ..segment.clone()
         })
         .collect();

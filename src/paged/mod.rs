@@ -5,13 +5,14 @@
 //! footer; a page is read into memory and checked when it is first used.
 
 mod load;
+mod mended;
 mod open_file;
 mod read_ahead;
 mod reader;
-mod restore;
 mod sequential;
 mod writer;
 
+pub(crate) use mended::tail;
 pub(crate) use reader::{Body, PagedFile};
 pub(crate) use sequential::{OpenPaged, Paged, Sequential};
 pub(crate) use writer::{FileSummary, PagedWriter};

@@ -15,7 +15,7 @@ use crate::codec::bytes::Fields;
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
 use crate::error::{Error, Result};
 use crate::inspection::Inspection;
-use crate::storage::{PageMemory, Pages, ReadFile, Reservation, Storage};
+use crate::storage::{PageMemory, Pages, ReadFile, Reservation};
 
 /// Pages that are read at a time when an entire file or a large part is read.
 pub(super) const CHUNK: usize = 64;
@@ -60,65 +60,6 @@ impl OpenFile {
     /// Opens a file that must have exactly this header and the length `expected_len`. Reads its
     /// header and footer.
     pub(super) fn open(
-        storage: &dyn Storage,
-        name: &str,
-        header: &FileHeader,
-        expected_len: u64,
-    ) -> Result<Self> {
-        let path = storage.root().join(name);
-        let source = storage.open(name)?;
-        Self::from_source(source, &path, header, expected_len).map_err(|e| e.at_path(path))
-    }
-
-    /// Opens a file whose header or footer may be damaged, for a repair. `meta` is what the footer
-    /// must have had. Each page still has its checksum.
-    pub(super) fn open_without_footer(
-        storage: &dyn Storage,
-        name: &str,
-        header: &FileHeader,
-        expected_len: u64,
-        meta: Vec<u8>,
-    ) -> Result<Self> {
-        let path = storage.root().join(name);
-        let source = storage.open(name)?;
-        let mut file = Self::unread(source, &path, header, expected_len)?;
-        let start = file.len.saturating_sub(TRAILER_LEN + meta.len());
-        // The length grows with the body's.
-        let body_len = {
-            let (mut low, mut high) = (0, start);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if middle + checksums_len(middle) < start {
-                    low = middle + 1
-                } else {
-                    high = middle
-                }
-            }
-            low
-        };
-        if body_len < HEADER_LEN || body_len + checksums_len(body_len) != start {
-            return Err(Error::corruption("the file cannot have this length").at_path(path));
-        }
-        file.set_body(body_len, (start, meta));
-        Ok(file)
-    }
-
-    fn from_source(
-        source: Arc<dyn ReadFile>,
-        path: &Path,
-        header: &FileHeader,
-        expected_len: u64,
-    ) -> Result<Self> {
-        let mut file = Self::unread(source, path, header, expected_len)?;
-        let mut bytes = vec![0; file.len.min(HEADER_LEN)];
-        file.read(0, &mut bytes)?;
-        header.expect(&bytes)?;
-        file.read_footer()?;
-        Ok(file)
-    }
-
-    /// Returns a file of the right length of which nothing was read.
-    fn unread(
         source: Arc<dyn ReadFile>,
         path: &Path,
         header: &FileHeader,
@@ -133,7 +74,7 @@ impl OpenFile {
         let len = usize::try_from(expected_len)
             .map_err(|_| Error::corruption("the file does not fit into the address space"))?;
         let checksum = Checksum::of_file(header);
-        Ok(Self {
+        let mut file = Self {
             source,
             path: path.to_owned(),
             checksum,
@@ -144,7 +85,12 @@ impl OpenFile {
             meta: (0, Vec::new()),
             checksums: Box::default(),
             copy: OnceLock::new(),
-        })
+        };
+        let mut bytes = vec![0; file.len.min(HEADER_LEN)];
+        file.read(0, &mut bytes)?;
+        header.expect(&bytes)?;
+        file.read_footer()?;
+        Ok(file)
     }
 
     /// Reads the body's length and the meta fields.
@@ -178,16 +124,11 @@ impl OpenFile {
             let message = "the body length in the footer does not match the file's length";
             return Err(corruption(message, trailer));
         }
-        let meta = in_tail(start..trailer).to_vec();
-        self.set_body(body_len, (start, meta));
-        Ok(())
-    }
-
-    fn set_body(&mut self, body_len: usize, meta: (usize, Vec<u8>)) {
         self.body_len = body_len;
-        self.meta = meta;
+        self.meta = (start, in_tail(start..trailer).to_vec());
         let checksum_pages = body_len.div_ceil(PAGE).div_ceil(CHECKSUMS_PER_PAGE);
         self.checksums = (0..checksum_pages).map(|_| OnceLock::new()).collect();
+        Ok(())
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -262,25 +203,6 @@ impl OpenFile {
         let at = page % CHECKSUMS_PER_PAGE * 4;
         Fields::new(crcs.get(at..).unwrap_or_default(), (self.body_len + at) as u64)
             .u32("page checksum")
-    }
-
-    /// Returns the number of checksum pages.
-    pub(super) fn checksum_pages(&self) -> usize {
-        self.checksums.len()
-    }
-
-    /// Uses these checksums for a checksum page that is damaged.
-    pub(super) fn set_checksums(&self, number: usize, checksums: Vec<u8>) {
-        if let Some(place) = self.checksums.get(number) {
-            let _ = place.set(checksums.into());
-        }
-    }
-
-    /// Returns the bytes of the meta fields and the trailer, unchecked.
-    pub(super) fn footer(&self) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; self.len.saturating_sub(self.meta.0)];
-        self.read(self.meta.0, &mut bytes)?;
-        Ok(bytes)
     }
 
     /// Returns the checksums on one checksum page.

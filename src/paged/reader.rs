@@ -14,7 +14,7 @@ use crate::codec::bytes::Fields;
 use crate::codec::header::FileHeader;
 use crate::error::{Error, ErrorKind, Result};
 use crate::inspection::Inspection;
-use crate::storage::{PageBudget, PageBytes, PageMemory, Reservation, Storage};
+use crate::storage::{PageBudget, PageBytes, PageMemory, ReadFile, Reservation, Storage};
 
 /// Pages that a sequential reader keeps, at most a chunk more.
 const SEQUENTIAL_PAGES: usize = 8 * CHUNK;
@@ -37,23 +37,21 @@ impl PagedFile {
         header: &FileHeader,
         expected_len: u64,
     ) -> Result<Self> {
-        let file = Arc::new(OpenFile::open(storage, name, header, expected_len)?);
-        let pages = Arc::new(CountedPages::new(&file, storage.page_budget())?);
-        Ok(Self { file, pages, ahead: None })
+        let (source, path) = (storage.open(name)?, storage.root().join(name));
+        Self::of_source(source, &path, header, expected_len, storage.page_budget())
     }
 
-    /// Opens a file whose header or footer may be damaged, for a repair. `meta` is what the footer
-    /// must have had.
-    pub(crate) fn open_without_footer(
-        storage: &dyn Storage,
-        name: &str,
+    /// Does what [`open`](Self::open) does for a file that is open already.
+    pub(crate) fn of_source(
+        source: Arc<dyn ReadFile>,
+        path: &Path,
         header: &FileHeader,
         expected_len: u64,
-        meta: Vec<u8>,
+        budget: Arc<PageBudget>,
     ) -> Result<Self> {
-        let file = OpenFile::open_without_footer(storage, name, header, expected_len, meta)?;
-        let file = Arc::new(file);
-        let pages = Arc::new(CountedPages::new(&file, storage.page_budget())?);
+        let file = OpenFile::open(source, path, header, expected_len);
+        let file = Arc::new(file.map_err(|error| error.at_path(path))?);
+        let pages = Arc::new(CountedPages::new(&file, budget)?);
         Ok(Self { file, pages, ahead: None })
     }
 
@@ -136,6 +134,7 @@ impl PagedFile {
     }
 
     /// Returns the length of the body.
+    #[cfg(test)]
     pub(crate) fn body_len(&self) -> usize {
         self.file.body_len
     }

@@ -20,17 +20,12 @@ pub(crate) use group::{IdGroup, Ids};
 use std::ops::Range;
 
 use crate::codec::bytes::Fields;
-use crate::codec::header::{FileHeader, HEADER_LEN};
 use crate::error::Result;
 use crate::inspection::Inspection;
 use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile};
-use crate::storage::Storage;
 use group::Packed;
 use head::{GROUPS, HEAD_LEN, Head};
 use lists::Lists;
-
-/// Bytes of the meta fields.
-const META_LEN: usize = 3 * 8;
 
 /// Most bytes that are prefetched for one id group. Of a longer section, only the beginning is.
 const PREFETCHED: usize = 1 << 17;
@@ -68,24 +63,6 @@ impl OpenPaged for Postings {
 }
 
 impl Postings {
-    /// Opens a file whose header or footer is damaged, for a repair. Table 0 has as many blocks as
-    /// there are id groups, and the manifest says how many entries there are.
-    pub(crate) fn open_without_footer(
-        storage: &dyn Storage,
-        name: &str,
-        header: &FileHeader,
-        len: u64,
-        entries: u64,
-        groups: usize,
-    ) -> Result<Self> {
-        let meta = vec![0; META_LEN];
-        let file = PagedFile::open_without_footer(storage, name, header, len, meta)?;
-        let heads = groups.div_ceil(GROUPS).saturating_mul(HEAD_LEN);
-        let heads_at = file.body_len().checked_sub(heads).filter(|&at| at >= HEADER_LEN);
-        let heads_at = heads_at.ok_or_else(|| file.corruption(0, "the file is too short"))?;
-        Ok(Self { file, entries, groups, heads_at })
-    }
-
     /// Reads the heads of all sections and the checksums of pages into memory. Stops early if
     /// `goes_on` returns false.
     pub(crate) fn load_heads(&self, goes_on: &dyn Fn() -> bool) -> Result<()> {

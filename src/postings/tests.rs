@@ -1,8 +1,8 @@
 use super::*;
-use crate::codec::header::FileKind;
+use crate::codec::header::{FileHeader, FileKind};
 use crate::fingerprint::DocId;
 use crate::paged::OpenPaged;
-use crate::storage::Sim;
+use crate::storage::{Sim, Storage};
 
 const HEADER: FileHeader = FileHeader {
     kind: FileKind::Postings,

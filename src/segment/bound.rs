@@ -66,8 +66,8 @@ impl Expected {
 
 /// Returns the most bytes that the files of a new segment take on disk.
 pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expected) -> u64 {
-    let MostBytes { first, others } = MostBytes::of::<F>(settings, expected);
-    first + others.iter().sum::<u64>()
+    let MostBytes { first, others, spare } = MostBytes::of::<F>(settings, expected);
+    first + others.iter().sum::<u64>() + spare
 }
 
 /// The most bytes that the files of a new segment take on disk, by what they are made of.
@@ -77,6 +77,8 @@ pub(crate) struct MostBytes {
     pub first: u64,
     /// Each other table, of blocks or keys.
     pub others: Vec<u64>,
+    /// The spare, which is written last.
+    pub spare: u64,
 }
 
 impl MostBytes {
@@ -93,14 +95,19 @@ impl MostBytes {
         let tombstones = expected.removed * (F::BYTES as u64 + 8);
         let documents = file(expected.documents);
         if settings.tables() == 0 {
-            return Self { first: documents, others: keys.collect() };
+            return Self::with_spare(documents, keys.collect());
         }
         let first = [postings_body(expected, blocks), tombstones];
         let others = (1..settings.tables()).map(table);
-        Self {
-            first: table(0) + documents + first.into_iter().map(file).sum::<u64>(),
-            others: others.collect(),
-        }
+        let first = table(0) + documents + first.into_iter().map(file).sum::<u64>();
+        Self::with_spare(first, others.collect())
+    }
+
+    fn with_spare(first: u64, others: Vec<u64>) -> Self {
+        // The checksums of each page, a footer of each file, and the manifest.
+        let checksums = (first + others.iter().sum::<u64>()) / 1000;
+        let spare = (checksums + (1 << 13)).next_multiple_of(PAGE as u64) + PAGE as u64;
+        Self { first, others, spare }
     }
 }
 

@@ -65,13 +65,13 @@ impl<F: Fingerprint> Segment<F> {
 
     /// Returns how many bytes [`load_pages`](Self::load_pages) would read.
     pub(crate) fn missing_pages_len(&self) -> u64 {
-        self.files().into_iter().map(PagedFile::missing_bytes).sum()
+        self.files().map(PagedFile::missing_bytes).sum()
     }
 
     /// Reads the files for which memory is set aside. Stops early if `goes_on` returns false after
     /// some more bytes.
     pub(crate) fn load_pages(&self, goes_on: &dyn Fn(u64) -> bool) {
-        self.files().into_iter().for_each(|file| file.load_all(goes_on));
+        self.files().for_each(|file| file.load_all(goes_on));
     }
 
     /// Returns the bytes of memory that the loaded indexes take in addition to what is set aside. Where

@@ -8,178 +8,30 @@ pub(crate) mod bound;
 mod ids;
 mod index;
 mod keys;
+mod meta;
 mod writer;
 
 pub(crate) use ids::IdFinder;
+pub(crate) use meta::{DocumentsMeta, SegmentMeta};
 pub(crate) use writer::{Replaced, SegmentContents, SegmentWriter, TableContents};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::codec::bytes::{Fields, PutFields};
-use crate::codec::header::FileKind;
+use crate::codec::header::{FileHeader, FileKind};
 use crate::codec::set_hash::set_hash;
 use crate::documents::{Documents, KeyHash};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileId, FileName};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::inspection::Inspection;
 use crate::keys::Keys;
-use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile, Sequential};
+use crate::paged::{OpenPaged, Paged, PagedFile, Sequential};
 use crate::postings::Postings;
 use crate::settings::Settings;
-use crate::storage::Storage;
+use crate::storage::{PageBudget, ReadFile, Storage};
 use crate::table::Table;
 use crate::tombstones::Tombstones;
-
-/// Each count of a segment is below this, so that sums over segments never overflow.
-const COUNT_LIMIT: u64 = 1 << 48;
-
-/// What the manifest says about a segment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SegmentMeta {
-    /// The number in its files' names.
-    pub id: u64,
-    /// The random number of the writer that created it.
-    pub nonce: u64,
-    /// Number of distinct fingerprints, which every table holds.
-    pub fingerprints: u64,
-    /// Number of entries.
-    pub entries: u64,
-    /// Number of tombstones.
-    pub removed: u64,
-    /// The file of each table of blocks.
-    pub tables: Vec<FileSummary>,
-    /// The file of each table of keys.
-    pub keys: Vec<FileSummary>,
-    /// The ids of the entries, in a database with tables of them.
-    pub postings: Option<FileSummary>,
-    pub tombstones: Option<FileSummary>,
-    /// The file of documents, in a database that keeps them.
-    pub documents: Option<DocumentsMeta>,
-}
-
-/// What the manifest says about a segment's file of documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DocumentsMeta {
-    /// Number of documents that it has.
-    pub live: u64,
-    /// Number of documents that it records as removed.
-    pub removed: u64,
-    /// Number of documents of older segments that it replaces or removes.
-    pub replaced: u64,
-    pub file: FileSummary,
-}
-
-impl SegmentMeta {
-    /// Returns the segment's files with their lengths and checksums.
-    pub(crate) fn files(&self) -> Vec<(FileName, FileSummary)> {
-        let tables =
-            (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
-        let keys = (0u16..).zip(&self.keys).map(|(t, &file)| (FileName::Keys(self.id, t), file));
-        tables
-            .chain(keys)
-            .chain(self.postings.map(|file| (FileName::Postings(self.id), file)))
-            .chain(self.tombstones.map(|file| (FileName::Tombstones(self.id), file)))
-            .chain(self.documents.map(|meta| (FileName::Documents(self.id), meta.file)))
-            .collect()
-    }
-
-    /// Returns the bytes of all files.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.files().iter().map(|(_, file)| file.len).sum()
-    }
-
-    /// Appends the segment's record in the manifest.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.put_u64(self.id);
-        out.put_u64(self.nonce);
-        out.put_u64(self.fingerprints);
-        out.put_u64(self.entries);
-        out.put_u64(self.removed);
-        let tables = self.tables.iter().chain(&self.keys);
-        for file in tables.chain(&self.postings) {
-            put_file(out, Some(file));
-        }
-        put_file(out, self.tombstones.as_ref());
-        put_file(out, self.documents.as_ref().map(|documents| &documents.file));
-        if let Some(documents) = &self.documents {
-            out.put_u64(documents.live);
-            out.put_u64(documents.removed);
-            out.put_u64(documents.replaced);
-        }
-    }
-
-    /// Reads the manifest's record of a segment of a database with these settings.
-    pub(crate) fn decode(settings: &Settings, fields: &mut Fields<'_>) -> Result<Self> {
-        let (id, nonce) = (fields.u64("segment number")?, fields.u64("segment nonce")?);
-        let fingerprints = fields.u64("fingerprint count")?;
-        let entries = fields.u64("entry count")?;
-        let removed = fields.u64("tombstone count")?;
-        if [fingerprints, entries, removed].iter().any(|&count| count >= COUNT_LIMIT) {
-            return Err(fields.corruption("a count of a segment is 2^48 or more"));
-        }
-        let mut required = |what| match take_file(fields) {
-            Ok(Some(file)) => Ok(file),
-            Ok(None) => Err(Error::corruption(format!("a segment has no {what}"))),
-            Err(error) => Err(error),
-        };
-        let mut files =
-            |count, what| (0..count).map(|_| required(what)).collect::<Result<Vec<FileSummary>>>();
-        let tables = files(settings.tables(), "table file")?;
-        let keys = files(settings.key_tables(), "keys file")?;
-        let postings = files(settings.tables().min(1), "postings file")?.pop();
-        let tombstones = take_file(fields)?;
-        let documents = take_file(fields)?.map(|file| {
-            let live = fields.u64("document count")?;
-            let removed = fields.u64("count of removed documents")?;
-            let replaced = fields.u64("count of replaced documents")?;
-            if [live, removed, replaced].iter().any(|&count| count >= COUNT_LIMIT) {
-                return Err(fields.corruption("a count of a segment is 2^48 or more"));
-            }
-            Ok(DocumentsMeta { live, removed, replaced, file })
-        });
-        let documents = documents.transpose()?;
-        if settings.tables() == 0 && (tombstones.is_some() || fingerprints != entries) {
-            return Err(fields.corruption("a segment that no database of sketches has"));
-        }
-        if settings.tables() == 0 && documents.is_none() {
-            return Err(fields.corruption("a segment has no documents file"));
-        }
-        Ok(Self {
-            id,
-            nonce,
-            fingerprints,
-            entries,
-            removed,
-            tables,
-            keys,
-            postings,
-            tombstones,
-            documents,
-        })
-    }
-
-    /// Returns by how much the number of documents grows, compared with the older segments.
-    pub(crate) fn document_gain(&self) -> i64 {
-        // Counts are below 2^48.
-        self.documents.map_or(0, |documents| documents.live as i64 - documents.replaced as i64)
-    }
-}
-
-/// Appends a file's length and checksum; length 0 stands for no file.
-fn put_file(out: &mut Vec<u8>, file: Option<&FileSummary>) {
-    out.put_u64(file.map_or(0, |f| f.len));
-    out.put_u32(file.map_or(0, |f| f.crc));
-}
-
-fn take_file(fields: &mut Fields<'_>) -> Result<Option<FileSummary>> {
-    let (len, crc) = (fields.u64("file length")?, fields.u32("file checksum")?);
-    if len == 0 && crc != 0 {
-        return Err(fields.corruption("a file that does not exist has a checksum"));
-    }
-    Ok((len > 0).then_some(FileSummary { len, crc }))
-}
 
 /// An open segment.
 #[derive(Debug)]
@@ -191,6 +43,8 @@ pub(crate) struct Segment<F: Fingerprint> {
     postings: Option<Postings>,
     tombstones: Option<Tombstones<F::Word>>,
     documents: Option<Documents<F>>,
+    /// The spare, of which nothing has been read, or why it cannot be opened: only a repair needs it.
+    spare: Option<Result<(Arc<dyn ReadFile>, FileHeader)>>,
     /// The folder, for messages.
     root: PathBuf,
 }
@@ -229,12 +83,19 @@ impl<F: Fingerprint> Segment<F> {
             let header = header(FileKind::Documents, 0);
             Documents::open(s, &name, &header, documents.file.len, settings.ids)
         });
+        let spare = meta.spare.map(|_| match s.open(&FileName::Spare(id).to_string()) {
+            Err(e) if [ErrorKind::NotFound, ErrorKind::Corruption].contains(&e.kind()) => {
+                Ok(Err(e))
+            }
+            opened => opened.map(|file| Ok((file, header(FileKind::Spare, 0)))),
+        });
         let segment = Self {
             tables,
             keys,
             postings: postings.transpose()?,
             tombstones: tombstones.transpose()?,
             documents: documents.transpose()?,
+            spare: spare.transpose()?,
             root: storage.root().to_owned(),
             meta,
         };
@@ -297,6 +158,7 @@ impl<F: Fingerprint> Segment<F> {
             postings: renew(self.postings.as_ref())?,
             tombstones: renew(self.tombstones.as_ref())?,
             documents: renew(self.documents.as_ref())?,
+            spare: self.spare.clone(),
             root: self.root.clone(),
             meta: self.meta.clone(),
         })
@@ -444,13 +306,22 @@ impl<F: Fingerprint> Segment<F> {
         for (number, (keys, &file)) in (0..).zip(self.keys.iter().zip(&self.meta.keys)) {
             keys.verify(file, (number, minima), sound_documents, inspection)?;
         }
-        Ok(())
+        self.verify_spare(inspection)
     }
 
     /// Reads every byte of every file and compares it with its checksums.
     pub(crate) fn verify_checksums(&self, inspection: &mut Inspection<'_>) -> Result<()> {
-        for (file, (_, expected)) in self.files().into_iter().zip(self.meta.files()) {
+        for (file, (_, expected)) in self.files().zip(self.meta.files()) {
             file.verify(expected, inspection)?;
+        }
+        self.verify_spare(inspection)
+    }
+
+    fn verify_spare(&self, inspection: &mut Inspection<'_>) -> Result<()> {
+        match (self.spare(), self.meta.spare) {
+            (Ok(Some(spare)), Some(expected)) => spare.verify(expected, inspection).map(drop)?,
+            (Err(error), _) => inspection.report(error),
+            _ => {}
         }
         Ok(())
     }
@@ -461,15 +332,25 @@ impl<F: Fingerprint> Segment<F> {
         self.meta.bytes() + self.meta.tables.iter().map(|file| file.len).sum::<u64>()
     }
 
-    /// Returns the files, in the order of [`SegmentMeta::files`].
-    pub(crate) fn files(&self) -> Vec<&PagedFile> {
+    /// Opens the spare, which is the last of [`SegmentMeta::files`].
+    pub(crate) fn spare(&self) -> Result<Option<PagedFile>> {
+        let Some((spare, expected)) = self.spare.as_ref().zip(self.meta.spare) else {
+            return Ok(None);
+        };
+        let (file, header) = spare.as_ref().map_err(Error::clone)?;
+        let path = self.root.join(FileName::Spare(self.meta.id).to_string());
+        let pages = PageBudget::unlimited();
+        PagedFile::of_source(file.clone(), &path, header, expected.len, pages).map(Some)
+    }
+
+    /// Returns the files, in the order of [`SegmentMeta::files`], but for the spare.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PagedFile> {
         let tables = self.tables.iter().map(Table::file);
         tables
             .chain(self.keys.iter().map(Keys::file))
             .chain(self.postings.as_ref().map(Postings::file))
             .chain(self.tombstones.as_ref().map(Tombstones::file))
             .chain(self.documents.as_ref().map(Documents::file))
-            .collect()
     }
 }
 

@@ -257,6 +257,7 @@ impl<'a> SegmentWriter<'a> {
         Ok(SegmentMeta {
             id: self.id.number,
             nonce: self.id.nonce,
+            ages: self.id.number..=self.id.number,
             fingerprints: files.fingerprints,
             entries: files.entries,
             removed: files.removed,
@@ -265,6 +266,7 @@ impl<'a> SegmentWriter<'a> {
             postings: files.postings,
             tombstones: files.tombstones,
             documents: files.documents,
+            spare: None,
         })
     }
 }

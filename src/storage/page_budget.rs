@@ -105,7 +105,7 @@ impl PageBudget {
     }
 
     /// Returns a budget without a limit, which all that use it share.
-    pub(super) fn unlimited() -> Arc<Self> {
+    pub(crate) fn unlimited() -> Arc<Self> {
         static UNLIMITED: LazyLock<Arc<PageBudget>> =
             LazyLock::new(|| Arc::new(PageBudget::new(u64::MAX)));
         UNLIMITED.clone()

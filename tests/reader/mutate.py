@@ -106,7 +106,7 @@ def change_sealed(path, original, rng):
 
 def place_in(body, meta_at, meta, rng):
     """A place in the body or the meta of a paged file."""
-    if body == SIZE or rng.random() < 0.4:
+    if meta and (body == SIZE or rng.random() < 0.4):
         return meta_at + rng.randrange(meta)
     return rng.randrange(SIZE, body)
 

@@ -7,7 +7,7 @@ use crate::db::state::core::Core;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileName, MANIFEST};
 use crate::fingerprint::Fingerprint;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, spare};
 use crate::parallel::lock;
 use crate::segment::{Segment, SegmentMeta};
 use crate::storage::LockedFolder;
@@ -82,13 +82,18 @@ pub(crate) fn cannot_be_named<F: Fingerprint>(core: &Core<F>, error: &Error) -> 
     !core.poison.is_set() || matches!(error.kind(), ErrorKind::Replaced | ErrorKind::Closed)
 }
 
-/// Opens a segment that was just written, after making its file names durable: no manifest may name
-/// it earlier.
+/// Writes the spare of a segment that was just written, makes the names of the files durable, and opens
+/// the segment: no manifest may name it earlier. `change` is what the next manifest changes besides.
 pub(crate) fn open_new<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,
     meta: SegmentMeta,
+    change: impl FnOnce(&mut Manifest),
 ) -> Result<Arc<Segment<F>>> {
+    let mut manifest = lock(&core.manifest).clone();
+    change(&mut manifest);
+    let meta = spare::write(folder, manifest, meta.clone())
+        .inspect_err(|_| remove_segment(folder, &meta))?;
     core.storage.sync_dir().map_err(|e| core.poison.set(e))?;
     Segment::open(&core.storage, &core.settings, meta.clone())
         .inspect_err(|_| remove_segment(folder, &meta))

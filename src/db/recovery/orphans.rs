@@ -104,6 +104,7 @@ fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) ->
         FileName::Postings(_) => FileKind::Postings,
         FileName::Tombstones(_) => FileKind::Tombstones,
         FileName::Documents(_) => FileKind::Documents,
+        FileName::Spare(_) => FileKind::Spare,
         FileName::Run(_) => return Ok(()),
     };
     let file = storage.open(&name.to_string())?;

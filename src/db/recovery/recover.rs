@@ -21,7 +21,7 @@ use crate::events::Event;
 use crate::file_names::{FileId, FileName, MANIFEST, MANIFEST_COPY};
 use crate::fingerprint::Fingerprint;
 use crate::log::{LogWriter, MAX_LOG_LEN, Op, ReadMode, Start, read_log};
-use crate::manifest::{LogRef, Manifest};
+use crate::manifest::{LogRef, Manifest, spare};
 use crate::memtable::Memtable;
 use crate::query::Planner;
 use crate::segment::Segment;
@@ -192,9 +192,10 @@ fn write_replayed<F: Fingerprint>(
     let Some(meta) = flush::write_memtable(folder, &settings, number, &memtable)? else {
         return Ok((report, None));
     };
+    let meta = spare::write(folder, manifest.clone(), meta)?;
     let segment = Segment::open(storage, &settings, meta.clone())?;
     manifest.bytes_flushed += meta.bytes();
-    manifest.segments.push(meta);
+    manifest.add_segment(meta);
     Ok((report, Some(Arc::new(segment))))
 }
 

@@ -25,6 +25,8 @@ pub(super) fn replay<F: Fingerprint>(
         if lost != Some(0) {
             report.losses.push(Loss { kind: LossKind::Log, count: lost, path: path.clone() });
         }
+        // Others are in segments.
+        let commits = commits.into_iter().filter(|(seq, _)| *seq > manifest.last_seq);
         for (seq, mut ops) in commits {
             ops.retain(|op| fits(op, manifest.settings.ids));
             if let Err(error) = memtable.apply(seq.max(memtable.last_seq()), &ops) {

@@ -31,7 +31,7 @@ use documents::{Changed, RepairedDocuments, lost_records};
 use entries::{Read, live_entries};
 use parts::Parts;
 pub(crate) use survey::verify;
-use survey::{check_opening, read_manifest};
+use survey::{check_opening, newest_manifest};
 
 /// Keys from which the symbols of the new file of documents are chosen.
 const SAMPLED_KEYS: usize = 1 << 12;
@@ -44,7 +44,7 @@ pub(crate) fn repair<F: Fingerprint>(
 ) -> Result<BuildReport> {
     let storage = options.storage_at(broken);
     let mut report = BuildReport::default();
-    let manifest = read_manifest(&*storage, &mut report.damage)?;
+    let manifest = newest_manifest::<F>(&*storage, &mut report.damage)?;
     options.check_agreement(&manifest.settings).map_err(|e| e.at_path(broken))?;
     let watch = options.watch.clone();
     let files: u64 = manifest.segments.iter().map(|segment| segment.bytes()).sum();

@@ -8,7 +8,8 @@ use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
 use crate::keys::Keys;
 use crate::layout::Permutation;
-use crate::paged::{FileSummary, OpenPaged, Paged};
+use crate::manifest::spare::Spare;
+use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile};
 use crate::postings::Postings;
 use crate::segment::{DocumentsMeta, SegmentMeta};
 use crate::settings::Settings;
@@ -37,89 +38,116 @@ impl<F: Fingerprint> Parts<F> {
         inspection: &mut Inspection<'_>,
     ) -> Result<Self> {
         let id = FileId { number: meta.id, nonce: meta.nonce };
+        let spare = undamaged(Spare::open(storage, meta.id))?;
+        let spare = spare.filter(|spare| spare.is_of(settings.database_id, id));
+        let mut files = Files { storage, spare, inspection };
         let header = |kind, part| settings.header(kind, part, id);
         let mut tables = Vec::new();
         for (part, &file) in (0u16..).zip(&meta.tables) {
-            let name = FileName::Table(meta.id, part).to_string();
-            let opened = Table::open(storage, &name, &header(FileKind::Table, part), file.len)
-                .and_then(|table| match table.count() == meta.fingerprints {
-                    true => Ok(table),
-                    false => Err(other_count(storage, &name)),
-                });
-            tables.push(readable(opened, file, inspection)?);
+            let (name, header) = (FileName::Table(id.number, part), header(FileKind::Table, part));
+            let read = |file| Table::from_file(file).map(|table| (table.count(), table));
+            tables.push(files.open(name, &header, file, meta.fingerprints, read)?);
         }
         for (part, &file) in (0u16..).zip(&meta.keys) {
-            let name = FileName::Keys(meta.id, part).to_string();
-            let header = header(FileKind::Keys, part);
+            let (name, header) = (FileName::Keys(id.number, part), header(FileKind::Keys, part));
+            let read = |file| Keys::from_file(file).map(|keys| (keys.rows() as u64, keys));
             // Keys are made of the documents, so they prove nothing.
-            readable(Keys::open(storage, &name, &header, file.len), file, inspection)?;
+            files.open(name, &header, file, meta.entries, read)?;
         }
-        let blocks = tables.first().and_then(Option::as_ref).map(Table::blocks);
-        let postings =
-            open_postings(storage, meta, &header(FileKind::Postings, 0), blocks, inspection)?;
-        let tombstones = match meta.tombstones {
-            Some(file) => {
-                let name = FileName::Tombstones(meta.id).to_string();
-                let header = header(FileKind::Tombstones, 0);
-                readable(Tombstones::open(storage, &name, &header, file.len), file, inspection)?
-            }
-            None => None,
-        };
-        let documents = match meta.documents {
-            Some(DocumentsMeta { file, .. }) => {
-                let name = FileName::Documents(meta.id).to_string();
-                let header = header(FileKind::Documents, 0);
-                let opened = Documents::open(storage, &name, &header, file.len, settings.ids);
-                readable(opened, file, inspection)?
-            }
-            None => None,
-        };
+        let postings = meta.postings.map(|file| {
+            let (name, header) = (FileName::Postings(id.number), header(FileKind::Postings, 0));
+            let read = |file| Postings::from_file(file).map(|part| (part.entries(), part));
+            files.open(name, &header, file, meta.entries, read)
+        });
+        let postings = postings.transpose()?.flatten();
+        let tombstones = meta.tombstones.map(|file| {
+            let (name, header) = (FileName::Tombstones(id.number), header(FileKind::Tombstones, 0));
+            let read = |file| Tombstones::from_file(file).map(|part| (part.count() as u64, part));
+            files.open(name, &header, file, meta.removed, read)
+        });
+        let tombstones = tombstones.transpose()?.flatten();
+        let documents = meta.documents.map(|DocumentsMeta { file, live, removed, .. }| {
+            let (name, header) = (FileName::Documents(id.number), header(FileKind::Documents, 0));
+            let read = |file| Documents::from_file(file, settings.ids);
+            let read = |file| read(file).map(|part| (part.records(), part));
+            files.open(name, &header, file, live + removed, read)
+        });
+        let documents = documents.transpose()?.flatten();
+        if let Some(file) = meta.spare {
+            let header = header(FileKind::Spare, 0);
+            files.check_spare(FileName::Spare(id.number), &header, file)?;
+        }
         let permutations = settings.permutations();
         Ok(Self { meta: meta.clone(), tables, postings, tombstones, documents, permutations })
     }
 }
 
-/// Opens postings. Without a readable footer, what it said follows from the manifest and from the
-/// number of blocks of table 0, if that is known.
-fn open_postings(
-    storage: &dyn Storage,
-    meta: &SegmentMeta,
-    header: &FileHeader,
-    blocks: Option<usize>,
-    inspection: &mut Inspection<'_>,
-) -> Result<Option<Postings>> {
-    let Some(file) = meta.postings else { return Ok(None) };
-    let (name, len) = (FileName::Postings(meta.id).to_string(), file.len);
-    let opened = Postings::open(storage, &name, header, len).and_then(|postings| {
-        match postings.entries() == meta.entries {
-            true => Ok(postings),
-            false => Err(other_count(storage, &name)),
-        }
-    });
-    let opened = readable(opened, file, inspection)?;
-    let (None, Some(blocks)) = (&opened, blocks) else { return Ok(opened) };
-    let entries = meta.entries;
-    undamaged(Postings::open_without_footer(storage, &name, header, len, entries, blocks))
+/// The files of a segment, while they are opened.
+struct Files<'a, 'm> {
+    storage: &'a dyn Storage,
+    spare: Option<Spare>,
+    inspection: &'a mut Inspection<'m>,
 }
 
-/// Reads an entire file and reports its damage. Returns it unless it could not be opened.
-fn readable<T: Paged>(
-    opened: Result<T>,
-    expected: FileSummary,
-    inspection: &mut Inspection<'_>,
-) -> Result<Option<T>> {
-    match opened {
-        Ok(part) => {
-            if !part.file().verify(expected, inspection)? {
-                part.file().restore_checksums(expected)?;
+impl Files<'_, '_> {
+    /// Opens and reads an entire file and reports its damage. Returns it unless it cannot be opened
+    /// even with what the spare has of it. `read` reads the footer, and returns a count as well, which
+    /// must be `expected`.
+    fn open<T: Paged>(
+        &mut self,
+        name: FileName,
+        header: &FileHeader,
+        file: FileSummary,
+        expected: u64,
+        read: impl Fn(PagedFile) -> Result<(u64, T)>,
+    ) -> Result<Option<T>> {
+        let (storage, name_in_folder) = (self.storage, name.to_string());
+        let path = storage.root().join(&name_in_folder);
+        let read = |opened: PagedFile| match read(opened) {
+            Ok((count, part)) if count == expected => Ok(part),
+            Ok(_) => {
+                let message = "the file does not have the count that the manifest says";
+                Err(Error::corruption(message).at_path(&path))
             }
-            Ok(Some(part))
+            Err(error) => Err(error.at_path(&path)),
+        };
+        let opened = PagedFile::open(storage, &name_in_folder, header, file.len).and_then(read);
+        let part = match opened {
+            Ok(part) if part.file().verify(file, self.inspection)? => return Ok(Some(part)),
+            Ok(part) => Some(part),
+            Err(error) if is_damage(&error) => {
+                self.inspection.report(error);
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let tail = self.spare.as_ref().map(|spare| undamaged(spare.tail(name)));
+        let Some(tail) = tail.transpose()?.flatten() else { return Ok(part) };
+        let mended = PagedFile::open_mended(storage, &name_in_folder, header, file.len, tail);
+        let Some(mended) = undamaged(mended.and_then(read))? else { return Ok(part) };
+        // If the file ends early, this would report each of the lost pages.
+        let is_complete = || storage.open(&name_in_folder).is_ok_and(|f| f.length() == file.len);
+        if part.is_none() && is_complete() {
+            mended.file().verify(file, self.inspection)?;
         }
-        Err(error) if is_damage(&error) => {
-            inspection.report(error);
-            Ok(None)
+        Ok(Some(mended))
+    }
+
+    /// Reads the spare and reports its damage.
+    fn check_spare(
+        &mut self,
+        name: FileName,
+        header: &FileHeader,
+        file: FileSummary,
+    ) -> Result<()> {
+        match PagedFile::open(self.storage, &name.to_string(), header, file.len) {
+            Ok(spare) => spare.verify(file, self.inspection).map(drop),
+            Err(error) if is_damage(&error) => {
+                self.inspection.report(error);
+                Ok(())
+            }
+            Err(error) => Err(error),
         }
-        Err(error) => Err(error),
     }
 }
 
@@ -136,9 +164,4 @@ pub(super) fn undamaged<T>(read: Result<T>) -> Result<Option<T>> {
         Err(error) if is_damage(&error) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-fn other_count(storage: &dyn Storage, name: &str) -> Error {
-    Error::corruption("the file does not have the count that the manifest says")
-        .at_path(storage.root().join(name))
 }

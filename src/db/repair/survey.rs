@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::logs;
-use super::parts::{Parts, is_damage};
+use super::parts::{Parts, is_damage, undamaged};
+use crate::codec::header::{FileHeader, FileKind};
 use crate::db::build::{BuildReport, Loss, LossKind};
 use crate::db::handle::read_only::ReadOnlyHandle;
 use crate::db::options::Options;
@@ -12,19 +13,24 @@ use crate::db::read::stats::Description;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::recovery::orphans;
 use crate::db::recovery::recover::{explain_missing, open_segments, replay};
-use crate::error::{Error, Result};
-use crate::file_names::MANIFEST;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_names::{FileId, FileName, MANIFEST, generation_of};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
-use crate::log::ReadMode;
-use crate::manifest::Manifest;
+use crate::log::{MAX_LOG_LEN, ReadMode};
+use crate::manifest::spare::Spare;
+use crate::manifest::{LogRef, Manifest};
 use crate::memtable::Memtable;
 use crate::progress::{Meter, Phase};
 use crate::segment::{Segment, SegmentMeta};
 use crate::settings::Settings;
 use crate::storage::{Disk, Storage};
 
-/// Reads the manifest or its copy, whichever is newer. Adds what is wrong with them to `damage`.
+/// How often a manifest may be replaced while files are compared with it.
+const ATTEMPTS: usize = 16;
+
+/// Reads the manifest or its copy, whichever is newer. Without both, puts the manifest together from
+/// the spares of the segments. Adds what is wrong with them to `damage`.
 pub(super) fn read_manifest(storage: &dyn Storage, damage: &mut Vec<Error>) -> Result<Manifest> {
     let copy = Manifest::read_copy(storage);
     let error = match (Manifest::read(storage), &copy) {
@@ -35,9 +41,86 @@ pub(super) fn read_manifest(storage: &dyn Storage, damage: &mut Vec<Error>) -> R
         (Err(error), _) if is_damage(&error) => explain_missing(storage, error),
         (read, _) => return read,
     };
-    let Ok(copy) = copy else { return Err(error) };
+    let found = match copy {
+        Ok(copy) => copy,
+        Err(_) => match of_spares(storage)? {
+            Some(manifest) => manifest,
+            None if error.kind() == ErrorKind::NotFound => return Err(error),
+            None => {
+                let message = "the manifest, its copy and the spares of all segments are lost, so nothing \
+                               says what the other files are: restore a backup";
+                return Err(Error::corruption(message).at_path(storage.root()));
+            }
+        },
+    };
     damage.push(error);
-    Ok(copy)
+    Ok(found)
+}
+
+/// Puts the manifest together from the spares of the segments. Each of them has the manifest that was
+/// the first to name its segment.
+fn of_spares(storage: &dyn Storage) -> Result<Option<Manifest>> {
+    let names = storage.list()?.unwrap_or_default();
+    let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
+    let mut spares = Vec::new();
+    for name in &names {
+        if let FileName::Spare(number) = *name
+            && let Some(spare) = undamaged(Spare::open(storage, number))?
+        {
+            spares.push(spare);
+        }
+    }
+    let Some(newest) = spares.iter().max_by_key(|spare| spare.manifest.generation) else {
+        return Ok(None);
+    };
+    let mut manifest = newest.manifest.clone();
+    let database_id = manifest.settings.database_id;
+    manifest.segments.retain(|segment| segment.spare.is_some());
+    for spare in spares.iter().filter(|s| s.manifest.settings.database_id == database_id) {
+        if let Some(segment) = undamaged(spare.segment())? {
+            manifest.add_segment(segment);
+        }
+        manifest.next_doc = manifest.next_doc.max(spare.manifest.next_doc);
+        manifest.last_seq = manifest.last_seq.max(spare.manifest.last_seq);
+    }
+    manifest.logs.clear();
+    for name in &names {
+        if let FileName::Log(number) = *name
+            && let Some(header) = undamaged(log_header(storage, *name))?
+            && header.database_id == database_id
+        {
+            let id = FileId { number, nonce: header.nonce };
+            manifest.logs.push(LogRef { id, end: None });
+        }
+    }
+    // So that each file that is not named counts as lost: no session can have left it.
+    let newest = names.iter().map(|name| generation_of(name.number())).max();
+    manifest.generation = newest.unwrap_or(0) + 1;
+    (manifest.session, manifest.earlier_sessions) = (0, Vec::new());
+    Ok(Some(manifest))
+}
+
+fn log_header(storage: &dyn Storage, name: FileName) -> Result<FileHeader> {
+    FileHeader::decode(FileKind::Log, &storage.read(&name.to_string(), MAX_LOG_LEN)?)
+}
+
+/// Returns the manifest for a repair. If files that it does not name prove that it is an old one, puts
+/// the right one together from the spares of the segments. Adds what is wrong to `damage`.
+pub(super) fn newest_manifest<F: Fingerprint>(
+    storage: &dyn Storage,
+    damage: &mut Vec<Error>,
+) -> Result<Manifest> {
+    let manifest = read_manifest(storage, damage)?;
+    let strays = orphans::strays::<F>(storage, &manifest)?;
+    if !strays.is_empty()
+        && let Some(newer) = of_spares(storage)?
+        && newer.settings.database_id == manifest.settings.database_id
+        && newer.generation > manifest.generation
+    {
+        damage.extend(strays);
+        return Ok(newer);
+    }
+    Ok(manifest)
 }
 
 /// Returns whether a manifest is from an earlier time than its copy, which is made after it.
@@ -76,11 +159,11 @@ pub(super) fn check_opening<F: Fingerprint>(
 
 impl Description {
     /// Does what [`read`](Self::read) does for a database that may be damaged: it reads the manifest
-    /// or the copy that a repair uses.
+    /// that a repair uses.
     ///
     /// # Errors
     ///
-    /// The same. If the copy is lost, too, the error of the manifest.
+    /// The same, if the copy and the spares of all segments are lost, too.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -103,14 +186,17 @@ pub(crate) fn verify<F: Fingerprint>(
     level: VerifyLevel,
 ) -> Result<VerifyReport> {
     let opened = ReadOnlyHandle::open(options.clone(), path);
+    let storage = options.storage_at(path);
     let error = match opened.and_then(|db| db.reader().verify(level)) {
         Err(error) if is_damage(&error) => error,
-        verified => return verified,
+        Ok(mut report) => {
+            report.errors.extend(strays_beside_a_writer::<F>(&*storage)?);
+            return Ok(report);
+        }
+        Err(error) => return Err(error),
     };
-    let storage = options.storage_at(path);
     let mut found = BuildReport::default();
-    // There is no database, or both the manifest and its copy are lost.
-    let Ok(manifest) = read_manifest(&*storage, &mut found.damage) else { return Err(error) };
+    let manifest = newest_manifest::<F>(&*storage, &mut found.damage)?;
     let mut report = VerifyReport::default();
     let bytes = manifest.segments.iter().map(SegmentMeta::bytes).sum();
     let meter = Meter::new(&options.watch, Phase::Check, Some(bytes));
@@ -129,6 +215,19 @@ pub(crate) fn verify<F: Fingerprint>(
         report.errors.push(error);
     }
     Ok(report)
+}
+
+/// Returns what opening for writing would refuse although readers do not. Another process may be writing
+/// to the database.
+fn strays_beside_a_writer<F: Fingerprint>(storage: &dyn Storage) -> Result<Vec<Error>> {
+    for _ in 0..ATTEMPTS {
+        let manifest = Manifest::read(storage)?;
+        let strays = orphans::strays::<F>(storage, &manifest);
+        if Manifest::read(storage)?.generation == manifest.generation {
+            return strays;
+        }
+    }
+    Ok(Vec::new())
 }
 
 fn verify_segment<F: Fingerprint>(

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::db::api::Db;
 use crate::fingerprint::Sketch;
+use crate::storage::{Disk, Storage};
 use crate::{DocId, Entry, Error, Key, Layout, OnDuplicate, Snapshot, Source, VerifyLevel};
 
 /// Everything that a database says.
@@ -141,8 +142,11 @@ fn each_file_that_others_replace_is_repaired_completely() {
                     true
                 });
                 assert!(!report.damage.is_empty(), "{name}");
-                assert_eq!(report.losses.is_empty(), is_replaced, "{name} {:?}", report.losses);
-                if is_replaced {
+                let is_lossless = report.losses.is_empty();
+                assert!(is_lossless || !is_replaced, "{name} {:?}", report.losses);
+                // Of a file that was cut off, all that is needed may be left.
+                assert!(!is_lossless || is_replaced || how == 2, "{name}");
+                if is_lossless {
                     assert!(found == expected, "{name}, damage {how}, {ids}");
                 }
             }
@@ -258,6 +262,65 @@ fn growing_damage_loses_no_more_than_it_hits() {
 }
 
 #[test]
+fn a_file_that_was_cut_off_keeps_what_is_left_of_it() {
+    let layout = Layout::preset("half-2", 64).unwrap();
+    for (ids, kind, losses) in
+        [(Ids::Unique, "docs", LossKind::Documents), (Ids::Names, "docs", LossKind::Names)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Db::options().layout(layout.clone());
+        let expected = create(options.clone(), ids, &folder.path().join("db"));
+        let files = files(&folder.path().join("db"));
+        let name = files.keys().find(|name| kind_of(name) == kind).unwrap();
+        let (report, found) = repaired(options, &files, name, |bytes| {
+            bytes.truncate(bytes.len() / 2);
+            true
+        });
+        let lost = count(&report, &[losses]);
+        assert!((1..1300).contains(&lost), "{ids}: {:?}", report.losses);
+        check_losses(&report, &expected, &found, &format!("{ids}"));
+    }
+}
+
+/// What each segment's spare says is enough to find all segments.
+#[test]
+fn without_the_manifest_and_its_copy_nothing_is_lost() {
+    fn check<F: Fingerprint>(options: &Options<F>, ids: Ids) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        create(options.clone(), ids, &path);
+        let check = |spares: usize| {
+            let db = options.clone().open_read_only(&path).unwrap();
+            let expected = contents(&db.snapshot());
+            let mut files = files(&path);
+            assert!(files.remove("MANIFEST").is_some() && files.remove("MANIFEST.copy").is_some());
+            let (report, found) = repaired(options.clone(), &files, "none", |_| true);
+            assert_eq!((report.damage.len(), &report.losses[..]), (1, &[][..]), "{report:?}");
+            assert!(found == expected, "{ids}");
+            let lost: Vec<_> = files.keys().filter(|name| kind_of(name) == "spare").collect();
+            assert_eq!(lost.len(), spares);
+            // The last one cannot be done without.
+            for name in lost.into_iter().filter(|_| spares > 1) {
+                let (report, found) = repaired(options.clone(), &files, name, |_| false);
+                assert!(found == expected || !report.losses.is_empty(), "{name}, {ids}");
+            }
+        };
+        check(2);
+        options.clone().open(&path).unwrap().close().unwrap();
+        check(3);
+        options.clone().open(&path).unwrap().compact().unwrap();
+        check(1);
+        // No id is given twice.
+        let storage = Disk::new(&path);
+        let next_doc = Manifest::read(&storage).unwrap().next_doc;
+        ["MANIFEST", "MANIFEST.copy"].iter().for_each(|name| storage.remove(name).unwrap());
+        assert_eq!(survey::read_manifest(&storage, &mut Vec::new()).unwrap().next_doc, next_doc);
+    }
+    all_64().into_iter().for_each(|(options, ids, _)| check(&options, ids));
+    check(&Options::sketches(), Ids::Names);
+}
+
+#[test]
 fn lost_names_are_made_up_and_near_duplicates_are_still_found() {
     let options = Db::options().layout(Layout::preset("half-2", 64).unwrap());
     let folder = tempfile::tempdir().unwrap();
@@ -338,18 +401,25 @@ fn of_the_manifest_and_its_copy_the_newer_one_is_used() {
 }
 
 #[test]
-fn files_that_no_manifest_names_are_reported_as_lost() {
+fn files_that_an_old_manifest_does_not_name_are_saved_or_reported_as_lost() {
     let folder = tempfile::tempdir().unwrap();
     let [before, after] = before_and_after_a_flush(&folder.path().join("db"));
     let old = before["MANIFEST"].clone();
-    for with_manifest in [true, false] {
+    for (with_manifest, with_spares) in [(true, false), (false, false), (true, true), (false, true)]
+    {
         let mut files = after.clone();
+        files.retain(|name, _| with_spares || kind_of(name) != "spare");
         files.insert("MANIFEST.copy".to_owned(), old.clone());
         files.insert("MANIFEST".to_owned(), old.clone());
         if !with_manifest {
             files.remove("MANIFEST");
         }
-        let (report, _) = repaired_files(&files);
+        let (report, saved) = repaired_files(&files);
+        if with_spares {
+            assert_eq!((saved, &report.losses[..]), (3, &[][..]));
+            assert!(!report.damage.is_empty());
+            continue;
+        }
         assert!(count(&report, &[LossKind::Files]) > 2, "{:?}", report.losses);
         let damage = report.damage.iter().map(ToString::to_string).collect::<String>();
         for expected in ["is newer than the manifest", "a log is missing"] {
@@ -373,6 +443,22 @@ fn log_that_is_missing_or_empty_is_a_loss_of_unknown_size() {
         let unknown = |loss: &Loss| (loss.kind, loss.count) == (LossKind::Log, None);
         assert!(report.losses.iter().any(unknown), "{len:?}: {:?}", report.losses);
     }
+}
+
+#[test]
+fn verify_finds_the_log_that_an_old_manifest_does_not_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    Db::options().create(&path).unwrap().close().unwrap();
+    let before = files(&path);
+    let db = Db::options().background(false).open(&path).unwrap();
+    db.insert(1, DocId(1)).unwrap();
+    let verified = || Db::options().verify(&path, VerifyLevel::Quick).unwrap().errors;
+    assert!(verified().is_empty());
+    drop(db);
+    std::fs::write(path.join("MANIFEST"), &before["MANIFEST"]).unwrap();
+    assert!(Db::options().open_read_only(&path).is_ok() && Db::options().open(&path).is_err());
+    assert_eq!(verified().len(), 1);
 }
 
 /// For each file of an open database: the file of an earlier time, or none, or another one's.
@@ -559,21 +645,23 @@ fn damaged_checksums_of_pages_lose_nothing() {
 }
 
 #[test]
-fn header_and_footer_of_postings_are_not_needed() {
-    let options = Db::options().layout(Layout::preset("half-2", 64).unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("db");
-    let expected = create(options.clone(), Ids::User, &path);
-    let files = files(&path);
-    for (name, bytes) in files.iter().filter(|(name, _)| kind_of(name) == "ids") {
-        for at in [3, 60, bytes.len() - 30, bytes.len() - 20, bytes.len() - 1] {
-            let (report, found) = repaired(options.clone(), &files, name, |bytes| {
-                bytes[at] ^= 0x20;
-                true
-            });
-            // The header is on the first page, which has ids, too.
-            assert_eq!(report.losses.is_empty(), at > 64, "{name} at {at}");
-            check_losses(&report, &expected, &found, &format!("{name} at {at}"));
+fn header_and_footer_are_not_needed() {
+    for (options, ids, _) in all_64() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let expected = create(options.clone(), ids, &path);
+        let files = files(&path);
+        let is_paged =
+            |name: &str| is_needed(name) && !["MANIFEST", "log"].contains(&kind_of(name));
+        for (name, bytes) in files.iter().filter(|(name, _)| is_paged(name)) {
+            for at in [3, 60, bytes.len() - 30, bytes.len() - 20, bytes.len() - 1] {
+                let (report, found) = repaired(options.clone(), &files, name, |bytes| {
+                    bytes[at] ^= 0x20;
+                    true
+                });
+                assert_eq!(report.damage.len(), 1, "{name} at {at}: {:?}", report.damage);
+                assert!(found == expected && report.losses.is_empty(), "{name} at {at}");
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::db::upkeep::new_folder::NewFolder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::FileName;
 use crate::fingerprint::Fingerprint;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, spare};
 use crate::memtable::Memtable;
 use crate::parallel::lock;
 use crate::progress::{Meter, Phase, Watch};
@@ -126,18 +126,22 @@ impl<F: Fingerprint> Source<'_, F> {
     ) -> Result<()> {
         let meter = Meter::new(watch, Phase::Copy, Some(self.bytes()));
         copy_segments(self.version, target, &meter, created)?;
-        let mut segments: Vec<SegmentMeta> = self.metas().cloned().collect();
+        let segments = self.metas().cloned().collect();
         let manifest = &mut self.manifest;
+        manifest.logs.clear();
+        manifest.segments = segments;
         if let Some(memtable) = self.unflushed {
             let number = next_number(target, manifest.generation)?;
             let written = write_memtable(target, &manifest.settings, number, memtable)?;
             created.extend(written.iter().flat_map(SegmentMeta::files).map(|(name, _)| name));
-            segments.extend(written);
             manifest.next_doc = manifest.next_doc.max(memtable.next_doc());
             manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
+            if let Some(written) = written {
+                let written = spare::write(target, manifest.clone(), written)?;
+                created.push(FileName::Spare(written.id));
+                manifest.add_segment(written);
+            }
         }
-        manifest.logs.clear();
-        manifest.segments = segments;
         // The files are of earlier generations. What this database creates now is not in the copy.
         manifest.begin_session(target.session(), manifest.generation - 1);
         manifest.generation += 1;
@@ -167,7 +171,9 @@ fn copy_segments<F: Fingerprint>(
 ) -> Result<()> {
     let storage = target.storage();
     for segment in &version.segments {
-        for ((name, expected), from) in segment.meta().files().iter().zip(segment.files()) {
+        let spare = segment.spare()?;
+        let files = segment.files().chain(&spare);
+        for ((name, expected), from) in segment.meta().files().iter().zip(files) {
             let file = storage.create(&name.to_string())?;
             created.push(*name);
             let mut checksum = crc32fast::Hasher::new();

@@ -216,16 +216,15 @@ fn merge<F: Fingerprint>(
     let settings = &*core.settings;
     let merger = Merger { folder, settings, inputs, is_oldest, pause, threads };
     let written = merger.run(core.next_number(folder)?)?;
-    let output = written.map(|meta| install::open_new(core, folder, meta)).transpose()?;
+    let output = written.map(|meta| install::open_new(core, folder, meta, |_| ())).transpose()?;
     let ids: Vec<u64> = inputs.iter().map(|s| s.meta().id).collect();
     let is_input = |id: u64| ids.contains(&id);
     let meta = output.as_ref().map(|s| s.meta().clone());
     let (output_id, bytes_out) = meta.as_ref().map_or((None, 0), |m| (Some(m.id), m.bytes()));
     install::segment(core, folder, output.as_deref(), &mut |manifest| {
-        let at = manifest.segments.iter().position(|s| is_input(s.id)).unwrap_or(0);
         manifest.segments.retain(|s| !is_input(s.id));
         manifest.bytes_compacted += bytes_out;
-        manifest.segments.splice(at..at, meta.clone());
+        meta.clone().into_iter().for_each(|meta| manifest.add_segment(meta));
     })?;
     install::version(core, |version| {
         let mut segments = version.segments.clone();

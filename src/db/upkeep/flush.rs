@@ -15,6 +15,7 @@ use crate::events::Event;
 use crate::file_names::FileName;
 use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::layout::Permutation;
+use crate::manifest::Manifest;
 use crate::memtable::{Memtable, RecentDocument};
 use crate::parallel::lock;
 use crate::segment::{Replaced, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
@@ -70,19 +71,23 @@ fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Re
     let start = Instant::now();
     let counting = folder.counting(frozen.flushed().clone());
     let written = write_memtable(&counting, &core.settings, core.next_number(folder)?, frozen)?;
-    let segment = written.map(|meta| install::open_new(core, folder, meta)).transpose()?;
+    let count = |manifest: &mut Manifest| {
+        manifest.next_doc = manifest.next_doc.max(frozen.next_doc());
+        manifest.last_seq = manifest.last_seq.max(frozen.last_seq());
+    };
+    let segment =
+        written.map(|meta| install::open_new(core, &counting, meta, count)).transpose()?;
     let meta = segment.as_ref().map(|segment| segment.meta().clone());
     let bytes = meta.as_ref().map_or(0, SegmentMeta::bytes);
     let mut ended = Vec::new();
     install::segment(core, folder, segment.as_deref(), &mut |manifest| {
         manifest.bytes_flushed += bytes;
-        manifest.segments.extend(meta.clone());
+        meta.clone().into_iter().for_each(|meta| manifest.add_segment(meta));
         // Everything in the logs before the last one is in segments now.
         let last = manifest.logs.pop();
         ended = std::mem::take(&mut manifest.logs);
         manifest.logs.extend(last);
-        manifest.next_doc = manifest.next_doc.max(frozen.next_doc());
-        manifest.last_seq = manifest.last_seq.max(frozen.last_seq());
+        count(manifest);
     })?;
     install::version(core, |version| Version {
         segments: version.segments.iter().cloned().chain(segment).collect(),

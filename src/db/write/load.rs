@@ -17,6 +17,7 @@ use crate::db::write::load_space::{
 use crate::documents::SymbolTable;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Document, Entry, Fingerprint, Word};
+use crate::manifest::Manifest;
 use crate::parallel::lock;
 use crate::progress::{Meter, Phase, Watch};
 use crate::scratch::{Scratch, ScratchFiles};
@@ -209,10 +210,11 @@ fn add_segment<F: Fingerprint>(
     meta: SegmentMeta,
     next_doc: u64,
 ) -> Result<()> {
-    let segment = install::open_new(core, folder, meta)?;
+    let count = |manifest: &mut Manifest| manifest.next_doc = manifest.next_doc.max(next_doc);
+    let segment = install::open_new(core, folder, meta, count)?;
     install::segment(core, folder, Some(&segment), &mut |manifest| {
-        manifest.segments.push(segment.meta().clone());
-        manifest.next_doc = manifest.next_doc.max(next_doc);
+        manifest.add_segment(segment.meta().clone());
+        count(manifest);
     })?;
     core.current.update(|version| Version {
         segments: version.segments.iter().chain([&segment]).cloned().collect(),

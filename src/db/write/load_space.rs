@@ -112,14 +112,15 @@ struct Peak {
 impl Peak {
     /// Returns the most bytes beside the unsorted entries if everything stays until the end.
     fn without(&self) -> u64 {
-        let MostBytes { first, others } = &self.files;
-        first + others.iter().sum::<u64>() + self.rows * self.sorts + self.beside * self.in_work
+        let MostBytes { first, others, spare } = &self.files;
+        let files = first + others.iter().sum::<u64>() + spare;
+        files + self.rows * self.sorts + self.beside * self.in_work
     }
 
     /// Returns the same if what was read for the last time is discarded. Then a table takes no more
     /// space while it is written than its rows before, or the table with what is beside it.
     fn with_discards(&self) -> u64 {
-        let MostBytes { first, others } = &self.files;
+        let MostBytes { first, others, spare } = &self.files;
         let (all, other) = (others.iter().sum::<u64>(), others.iter().max().copied().unwrap_or(0));
         let first_in_work = first + self.beside;
         // The tables in work take this much more than in the end.
@@ -137,7 +138,7 @@ impl Peak {
                 + more * self.sorts.saturating_sub(left)
         };
         let late = (self.unsorted + self.rows * self.sorts) / self.parts;
-        (peak.max(first_in_work + all) + late).saturating_sub(self.unsorted)
+        (peak.max(first_in_work + all) + late + spare).saturating_sub(self.unsorted)
     }
 }
 

@@ -66,12 +66,13 @@ class Manifest:
             files = [f"table {table}" for table in range(self.tables)] + ["postings"]
         files += ["tombstones", "documents"]
         ending = f" of {segment}"
-        self.take_all({name: 8 for name in ("number", "nonce", "fingerprints", "entries", "tombstones")}, ending)
+        self.take_all({name: 8 for name in ("number", "nonce", "oldest", "newest", "fingerprints", "entries", "tombstones")}, ending)
         for file in files:
             length = self.take(f"length of {file}{ending}", 8)
             self.take(f"checksum of {file}{ending}", 4)
         if length:
             self.take_all({"documents": 8, "removals": 8, "replaced": 8}, ending)
+        self.take_all({f"length of spare{ending}": 8, f"checksum of spare{ending}": 4})
 
     def __getitem__(self, name):
         """A field as a number."""

@@ -158,6 +158,16 @@ def unknown_feature_to_read(copy, _):
     copy.manifest["features to read"] = 2
 
 
+@in_manifest("18.36", "the segments are not in the order of their age", "user-half-2")
+def segment_older_than_the_one_before(copy, _):
+    copy.manifest["oldest of 1"] = copy.manifest["newest of 0"]
+
+
+@in_manifest("18.36", "the segments are not in the order of their age", "user-half-2")
+def oldest_segment_newer_than_the_newest(copy, _):
+    copy.manifest["oldest of 0"] += 1
+
+
 def counted(condition, database, file, field, words, change=1):
     """A case of a segment's count that the manifest has wrong."""
     @case(condition, database, file, words)

@@ -9,7 +9,7 @@ MAGIC = bytes.fromhex("8f667064620d0a1a")
 MAJOR = 1
 SIZE = 64
 
-MANIFEST, LOG, TABLE, POSTINGS, TOMBSTONES, DOCUMENTS, KEYS = range(1, 8)
+MANIFEST, LOG, TABLE, POSTINGS, TOMBSTONES, DOCUMENTS, KEYS, SPARE = range(1, 9)
 
 # What a file says about itself. `identity` is bytes 16 to 56, which is the beginning of all checksums.
 Header = namedtuple("Header", "kind bits part number database nonce identity")
@@ -18,13 +18,13 @@ Header = namedtuple("Header", "kind bits part number database nonce identity")
 def file_name(kind, number, part=0):
     """The name of a numbered file."""
     ending = {LOG: "log", TABLE: f"t{part:02}", POSTINGS: "ids", TOMBSTONES: "del",
-              DOCUMENTS: "docs", KEYS: f"k{part:02}"}[kind]
+              DOCUMENTS: "docs", KEYS: f"k{part:02}", SPARE: "spare"}[kind]
     return f"{number:016x}.{ending}"
 
 
 def numbered(name):
     """The number of a log or of a segment's file from its name; None for other files."""
-    match = re.fullmatch(r"([0-9a-f]{16})\.(log|ids|del|docs|[tk][0-9]{2,})", name)
+    match = re.fullmatch(r"([0-9a-f]{16})\.(log|ids|del|docs|spare|[tk][0-9]{2,})", name)
     return int(match[1], 16) if match else None
 
 
@@ -50,7 +50,7 @@ def read_header(data, where):
         nonce=int.from_bytes(data[48:56], "little"),
         identity=data[16:56],
     )
-    check(MANIFEST <= header.kind <= KEYS, "1.6", where, f"its kind {header.kind} is unknown")
+    check(MANIFEST <= header.kind <= SPARE, "1.6", where, f"its kind {header.kind} is unknown")
     check(header.bits in (64, 128, 768), "1.7", where, f"its fingerprints have {header.bits} bits")
     return header
 

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 from . import sketch
 from .conventions import Cursor, Damage, InUse, OtherVersion, check, crc32
-from .header import DOCUMENTS, KEYS, MANIFEST, POSTINGS, SIZE, TABLE, TOMBSTONES, expect, read_header
+from .header import DOCUMENTS, KEYS, MANIFEST, POSTINGS, SIZE, SPARE, TABLE, TOMBSTONES, expect, read_header
 from .layout import Layout
 from .rule import MatchRule
 
@@ -13,7 +13,7 @@ CHOSEN, NAMES, UNIQUE = range(3)
 Session = namedtuple("Session", "nonce last")
 Log = namedtuple("Log", "number nonce end")
 # `files` has the length and checksum of each file, by its kind and part.
-Segment = namedtuple("Segment", "number nonce fingerprints entries removed files live unlive replaced")
+Segment = namedtuple("Segment", "number nonce oldest newest fingerprints entries removed files live unlive replaced")
 
 
 class Manifest:
@@ -31,7 +31,7 @@ class Manifest:
         self.read_state()
         self.sessions = [Session(self.number(8), self.number(8)) for _ in range(self.counted(16))]
         self.logs = [Log(self.number(8), self.number(8), self.number(8)) for _ in range(self.counted(24))]
-        segments = self.counted(64)
+        segments = self.counted(92)
         self.refuse_unless(segments <= 65536, "18.27", "there are more than 65,536 segments")
         self.segments = [self.read_segment() for _ in range(segments)]
         self.read_extensions()
@@ -103,7 +103,7 @@ class Manifest:
 
     def read_segment(self):
         """Reads what the manifest says about a segment."""
-        number, nonce, fingerprints, entries, removed = (self.number(8) for _ in range(5))
+        number, nonce, oldest, newest, fingerprints, entries, removed = (self.number(8) for _ in range(7))
         self.refuse_unless(max(fingerprints, entries, removed) < 2**48, "18.28", "a count is 2^48 or more")
         if self.is_of_sketches:
             places = [(KEYS, part) for part in range(self.rule.keys)]
@@ -127,7 +127,10 @@ class Manifest:
                                "there are documents without names or unique ids")
             live, unlive, replaced = (self.number(8) for _ in range(3))
             self.refuse_unless(max(live, unlive, replaced) < 2**48, "18.28", "a count is 2^48 or more")
-        return Segment(number, nonce, fingerprints, entries, removed, files, live, unlive, replaced)
+        spare = self.read_file(False)
+        if spare:
+            files[SPARE, 0] = spare
+        return Segment(number, nonce, oldest, newest, fingerprints, entries, removed, files, live, unlive, replaced)
 
     def read_file(self, required):
         """The length and checksum of a file; None if there is none."""
@@ -145,6 +148,9 @@ class Manifest:
         for number in numbers:
             self.refuse_unless(number >> 24 < self.generation, "18.31",
                                f"file {number:016x} is not from an earlier generation")
+        ages = [age for segment in self.segments for age in (segment.oldest, segment.newest + 1)]
+        self.refuse_unless(ages == sorted(ages) and all(s.oldest <= s.newest for s in self.segments), "18.36",
+                           "the segments are not in the order of their age")
         for session in self.sessions:
             self.refuse_unless(session.last < self.generation, "18.25",
                                "an earlier session did not end earlier")

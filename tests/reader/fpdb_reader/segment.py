@@ -2,7 +2,7 @@
 
 from .conventions import Damage, check, crc32
 from .documents import Documents
-from .header import DOCUMENTS, KEYS, POSTINGS, TABLE, TOMBSTONES, expect, file_name, read_header
+from .header import DOCUMENTS, KEYS, POSTINGS, SPARE, TABLE, TOMBSTONES, expect, file_name, read_header
 from .keys import check_keys
 from .manifest import NAMES
 from .paged import read_paged
@@ -20,6 +20,8 @@ class Segment:
         self.named = named
         self.tombstones = []
         self.records = []
+        if (SPARE, 0) in named.files:
+            self.read_file(SPARE, 0)
         if manifest.is_of_sketches:
             self.read_sketches()
             return

@@ -124,21 +124,24 @@ impl Report {
             return Ok(());
         }
         context.say(match files {
-            0 => "damaged: neither the manifest nor its copy can be read".to_owned(),
+            0 => "damaged: neither the manifest nor what stands for it can be read".to_owned(),
             _ => {
                 let places = self.errors.len();
                 format!("damaged: {places} places, {damaged} of {files} files, {bytes}")
             }
         });
-        context.say(
-            "to do: restore a backup, or run `fpdb-tool repair`, which writes what is left to a new \
-             database; until then, queries that need a damaged place fail",
-        );
+        context.say(match files {
+            0 => "to do: restore a backup",
+            _ => {
+                "to do: restore a backup, or run `fpdb-tool repair`, which writes what is left to a new \
+                 database; until then, queries that need a damaged place fail"
+            }
+        });
         Ok(())
     }
 }
 
-/// Returns the report on a database that has lost its manifest and the copy of its manifest.
+/// Returns the report on a database that has lost its manifest, the copy and all spares.
 fn unreadable(error: Error) -> Report {
     Report { schema: "fpdb.verify/1", clean: false, files: 0, bytes: 0, errors: vec![error] }
 }

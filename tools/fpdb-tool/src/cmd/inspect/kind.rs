@@ -7,6 +7,7 @@ pub(super) fn kind_of(name: &str) -> &'static str {
         Some("ids") => "postings",
         Some("del") => "tombstones",
         Some("docs") => "documents",
+        Some("spare") => "spare",
         Some(table) if table.starts_with('t') => "table",
         Some(table) if table.starts_with('k') => "keys",
         _ if name == "MANIFEST" || name == "MANIFEST.copy" => "manifest",
