@@ -9,6 +9,8 @@ use crate::fingerprint::Sketch;
 use crate::storage::{Disk, Storage};
 use crate::{DocId, Entry, Error, Key, Layout, OnDuplicate, Snapshot, Source, VerifyLevel};
 
+mod random;
+
 /// Everything that a database says.
 #[derive(Debug, Clone, PartialEq)]
 struct Contents<F> {
