@@ -155,10 +155,7 @@ impl Crawl<'_> {
             let novelty = self.db.insert_if_novel(document, DocId(1 << 40 | id)).unwrap();
             latencies.push(start.elapsed());
             match novelty {
-                Outcome::Inserted(_)
-                | Outcome::Updated { .. }
-                | Outcome::Unchanged(_)
-                | Outcome::UnchangedDuplicate { .. } => {
+                Outcome::Inserted(_) => {
                     assert!(!near || self.old.is_empty(), "{document:x} is near {known:x}");
                     self.novel.fetch_add(1, Ordering::Relaxed);
                     recent.push(document);
@@ -166,6 +163,7 @@ impl Crawl<'_> {
                 Outcome::Duplicate(found) => {
                     assert!(found.distance <= if near { errors } else { 3 });
                 }
+                _ => panic!("each id occurs once: {novelty:?}"),
             }
         }
     }

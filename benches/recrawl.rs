@@ -77,7 +77,7 @@ fn crawl(db: &Db, pages: &[Page], stamp: Option<u64>, crawl: &Crawl) -> u64 {
                 Outcome::Inserted(_) => Expected::New,
                 Outcome::Unchanged(_) | Outcome::UnchangedDuplicate { .. } => Expected::Same,
                 Outcome::Updated { .. } => Expected::Changed,
-                Outcome::Duplicate(found) => panic!("{} duplicates {found:?}", page.name),
+                _ => panic!("{}: {outcome:?}", page.name),
             };
             assert!(found == page.expected, "{}: {outcome:?}", page.name);
         }

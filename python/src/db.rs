@@ -127,10 +127,11 @@ impl Db {
     /// commits before that remain.
     ///
     /// With unless_near, a document is written only if none is within this distance of it; otherwise it is
-    /// a duplicate. With or_update, too, the old version of a document, which has the same key, does not
-    /// make it a duplicate, but is updated. If another document makes it one, or_update says what becomes
-    /// of the key: "keep" keeps the old version that it has, if any; "remove" removes that; "remember" keeps
-    /// the key, so that get() knows of which document it is a duplicate. or_update needs names or unique ids.
+    /// a duplicate. Nor is it written if its key exists: its kind is then EXISTS, and novel is true, because
+    /// it is no duplicate of another one. With or_update, too, a key that exists is updated. If another
+    /// document makes the new version a duplicate, or_update says what becomes of the key: "keep" keeps the
+    /// old version that it has, if any; "remove" removes that; "remember" keeps the key, so that get() knows
+    /// of which document it is a duplicate. or_update needs names or unique ids.
     ///
     /// Instead of fingerprints, it takes texts, from which it makes fingerprints by the database's recipe. A
     /// text that is missing or too short to be compared is not written: it is no duplicate, so novel is true,
@@ -171,8 +172,8 @@ impl Db {
         })
     }
 
-    /// Inserts a document unless there is one within the database's distance. write() takes other
-    /// distances.
+    /// Inserts a document unless there is one within the database's distance, or with its key. write()
+    /// takes other distances.
     ///
     /// Compares and inserts in one step: of two threads with near-duplicates, only one inserts.
     ///
@@ -181,6 +182,8 @@ impl Db {
     /// new
     /// >>> db.insert_if_novel(0b1110, 2).duplicate_of
     /// Match(distance=1, fingerprint=0xc, id=1)
+    /// >>> db.insert_if_novel(0b1100, 1)
+    /// Outcome('exists', id=1, distance=0)
     #[pyo3(signature = (fingerprint, key, *, stamp=None))]
     fn insert_if_novel(
         slf: &Bound<'_, Self>,

@@ -115,14 +115,14 @@ fn or_none<T: ToString>(value: Option<T>) -> String {
 #[pyclass(frozen, eq, hash, module = "fpdb_engine")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Outcome {
-    /// "inserted", "unchanged", "updated" or "duplicate".
+    /// "inserted", "unchanged", "updated", "duplicate" or "exists".
     #[pyo3(get)]
     kind: &'static str,
     /// The id of the document, or of the one that it duplicates.
     #[pyo3(get)]
     id: u64,
     replaced: Option<Value>,
-    /// The distance of the fingerprint from the one that it replaced or duplicates.
+    /// The distance of the fingerprint from the one that it replaced or duplicates, or that exists.
     #[pyo3(get)]
     distance: Option<u32>,
     /// The nearest other document within the distance, if the document is a duplicate.
@@ -152,6 +152,9 @@ impl<F: Bits> From<fpdb::Outcome<F>> for Outcome {
                 duplicate_of: Some(found.into()),
                 ..of_kind("duplicate")
             },
+            fpdb::Outcome::Exists(found) => {
+                Self { distance: Some(found.distance), ..of_kind("exists") }
+            }
         }
     }
 }
@@ -167,7 +170,7 @@ impl Outcome {
         distance: Option<u32>,
         duplicate_of: Option<Match>,
     ) -> PyResult<Self> {
-        const KINDS: [&str; 4] = ["inserted", "unchanged", "updated", "duplicate"];
+        const KINDS: [&str; 5] = ["inserted", "unchanged", "updated", "duplicate", "exists"];
         let Some(kind) = KINDS.into_iter().find(|known| *known == kind) else {
             return Err(errors::invalid(format!("kind {kind:?}: expected {}", KINDS.join(", "))));
         };
@@ -194,6 +197,9 @@ impl Outcome {
             (Some(found), ..) => format!("Outcome('{kind}', duplicate_of={})", found.__repr__()),
             (None, Some(replaced), Some(distance)) => {
                 format!("Outcome('{kind}', id={id}, replaced={replaced}, distance={distance})")
+            }
+            (None, None, Some(distance)) => {
+                format!("Outcome('{kind}', id={id}, distance={distance})")
             }
             _ => format!("Outcome('{kind}', id={id})"),
         }

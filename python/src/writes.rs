@@ -73,6 +73,7 @@ impl Columns {
             Outcome::UnchangedDuplicate { of, .. } => (1, of.distance),
             Outcome::Updated { distance, .. } => (2, *distance),
             Outcome::Duplicate(found) => (3, found.distance),
+            Outcome::Exists(found) => (5, found.distance),
         };
         self.novel.push(!outcome.is_duplicate());
         self.ids.push(outcome.id().0);

@@ -293,6 +293,8 @@ def test_writes_report_what_became_of_a_document(tmp_path: Path) -> None:
         copy = db.insert_if_novel(3, "b")
         assert not copy and (copy.kind, copy.id, copy.distance) == ("duplicate", 0, 1)
         assert copy.duplicate_of == db.nearest(3) and copy.replaced is None
+        exists = db.insert_if_novel(3, "a")
+        assert exists and (exists.kind, exists.id, exists.distance) == ("exists", 0, 1)
         assert (a := db.get("a")) is not None and a.stamp == 5 and db.get("b") is None
 
 
@@ -309,7 +311,8 @@ def test_batches_report_what_became_of_each_document(tmp_path: Path) -> None:
         ]
         assert outcomes.distances.tolist() == [0, 0, 1, 0]
         again = db.write([0xFF << 50, 7], names=["b", "d"], unless_near=3)
-        assert again.kinds.tolist() == [KINDS.DUPLICATE, KINDS.DUPLICATE]
+        assert again.kinds.tolist() == [KINDS.EXISTS, KINDS.DUPLICATE]
+        assert again.novel.tolist() == [True, False]
         assert (again.ids.tolist(), again.distances.tolist()) == ([1, 2], [0, 1])
         crawled = db.write([0xFF << 50, 7], names=["b", "d"], unless_near=3, or_update="keep")
         assert crawled.kinds.tolist() == [KINDS.UNCHANGED, KINDS.DUPLICATE]

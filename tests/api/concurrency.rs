@@ -76,14 +76,12 @@ fn threads_never_insert_near_duplicates(durability: Durability) {
                 inserted += 1;
                 assert_eq!((given, by_id.get(&id)), (id, Some(&fingerprint)));
             }
-            Outcome::Updated { .. }
-            | Outcome::Unchanged(_)
-            | Outcome::UnchangedDuplicate { .. } => panic!("{id} occurs once"),
             Outcome::Duplicate(m) => {
                 let Match { distance, fingerprint: of, id } = m;
                 assert_eq!(by_id.get(&id), Some(&of), "{m:?} is not there");
                 assert_eq!((distance <= DISTANCE, distance), (true, of.distance(fingerprint)));
             }
+            _ => panic!("{id} occurs once"),
         }
     }
     assert_eq!(inserted, live.len());

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fpdb::{Db, DocId, Ids, Outcome};
+use fpdb::{Db, DocId, Ids, Key, Match, Outcome};
 
 /// All fingerprints at one distance from 0, the flipped bits spread over the width.
 fn at_distance(distance: u32) -> u64 {
@@ -40,7 +40,32 @@ fn distance_of_a_batch_also_applies_among_its_own_documents() {
     let inserted = novelties.iter().filter(|n| matches!(n, Outcome::Inserted(_))).count();
     assert_eq!(inserted, 3);
     let novelties = db.write(&documents).unless_near(3).run().unwrap();
-    assert!(novelties.iter().all(|n| matches!(n, Outcome::Duplicate(m) if m.distance == 0)));
+    assert!(novelties.iter().all(|n| matches!(n, Outcome::Exists(m) if m.distance == 0)));
+}
+
+/// A program that repeats a call because the answer was lost must not take its own document for
+/// another one.
+#[test]
+fn a_document_that_is_inserted_again_exists_and_is_no_duplicate() {
+    for ids in [Ids::Names, Ids::Unique, Ids::User] {
+        let db = Db::options().ids(ids).in_memory().unwrap();
+        let key = |(number, name)| match ids {
+            Ids::Names => Key::Name(name),
+            _ => Key::from(number),
+        };
+        let [a, b, c] = [(0u64, "a"), (1, "b"), (2, "c")].map(key);
+        // In databases with user ids, the nearest entry of an equal one is another one's.
+        db.write(&[(7, a), (7, b)]).run().unwrap();
+        let own = Match { distance: 0, fingerprint: 7, id: DocId(1) };
+        let again = db.write(&[(7, b), (7, c), (7, b)]).unless_near(3).run().unwrap();
+        assert_eq!(again[0], Outcome::Exists(own), "{ids:?}");
+        assert!(matches!(again[1], Outcome::Duplicate(found) if found.id.0 == 0), "{ids:?}");
+        assert_eq!(again[2], again[0]);
+        assert!(!again[0].is_duplicate());
+        let changed = db.insert_if_novel(!7, b).unwrap();
+        let exists = Outcome::Exists(Match { distance: 64, ..own });
+        assert_eq!(changed == exists, ids != Ids::User, "{ids:?}: {changed:?}");
+    }
 }
 
 #[test]

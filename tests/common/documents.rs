@@ -119,6 +119,12 @@ impl<F: Fingerprint> Model<F> {
         stamp: Option<u64>,
         distance: u32,
     ) -> Outcome<F> {
+        if let Some(Entry { fingerprint: stored, id }) =
+            self.documents.get(key).and_then(Known::entry)
+        {
+            let distance = stored.distance(fingerprint);
+            return Outcome::Exists(Match { distance, fingerprint: stored, id });
+        }
         match self.nearest(fingerprint, distance, None) {
             Some(found) => Outcome::Duplicate(found),
             None => self.insert(key, fingerprint, stamp),

@@ -280,7 +280,7 @@ impl<F: Fingerprint> Life<'_, F> {
                 _ => db.insert_if_novel(doc.0, doc.1),
             })?;
             let found = found.map(|outcome| match outcome {
-                Outcome::Duplicate(found) => Some(found.distance),
+                Outcome::Duplicate(found) | Outcome::Exists(found) => Some(found.distance),
                 _ => None,
             });
             if found == Some(None) {

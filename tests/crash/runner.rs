@@ -220,6 +220,9 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
         let is_right = |(&doc, (&near, verdict)): (&Doc<F>, (&Option<u32>, &Outcome<F>))| {
             match (near, verdict) {
                 (None, Outcome::Inserted(_)) => true,
+                (Some(0), Outcome::Exists(found)) => {
+                    (found.fingerprint, found.id) == (doc.0, DocId(doc.1)) && known.contains(&doc.0)
+                }
                 (Some(near), Outcome::Duplicate(found)) => {
                     // A batch reports an earlier entry, even if another one of the batch is nearer.
                     (found.distance == near || docs.len() > 1 && found.distance <= DISTANCE)

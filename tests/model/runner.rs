@@ -175,6 +175,9 @@ impl<'a, F: Word> Run<'a, F> {
 
     fn insert_if_novel(&mut self, fingerprint: F, id: DocId) -> Outcome<F> {
         match self.oracle.nearest(fingerprint, self.setup.distance) {
+            Some(_) if self.oracle.0.contains(&Entry { fingerprint, id }) => {
+                Outcome::Exists(fpdb::Match { distance: 0, fingerprint, id })
+            }
             Some(found) => Outcome::Duplicate(found),
             None => Outcome::Inserted(self.insert(fingerprint, id)),
         }

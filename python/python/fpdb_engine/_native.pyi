@@ -308,14 +308,14 @@ class Outcome:
 
     def __new__(
         cls,
-        kind: Literal["inserted", "unchanged", "updated", "duplicate"],
+        kind: Literal["inserted", "unchanged", "updated", "duplicate", "exists"],
         id: int,
         replaced: _Value | None = None,
         distance: int | None = None,
         duplicate_of: Match | None = None,
     ) -> Self: ...
     @property
-    def kind(self) -> Literal["inserted", "unchanged", "updated", "duplicate"]: ...
+    def kind(self) -> Literal["inserted", "unchanged", "updated", "duplicate", "exists"]: ...
     @property
     def id(self) -> int: ...
     @property

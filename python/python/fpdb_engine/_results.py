@@ -36,6 +36,8 @@ class OutcomeKind(enum.IntEnum):
     """Another document is within the distance, so this one was not inserted."""
     TOO_SHORT = 4
     """The text is missing or too short to be compared, so nothing was written."""
+    EXISTS = 5
+    """The key existed, and the call was one that only inserts, so nothing was written."""
 
 
 class Outcomes(NamedTuple):
@@ -46,7 +48,7 @@ class Outcomes(NamedTuple):
     ids: npt.NDArray[np.uint64]
     """The id of the document, or of the one that it duplicates. 2**64 - 1 for a text that is too short."""
     distances: npt.NDArray[np.uint8]
-    """The distance of its fingerprint from the one that it duplicates or replaced, or 0."""
+    """The distance of its fingerprint from the one that it duplicates or replaced, or that exists; or 0."""
     kinds: npt.NDArray[np.uint8]
     """Which OutcomeKind it is."""
 

@@ -61,11 +61,13 @@ impl<'a, F: Fingerprint> Write<'a, F> {
         Self { engine, documents, condition: Condition::default(), before_commit: None }
     }
 
-    /// Writes a document only if no document is within `distance` bits of it, inclusive. Otherwise
-    /// it is a [`Duplicate`](Outcome::Duplicate). Without this, every document is written.
+    /// Writes a document only if no document is near it, within this distance or by the database's
+    /// rule. Otherwise it is a [`Duplicate`](Outcome::Duplicate). Without this, every document is
+    /// written.
     ///
-    /// A document that has the same key counts, too: a page that has not changed since the last
-    /// crawl is a duplicate of itself. [`or_update`](Self::or_update) changes that.
+    /// Nor is a document written whose key [exists](Outcome::Exists), whatever its fingerprint is.
+    /// [`or_update`](Self::or_update) changes that. A [remembered](OnDuplicate::Remember) duplicate
+    /// does not count as existing: it becomes an original if nothing is near it any more.
     ///
     /// ```
     /// let db = fpdb::Db::options().in_memory()?;
@@ -77,8 +79,7 @@ impl<'a, F: Fingerprint> Write<'a, F> {
         Self { condition: Condition { unless_near: Some(within.into()), ..self.condition }, ..self }
     }
 
-    /// Updates documents whose key exists: the old version of a document does not make the new one
-    /// a duplicate. If another document does, `on_duplicate` says what becomes of the key. Has no
+    /// Updates documents whose key exists. Their old version does not make them duplicates. If another document does, `on_duplicate` says what becomes of the key. Has no
     /// effect without [`unless_near`](Self::unless_near), because then every document is written
     /// anyway.
     ///

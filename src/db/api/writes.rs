@@ -56,9 +56,10 @@ impl<F: Fingerprint> Db<F> {
         Write::new(self.engine(), documents.collect())
     }
 
-    /// Inserts a document unless one is within the database's distance of it. Of two such
-    /// documents, at most one is inserted, even if two threads insert them at the same time. See
-    /// [`Write::unless_near`] for other distances and several documents.
+    /// Inserts a document unless one is within the database's distance of it, or one with its key
+    /// [exists](Outcome::Exists). Of two near documents, at most one is inserted, even if two threads
+    /// insert them at the same time. See [`Write::unless_near`] for other distances and several
+    /// documents.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ use crate::db::write::condition::{BeforeCommit, Condition, ask};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::since::{Near, Since};
 use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Document, Fingerprint, Match};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match};
 use crate::log::{Before, DocumentChange, Op};
 use crate::manifest::COUNTER_LIMIT;
 use crate::query::{QueryOptions, View};
@@ -134,23 +134,16 @@ fn look_up<F: Fingerprint>(
 ) -> Result<Lookup<F>> {
     let old = view.version.document(&key.to_bytes(), view.seq)?;
     let Some(within) = condition.unless_near else { return Ok(Lookup { old, nearest: None }) };
-    let own = match (condition.or_update, old) {
+    let own = old.and_then(Document::entry);
+    if own.is_some_and(|own| condition.or_update.is_none() || own.fingerprint == fingerprint) {
         // Nothing depends on other documents.
-        (Some(_), Some(old)) if is_unchanged_original(&old, fingerprint) => {
-            return Ok(Lookup { old: Some(old), nearest: None });
-        }
-        (Some(_), Some(old)) => old.entry(),
-        _ => None,
-    };
+        return Ok(Lookup { old, nearest: None });
+    }
     // One more than is needed, because the key's own entry may be the nearest.
     let limit = 1 + usize::from(own.is_some());
     let found = view.query(fingerprint, QueryOptions::within(within).limit(limit))?;
     let nearest = found.into_iter().find(|found| Some(found.entry()) != own);
     Ok(Lookup { old, nearest: Some(nearest) })
-}
-
-fn is_unchanged_original<F: Fingerprint>(old: &Document<F>, fingerprint: F) -> bool {
-    old.fingerprint == fingerprint && old.duplicate_of.is_none()
 }
 
 /// A batch whose documents are decided in turn.
@@ -187,12 +180,16 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
         let &Given { fingerprint, key, stamp } = given;
         let old = self.since.document(key, lookup.old);
         let stamp = stamp.or(old.and_then(|old| old.stamp));
-        let is_same = old.is_some_and(|old| is_unchanged_original(&old, fingerprint));
-        let nearest = match condition {
-            Condition { unless_near: None, .. } => None,
-            Condition { or_update: Some(_), .. } if is_same => None,
-            Condition { unless_near: Some(within), or_update } => {
-                let own = old.filter(|_| or_update.is_some()).and_then(Document::entry);
+        let own = old.and_then(Document::entry);
+        let is_same = own.is_some_and(|own| own.fingerprint == fingerprint);
+        let nearest = match (condition, own) {
+            (Condition { unless_near: None, .. }, _) => None,
+            (Condition { or_update: None, .. }, Some(Entry { fingerprint: stored, id })) => {
+                let distance = stored.distance(fingerprint);
+                return Ok(Outcome::Exists(Match { distance, fingerprint: stored, id }));
+            }
+            (Condition { or_update: Some(_), .. }, _) if is_same => None,
+            (Condition { unless_near: Some(within), .. }, own) => {
                 self.since.nearest(Near { fingerprint, within, own }, lookup.nearest)?
             }
         };

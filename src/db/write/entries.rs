@@ -96,6 +96,7 @@ fn insert_unless_near<F: Fingerprint>(
         for (&Entry { fingerprint, id }, &lookup) in entries.iter().zip(&lookups) {
             let near = Near { fingerprint, within, own: None };
             outcomes.push(match since.nearest(near, Some(lookup))? {
+                Some(found) if found.distance == 0 && found.id == id => Outcome::Exists(found),
                 Some(found) => Outcome::Duplicate(found),
                 None => {
                     since.push(Op::Insert { fingerprint, id })?;
@@ -110,7 +111,8 @@ fn insert_unless_near<F: Fingerprint>(
     }
 }
 
-/// Returns the nearest match of each entry, searched without a lock.
+/// Returns the nearest match of each entry, searched without a lock. An entry that exists is its own
+/// nearest match, even if others have the same fingerprint.
 fn look_up<F: Fingerprint>(
     core: &Core<F>,
     version: &Version<F>,
@@ -119,12 +121,21 @@ fn look_up<F: Fingerprint>(
     within: Within,
 ) -> Result<Vec<Option<Match<F>>>> {
     let view = View { version, seq, planner: &core.planner };
-    if let [entry] = entries {
+    let mut nearest = if let [entry] = entries {
         let options = QueryOptions::within(within).limit(1);
-        return Ok(vec![view.query(entry.fingerprint, options)?.pop()]);
+        vec![view.query(entry.fingerprint, options)?.pop()]
+    } else {
+        let queries: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
+        view.nearest_of_each(&queries, within, core.threads())?
+    };
+    for (&entry, nearest) in entries.iter().zip(&mut nearest) {
+        if let Some(found) = nearest.as_mut().filter(|found| found.distance == 0)
+            && version.contains(entry, seq)?
+        {
+            found.id = entry.id;
+        }
     }
-    let queries: Vec<F> = entries.iter().map(|entry| entry.fingerprint).collect();
-    view.nearest_of_each(&queries, within, core.threads())
+    Ok(nearest)
 }
 
 /// Removes an entry. Returns false if it does not exist.

@@ -47,6 +47,21 @@ pub enum Outcome<F = u64> {
     /// The nearest other document within the distance. The new document was not inserted. What
     /// became of the key's own old version is the caller's choice: see [`OnDuplicate`].
     Duplicate(Match<F>),
+    /// The key existed with this fingerprint, and the call was one that only inserts. Nothing was
+    /// written. The distance is 0 if the fingerprint is the same, so a program that repeats a call
+    /// because it does not know whether it succeeded can tell its own document from another one.
+    ///
+    /// ```
+    /// use fpdb::{Db, DocId, Ids, Match, Outcome};
+    ///
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// let page = "https://a.example/";
+    /// assert_eq!(db.insert_if_novel(0b0000, page)?, Outcome::Inserted(DocId(0)));
+    /// let found = Match { distance: 2, fingerprint: 0b0000, id: DocId(0) };
+    /// assert_eq!(db.insert_if_novel(0b0011, page)?, Outcome::Exists(found));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    Exists(Match<F>),
 }
 
 impl<F> Outcome<F> {
@@ -58,11 +73,12 @@ impl<F> Outcome<F> {
             | Self::Unchanged(id)
             | Self::UnchangedDuplicate { id, .. }
             | Self::Updated { id, .. } => *id,
-            Self::Duplicate(found) => found.id,
+            Self::Duplicate(found) | Self::Exists(found) => found.id,
         }
     }
 
-    /// Returns whether another document is within the distance.
+    /// Returns whether another document is within the distance. A document that
+    /// [exists](Self::Exists) is not its own duplicate.
     #[must_use]
     pub fn is_duplicate(&self) -> bool {
         matches!(self, Self::Duplicate(_) | Self::UnchangedDuplicate { .. })

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Options, Snapshot, Within};
+use fpdb::{Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Options, Outcome, Snapshot, Within};
 
 use crate::repair;
 
@@ -232,19 +232,23 @@ pub(crate) fn api(input: &[u8]) {
                 let name = format!("name {id}");
                 let key = if named { Key::Name(&name) } else { Key::Id(id) };
                 let outcome = db.insert_if_novel(fingerprint, key).expect("an insert");
-                if !outcome.is_duplicate() {
-                    assert!(near(&model, fingerprint, 3).is_empty());
-                    let (mut old, mut new) = (None, Entry { fingerprint, id });
-                    if named {
-                        (old, new) = put(&mut documents, id.0, fingerprint);
-                    }
-                    assert_eq!(outcome.id(), new.id);
-                    if let Some(old) = old {
-                        model.remove(&old);
-                    }
-                    model.insert(new);
+                let is_near = !near(&model, fingerprint, 3).is_empty();
+                let existing = match named {
+                    true => documents.get(&id.0).copied(),
+                    false => model.get(&Entry { fingerprint, id }).copied(),
+                };
+                if let Some(own) = existing {
+                    let found = Entry { fingerprint: own.fingerprint, id: outcome.id() };
+                    assert!(matches!(outcome, Outcome::Exists(_)) && found == own);
+                } else if is_near {
+                    assert!(outcome.is_duplicate());
                 } else {
-                    assert!(!near(&model, fingerprint, 3).is_empty());
+                    let mut new = Entry { fingerprint, id };
+                    if named {
+                        (_, new) = put(&mut documents, id.0, fingerprint);
+                    }
+                    assert_eq!(outcome, Outcome::Inserted(new.id));
+                    model.insert(new);
                 }
             }
             _ => {

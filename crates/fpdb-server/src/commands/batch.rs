@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{thread, vec};
 
-use fpdb::{DocId, Fingerprint, Key, OnDuplicate, Outcome, Stamped};
+use fpdb::{DocId, Fingerprint, Key, Match, OnDuplicate, Outcome, Stamped};
 
 use crate::command::Command;
 use crate::commands::matches::{self, Keys};
@@ -172,9 +172,7 @@ fn reply<F: Fingerprint>(
         Some(Outcome::Inserted(_)) => word(replies, 0, "inserted"),
         Some(Outcome::Unchanged(_)) => word(replies, 0, "unchanged"),
         Some(Outcome::UnchangedDuplicate { of, .. }) => {
-            let key = keys.find(of.id)?;
-            word(replies, 3, "unchanged");
-            matches::write_parts(key.as_deref(), &of, replies);
+            return word_and_match(replies, "unchanged", &of, keys);
         }
         Some(Outcome::Updated { from, distance, .. }) => {
             word(replies, 2, "updated");
@@ -182,11 +180,22 @@ fn reply<F: Fingerprint>(
             replies.bulk(from.to_hex().as_bytes());
         }
         Some(Outcome::Duplicate(found)) => {
-            let key = keys.find(found.id)?;
-            word(replies, 3, "duplicate");
-            matches::write_parts(key.as_deref(), &found, replies);
+            return word_and_match(replies, "duplicate", &found, keys);
         }
+        Some(Outcome::Exists(found)) => return word_and_match(replies, "exists", &found, keys),
     }
+    Ok(())
+}
+
+fn word_and_match<F: Fingerprint>(
+    replies: &mut Replies,
+    text: &str,
+    found: &Match<F>,
+    keys: &Keys<F>,
+) -> Result<()> {
+    let key = keys.find(found.id)?;
+    word(replies, 3, text);
+    matches::write_parts(key.as_deref(), found, replies);
     Ok(())
 }
 

@@ -40,6 +40,7 @@ fn expected(db: &Db, words: &[&str]) -> Reply {
             word("updated", vec![Reply::Integer(distance.into()), bulk(&hex(from))])
         }
         Outcome::Duplicate(found) => word("duplicate", match_of(db, found)),
+        Outcome::Exists(found) => word("exists", match_of(db, found)),
     };
     match *words {
         ["FP.ADDNX", key, text] => outcome(db.insert_if_novel(fingerprint(text), key).unwrap()),

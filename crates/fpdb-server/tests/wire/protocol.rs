@@ -128,7 +128,7 @@ fn client_reply_suppresses_replies_and_executes_commands() {
         assert_eq!(client.call(&["DBSIZE"]), Reply::Integer(1), "it was executed");
         // Also if the next command is one of those that are committed together.
         let found = replies(&mut client, &[skip, &add("b"), &add("a"), skip, &["PING"], &["PING"]]);
-        assert_eq!((found.len(), found[0].word()), (2, "duplicate"));
+        assert_eq!((found.len(), found[0].word()), (2, "exists"));
         assert_eq!(found[1], simple("PONG"));
         assert_eq!(replies(&mut client, &[skip, off, &["PING"], &["PING"]]), []);
         assert_eq!(replies(&mut client, &[skip, skip, &["PING"], &["PING"]]), [simple("PONG")]);

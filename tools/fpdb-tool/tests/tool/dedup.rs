@@ -285,6 +285,17 @@ fn an_id_may_have_several_contents_and_a_second_run_finds_only_duplicates() {
 }
 
 #[test]
+fn a_version_of_a_document_does_not_take_the_name_of_another_one() {
+    let folder = Folder::new();
+    folder.write("first", document("a", &text(0, 80)));
+    folder.ok("dedup crawl.fpdb --from ndjson first");
+    folder.write("more", document("a", &text(1, 80)) + &document("a (2)", &text(2, 80)));
+    let run = folder.ok("dedup crawl.fpdb --from ndjson more --print id");
+    assert_eq!(run.text(), "a\na (2)\n");
+    assert_eq!(folder.ok("stats crawl.fpdb --json").json()["documents"], 3);
+}
+
+#[test]
 fn only_the_first_content_of_an_id_is_novel_if_that_is_requested() {
     let folder = Folder::new();
     folder.write("docs.ndjson", captures());

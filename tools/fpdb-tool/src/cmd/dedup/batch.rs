@@ -93,8 +93,17 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
             if let Some(header) = documents.take_header() {
                 self.printer.header = Some(header);
             }
-            for part in parts_without_repeated_ids(&batch) {
-                self.batch(part, context)?;
+            let mut rest = &batch[..];
+            // Also without documents, there may be a header to print.
+            loop {
+                let targets = self.targets(rest)?;
+                let (part, after) = rest.split_at(targets.len());
+                let verdicts = self.check(part, &targets, context.out)?;
+                self.count(part, verdicts)?;
+                if after.is_empty() {
+                    break;
+                }
+                rest = after;
             }
             let counts = &documents.counts;
             self.report.set_skipped(counts.bad + counts.broken, counts.ignored());
@@ -106,11 +115,20 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
         }
     }
 
-    fn batch(&mut self, batch: &Batch<F>, context: &mut Context<'_>) -> Result<()> {
-        let targets = batch.iter().map(|item| self.target(&item.value));
-        let targets = targets.collect::<fpdb::Result<Vec<_>>>()?;
-        let verdicts = self.check(batch, &targets, context.out)?;
-        self.count(batch, verdicts)
+    /// Decides under which names documents would be stored, up to the first name that occurs again:
+    /// what becomes of the second document depends on whether the first one is stored.
+    fn targets<'b>(&self, batch: &'b Batch<F>) -> fpdb::Result<Vec<Target<'b, F>>> {
+        let (mut targets, mut names) = (Vec::with_capacity(batch.len()), HashSet::new());
+        for item in batch {
+            let target = self.target(&item.value)?;
+            if let Target::Name(name) = &target
+                && !names.insert(name.clone())
+            {
+                break;
+            }
+            targets.push(target);
+        }
+        Ok(targets)
     }
 
     /// Decides under which name a document would be stored.
@@ -201,22 +219,6 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
     }
 }
 
-/// Divides a batch so that no id occurs twice in a part: what becomes of the second one depends on
-/// whether the first one is stored.
-fn parts_without_repeated_ids<F>(batch: &Batch<F>) -> Vec<&Batch<F>> {
-    let (mut parts, mut start, mut ids) = (Vec::new(), 0, HashSet::new());
-    for (at, item) in batch.iter().enumerate() {
-        if !ids.insert(&*item.value.id) {
-            parts.push(&batch[start..at]);
-            start = at;
-            ids.clear();
-            ids.insert(&item.value.id);
-        }
-    }
-    parts.push(&batch[start..]);
-    parts
-}
-
 /// Reaches verdicts before a batch is committed, while the database is as it was before the batch.
 struct Judge<'a, F: Fingerprint> {
     db: &'a Db<F>,
@@ -268,8 +270,8 @@ impl<F: Fingerprint> Judge<'_, F> {
                 Verdict::Updated { is_printed }
             }
             // Looked up now, because with `--on-duplicate remove`, the batch may remove that
-            // document.
-            Outcome::Duplicate(of) => {
+            // document. No name exists or occurs twice, unless existing documents are updated.
+            Outcome::Duplicate(of) | Outcome::Exists(of) => {
                 let name = match inserted.get(&of.id) {
                     Some(&name) => Some(name.to_owned()),
                     None => self.db.snapshot().name(of.id)?,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fpdb::{Db, Ids};
 
-use super::client::{Client, hex, request};
+use super::client::{Client, Reply, bulk, hex, request};
 use super::server::Server;
 use crate::common::Folder;
 
@@ -100,6 +100,23 @@ fn sigterm_under_load_answers_what_has_arrived_and_exits_with_0() {
 #[test]
 fn sigkill_under_load_loses_nothing_that_was_acknowledged() {
     end_under_load(|server| drop(server.kill()));
+}
+
+#[test]
+fn a_document_whose_reply_was_lost_exists_when_it_is_sent_again() {
+    let folder = Folder::new();
+    folder.ok("create db --ids names");
+    let mut server = Server::start(&folder, &[]);
+    server.connect().send(&request(&["FP.ADDNX", "a", "0x1"]));
+    let mut other = server.connect();
+    while other.call(&["FP.GET", "a"]) == Reply::Null {
+        std::thread::yield_now();
+    }
+    server.kill();
+    let server = Server::start(&folder, &[]);
+    let mut client = server.connect();
+    let own = [bulk("exists"), bulk("a"), Reply::Integer(0), bulk(&hex(1))];
+    assert_eq!(client.call(&["FP.ADDNX", "a", "0x1"]).items(), own);
 }
 
 #[test]
