@@ -220,16 +220,16 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
         write::write_one(self.handle().in_own_process()?, (fingerprint, key), condition)
     }
 
-    fn remove(&self, key: Key<'_>) -> Result<bool> {
-        write::remove(self.handle().in_own_process()?, &self.handle().reader(), key)
+    fn remove(&self, keys: &[Key<'_>]) -> Result<Vec<bool>> {
+        write::remove(self.handle().in_own_process()?, &self.handle().reader(), keys)
     }
 
     fn remove_entry(&self, entry: Entry<F>) -> Result<bool> {
         write::remove_entry(self.handle().in_own_process()?, entry)
     }
 
-    fn touch(&self, key: Key<'_>, stamp: u64) -> Result<bool> {
-        write::touch(self.handle().in_own_process()?, key, stamp)
+    fn touch(&self, documents: &[(Key<'_>, u64)]) -> Result<Vec<bool>> {
+        write::touch(self.handle().in_own_process()?, documents)
     }
 
     fn expire(&self, before: u64) -> Result<ExpireReport> {

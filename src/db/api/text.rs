@@ -82,7 +82,7 @@ impl<F: Fingerprint> Db<F> {
         fingerprint.map(|fingerprint| self.upsert_if_novel(fingerprint, key)).transpose()
     }
 
-    fn fingerprint_of(&self, recipe: &Recipe<F>, text: &str) -> Result<Option<F>> {
+    pub(super) fn fingerprint_of(&self, recipe: &Recipe<F>, text: &str) -> Result<Option<F>> {
         let stored = self.description().recipe.as_deref();
         expect_recipe(stored, recipe).map_err(|e| e.at_path(self.path()))?;
         Ok(recipe.fingerprint(text).fingerprint)

@@ -104,7 +104,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn remove<'k>(&self, key: impl Into<Key<'k>>) -> Result<bool> {
-        self.engine().remove(key.into())
+        Ok(self.engine().remove(&[key.into()])? == [true])
     }
 
     /// Removes one entry. Returns false if it does not exist. With [user ids](crate::Ids::User),
@@ -174,7 +174,7 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn touch<'k>(&self, key: impl Into<Key<'k>>, stamp: u64) -> Result<bool> {
-        self.engine().touch(key.into(), stamp)
+        Ok(self.engine().touch(&[(key.into(), stamp)])? == [true])
     }
 
     /// Removes all documents whose stamp is less than `before`. Those without a stamp stay.

@@ -62,12 +62,12 @@ pub(super) enum Edit {
     Remove,
 }
 
-/// Edits the documents with these keys, in one commit. Returns for each whether it was stamped or
-/// removed.
+/// Edits the documents with these keys, in one commit; `edit` gets the position of the key, too.
+/// Returns for each whether it was stamped or removed.
 pub(super) fn edit<F: Fingerprint>(
     core: &Core<F>,
     keys: &[DocumentKey<'_>],
-    edit: impl Fn(&Document<F>) -> Edit,
+    edit: impl Fn(usize, &Document<F>) -> Edit,
 ) -> Result<Vec<bool>> {
     loop {
         let (version, seq) = core.visible_version();
@@ -79,9 +79,9 @@ pub(super) fn edit<F: Fingerprint>(
             continue;
         }
         let mut batch = Batch::new(core, &now, seq, writer.next_doc, keys.len());
-        let edited = keys.iter().zip(&lookups).map(|(&key, lookup)| {
+        let edited = keys.iter().zip(&lookups).enumerate().map(|(at, (&key, lookup))| {
             let old = batch.since.document(key, *lookup);
-            match old.map(|old| (old, edit(&old))) {
+            match old.map(|old| (old, edit(at, &old))) {
                 Some((old, Edit::Remove)) => batch.change(key, old.id, Some(old), None)?,
                 Some((old, Edit::Stamp(stamp))) => {
                     let new = Document { stamp: Some(stamp), ..old };

@@ -100,7 +100,7 @@ impl<F: Fingerprint> Expiry<'_, F> {
     fn remove(&mut self) -> Result<()> {
         let keys: Vec<DocumentKey<'_>> =
             self.old.iter().map(|key| DocumentKey::of_stored(key.as_key())).collect();
-        let edit = |document: &Document<F>| match self.is_old(document) {
+        let edit = |_, document: &Document<F>| match self.is_old(document) {
             true => Edit::Remove,
             false => Edit::Keep,
         };

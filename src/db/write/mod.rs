@@ -82,13 +82,26 @@ fn entry<F: Fingerprint>(
     Ok(Entry { fingerprint, id: entry_id(key)? })
 }
 
-/// Removes the document with a key, which may be an id that a database with names assigned. With
-/// user ids, removes all entries with the id. Returns false if there is nothing to remove.
+/// Removes the documents with these keys, in one commit if all of them are keys that the caller gave.
+/// Returns for each whether there was something to remove.
 pub(crate) fn remove<F: Fingerprint>(
     core: &Core<F>,
     reader: &Reader<F>,
-    key: Key<'_>,
-) -> Result<bool> {
+    keys: &[Key<'_>],
+) -> Result<Vec<bool>> {
+    if core.settings.ids.identify_documents() {
+        let given =
+            keys.iter().map(|&key| DocumentKey::new(core.settings.ids, key, "has no names"));
+        if let Ok(given) = given.collect::<Result<Vec<_>>>() {
+            return documents::edit(core, &given, |_, _| Edit::Remove);
+        }
+    }
+    keys.iter().map(|&key| remove_one(core, reader, key)).collect()
+}
+
+/// Removes the document with a key, which may be an id that a database with names assigned. With
+/// user ids, removes all entries with the id. Returns false if there is nothing to remove.
+fn remove_one<F: Fingerprint>(core: &Core<F>, reader: &Reader<F>, key: Key<'_>) -> Result<bool> {
     match key {
         Key::Id(id) if !core.settings.ids.identify_documents() => {
             remove_all_with_id(core, reader, id)
@@ -97,7 +110,7 @@ pub(crate) fn remove<F: Fingerprint>(
         Key::Name(_) => {
             let key = DocumentKey::new(core.settings.ids, key, "has no names");
             let key = key.map_err(|e| e.at_path(core.storage.root()))?;
-            let removed = documents::edit(core, &[key], |_| Edit::Remove)?;
+            let removed = documents::edit(core, &[key], |_, _| Edit::Remove)?;
             Ok(removed == [true])
         }
     }
@@ -123,7 +136,7 @@ fn remove_if<F: Fingerprint>(
         return core.poison.check().map(|()| false);
     };
     let key = DocumentKey::of_stored(name.as_deref().map_or(Key::Id(id), Key::Name));
-    let removed = documents::edit(core, &[key], |document| {
+    let removed = documents::edit(core, &[key], |_, document| {
         let fingerprint = document.entry().map(|entry| entry.fingerprint);
         if document.id == id && accept(fingerprint) { Edit::Remove } else { Edit::Keep }
     })?;
@@ -146,10 +159,13 @@ fn remove_all_with_id<F: Fingerprint>(
     Ok(any)
 }
 
-/// Gives a document a new stamp. Returns false if there is none with this key.
-pub(crate) fn touch<F: Fingerprint>(core: &Core<F>, key: Key<'_>, stamp: u64) -> Result<bool> {
-    let key = DocumentKey::new(core.settings.ids, key, "has no stamps");
-    let key = key.map_err(|e| e.at_path(core.storage.root()))?;
-    let touched = documents::edit(core, &[key], |_| Edit::Stamp(stamp))?;
-    Ok(touched == [true])
+/// Gives documents new stamps, in one commit. Returns for each whether there is one with this key.
+pub(crate) fn touch<F: Fingerprint>(
+    core: &Core<F>,
+    documents: &[(Key<'_>, u64)],
+) -> Result<Vec<bool>> {
+    let key = |&(key, _): &(_, _)| DocumentKey::new(core.settings.ids, key, "has no stamps");
+    let keys = documents.iter().map(key).collect::<Result<Vec<_>>>();
+    let keys = keys.map_err(|e| e.at_path(core.storage.root()))?;
+    documents::edit(core, &keys, |at, _| Edit::Stamp(documents[at].1))
 }

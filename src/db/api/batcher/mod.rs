@@ -13,11 +13,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crate::db::api::batcher::queue::{CAPACITY, Kind, Queue, Request};
+use crate::db::api::batcher::queue::{Action, CAPACITY, Done, Queue};
 use crate::db::api::db::Db;
-use crate::db::state::key::Stamped;
+use crate::db::state::key::{Key, Stamped};
+use crate::db::write::outcome::OnDuplicate;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{DocId, Fingerprint};
 
 /// Writes single documents for many tasks or threads, and commits together what waits at the same
 /// time. For asynchronous programs, with any runtime or none.
@@ -74,6 +75,8 @@ impl<F: Fingerprint> fmt::Debug for Batcher<F> {
 
 /// The thread, which ends with the last clone.
 struct Thread<F: Fingerprint> {
+    #[cfg(feature = "text")]
+    db: Db<F>,
     queue: Arc<Queue<F>>,
     handle: Option<JoinHandle<()>>,
 }
@@ -92,7 +95,7 @@ impl<F: Fingerprint> Drop for Thread<F> {
 }
 
 impl<F: Fingerprint> Batcher<F> {
-    /// The most documents that wait to be written.
+    /// The most documents that wait.
     pub const CAPACITY: usize = CAPACITY;
 
     /// Starts the thread.
@@ -109,14 +112,21 @@ impl<F: Fingerprint> Batcher<F> {
         let handle = thread
             .spawn(move || run::run(&database, &requests))
             .map_err(|e| Error::io("start the thread of a batcher", db.path(), e))?;
-        Ok(Self { thread: Arc::new(Thread { queue, handle: Some(handle) }) })
+        let thread = Thread {
+            #[cfg(feature = "text")]
+            db: db.clone(),
+            queue,
+            handle: Some(handle),
+        };
+        Ok(Self { thread: Arc::new(thread) })
     }
 
     /// Inserts a document unless one is within the database's distance of it; see
     /// [`Db::insert_if_novel`]. Nothing happens until the decision is awaited or
     /// [waited](Decision::wait) for.
     pub fn insert_if_novel<'k>(&self, fingerprint: F, key: impl Into<Stamped<'k>>) -> Decision<F> {
-        self.decide(fingerprint, key.into(), Kind::Insert)
+        let action = Action::Write { fingerprint, or_update: None };
+        self.decide(action, key.into(), Done::outcome)
     }
 
     /// Inserts or updates a document, unless another one is within the database's distance of it;
@@ -133,11 +143,117 @@ impl<F: Fingerprint> Batcher<F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn upsert_if_novel<'k>(&self, fingerprint: F, key: impl Into<Stamped<'k>>) -> Decision<F> {
-        self.decide(fingerprint, key.into(), Kind::Upsert)
+        self.insert_if_novel(fingerprint, key).or_update(OnDuplicate::Keep)
     }
 
-    fn decide(&self, fingerprint: F, key: Stamped<'_>, kind: Kind) -> Decision<F> {
-        let (request, answer) = Request::new(fingerprint, key, kind);
-        Decision::new(self.thread.queue.clone(), request, answer)
+    /// Makes the fingerprint of a text, in the calling thread or task, and then does the same as
+    /// [`insert_if_novel`](Self::insert_if_novel). Returns `None` for a text that is too short to be
+    /// compared.
+    ///
+    /// Only with the feature `text`.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` if the database has another recipe or none.
+    ///
+    /// ```
+    /// use fpdb::text::Recipe;
+    /// use fpdb::{Batcher, Db, Ids};
+    /// let recipe = Recipe::named("default")?;
+    /// let db = Db::options().ids(Ids::Names).recipe(&recipe).in_memory()?;
+    /// let batcher = Batcher::new(&db)?;
+    /// let text = "Trains leave for the airport every ten minutes, until midnight.";
+    /// for (name, text) in [("a", text), ("b", text), ("c", "")] {
+    ///     match batcher.insert_text_if_novel(&recipe, text, name)? {
+    ///         Some(decision) => assert_eq!(decision.wait()?.is_duplicate(), name == "b"),
+    ///         None => assert_eq!(name, "c"),
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "text")]
+    pub fn insert_text_if_novel<'k>(
+        &self,
+        recipe: &fpdb_text::Recipe<F>,
+        text: &str,
+        key: impl Into<Stamped<'k>>,
+    ) -> Result<Option<Decision<F>>> {
+        let fingerprint = self.thread.db.fingerprint_of(recipe, text)?;
+        Ok(fingerprint.map(|fingerprint| self.insert_if_novel(fingerprint, key)))
+    }
+
+    /// Makes the fingerprint of a text, in the calling thread or task, and then does the same as
+    /// [`upsert_if_novel`](Self::upsert_if_novel). Returns `None` for a text that is too short to be
+    /// compared.
+    ///
+    /// Only with the feature `text`.
+    ///
+    /// # Errors
+    ///
+    /// `Unsupported` if the database has another recipe or none.
+    ///
+    /// See the example of [`insert_text_if_novel`](Self::insert_text_if_novel).
+    #[cfg(feature = "text")]
+    pub fn upsert_text_if_novel<'k>(
+        &self,
+        recipe: &fpdb_text::Recipe<F>,
+        text: &str,
+        key: impl Into<Stamped<'k>>,
+    ) -> Result<Option<Decision<F>>> {
+        let fingerprint = self.thread.db.fingerprint_of(recipe, text)?;
+        Ok(fingerprint.map(|fingerprint| self.upsert_if_novel(fingerprint, key)))
+    }
+
+    /// Removes the document with a key; see [`Db::remove`]. Nothing happens until the decision is
+    /// awaited or [waited](Decision::wait) for.
+    ///
+    /// ```
+    /// use fpdb::{Batcher, Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// let batcher = Batcher::new(&db)?;
+    /// let _ = batcher.insert_if_novel(0b1100, "https://a.example/").wait()?;
+    /// assert!(batcher.touch("https://a.example/", 2026).wait()?);
+    /// assert!(batcher.remove("https://a.example/").wait()?);
+    /// assert!(!batcher.touch("https://a.example/", 2027).wait()?);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn remove<'k>(&self, key: impl Into<Key<'k>>) -> Decision<F, bool> {
+        self.decide(Action::Remove, key.into().into(), Done::changed)
+    }
+
+    /// Gives a document a new stamp; see [`Db::touch`]. Nothing happens until the decision is awaited
+    /// or [waited](Decision::wait) for.
+    ///
+    /// See the example of [`remove`](Self::remove).
+    pub fn touch<'k>(&self, key: impl Into<Key<'k>>, stamp: u64) -> Decision<F, bool> {
+        self.decide(Action::Touch(stamp), key.into().into(), Done::changed)
+    }
+
+    /// Looks up the name of a document, such as the one that another one duplicates; see
+    /// [`Snapshot::name`](crate::Snapshot::name). Nothing happens until the decision is awaited or
+    /// [waited](Decision::wait) for.
+    ///
+    /// ```
+    /// use fpdb::{Batcher, Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// let batcher = Batcher::new(&db)?;
+    /// let _ = batcher.insert_if_novel(0b1100, "https://a.example/").wait()?;
+    /// let copy = batcher.insert_if_novel(0b1110, "https://b.example/").wait()?;
+    /// let name = batcher.name(copy.id()).wait()?;
+    /// assert_eq!(name.as_deref(), Some("https://a.example/"));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn name(&self, id: impl Into<DocId>) -> Decision<F, Option<String>> {
+        let id = id.into();
+        self.decide(Action::Name(id), id.into(), Done::name)
+    }
+
+    fn decide<T>(
+        &self,
+        action: Action<F>,
+        key: Stamped<'_>,
+        take: fn(Done<F>) -> Option<T>,
+    ) -> Decision<F, T> {
+        Decision::new(self.thread.queue.clone(), action, key, take)
     }
 }

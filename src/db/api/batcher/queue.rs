@@ -7,9 +7,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Waker;
 
 use crate::db::state::key::{OwnedKey, Stamped};
-use crate::db::write::outcome::Outcome;
+use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{DocId, Fingerprint};
 use crate::parallel::lock;
 use crate::process::Process;
 
@@ -19,33 +19,69 @@ pub(super) const CAPACITY: usize = 4096;
 /// The most documents of a commit.
 const MAX_BATCH: usize = 512;
 
-/// When a document is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Insert,
-    Upsert,
+/// What is done with a document.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Action<F> {
+    Write { fingerprint: F, or_update: Option<OnDuplicate> },
+    Remove,
+    Touch(u64),
+    Name(DocId),
 }
 
-/// A document to write. It is answered in any case: if it is dropped before, with an error.
+impl<F> Action<F> {
+    /// Returns whether two requests can be done together.
+    fn goes_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Write { or_update, .. }, Self::Write { or_update: other, .. }) => {
+                or_update == other
+            }
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub(super) enum Done<F> {
+    Written(Outcome<F>),
+    /// Whether the document existed.
+    Changed(bool),
+    Name(Option<String>),
+}
+
+impl<F> Done<F> {
+    pub(super) fn outcome(self) -> Option<Outcome<F>> {
+        if let Self::Written(outcome) = self { Some(outcome) } else { None }
+    }
+
+    pub(super) fn changed(self) -> Option<bool> {
+        if let Self::Changed(changed) = self { Some(changed) } else { None }
+    }
+
+    pub(super) fn name(self) -> Option<Option<String>> {
+        if let Self::Name(name) = self { Some(name) } else { None }
+    }
+}
+
+/// What to do with a document. It is answered in any case: if it is dropped before, with an error.
 pub(super) struct Request<F: Fingerprint> {
-    pub(super) fingerprint: F,
+    pub(super) action: Action<F>,
     key: OwnedKey,
     stamp: Option<u64>,
-    pub(super) kind: Kind,
     answer: Arc<Answer<F>>,
 }
 
 impl<F: Fingerprint> Request<F> {
-    pub(super) fn new(fingerprint: F, key: Stamped<'_>, kind: Kind) -> (Self, Arc<Answer<F>>) {
+    pub(super) fn new(action: Action<F>, key: Stamped<'_>) -> (Self, Arc<Answer<F>>) {
         let (Stamped { key, stamp }, answer) = (key, Arc::new(Answer::default()));
-        (Self { fingerprint, key: key.into(), stamp, kind, answer: answer.clone() }, answer)
+        (Self { action, key: key.into(), stamp, answer: answer.clone() }, answer)
     }
 
     pub(super) fn key(&self) -> Stamped<'_> {
         Stamped { key: self.key.as_key(), stamp: self.stamp }
     }
 
-    pub(super) fn answer(self, result: Result<Outcome<F>>) {
+    pub(super) fn answer(self, result: Result<Done<F>>) {
         self.answer.give(result);
     }
 }
@@ -55,7 +91,7 @@ impl<F: Fingerprint> Drop for Request<F> {
         // Does nothing if it was answered.
         self.answer.give(Err(Error::new(
             ErrorKind::Closed,
-            "the batcher ended before it wrote the document",
+            "the batcher ended before it came to the document",
         )));
     }
 }
@@ -72,7 +108,7 @@ pub(super) struct Answer<F> {
 }
 
 struct Given<F> {
-    result: Option<Result<Outcome<F>>>,
+    result: Option<Result<Done<F>>>,
     is_given: bool,
     waker: Option<Waker>,
 }
@@ -86,7 +122,7 @@ impl<F> Default for Answer<F> {
 
 impl<F> Answer<F> {
     /// Gives the answer, unless one was given.
-    fn give(&self, result: Result<Outcome<F>>) {
+    fn give(&self, result: Result<Done<F>>) {
         let mut state = lock(&self.state);
         if state.is_given {
             return;
@@ -99,7 +135,7 @@ impl<F> Answer<F> {
     }
 
     /// Takes the answer, or has this waker woken when it is given.
-    pub(super) fn take_or_wake(&self, waker: &Waker) -> Option<Result<Outcome<F>>> {
+    pub(super) fn take_or_wake(&self, waker: &Waker) -> Option<Result<Done<F>>> {
         let mut state = lock(&self.state);
         let result = state.result.take();
         if result.is_none() {
@@ -109,7 +145,7 @@ impl<F> Answer<F> {
     }
 
     /// Waits for the answer.
-    pub(super) fn wait(&self) -> Result<Outcome<F>> {
+    pub(super) fn wait(&self) -> Result<Done<F>> {
         let mut state = lock(&self.state);
         loop {
             if let Some(result) = state.result.take() {
@@ -199,7 +235,7 @@ impl<F: Fingerprint> Queue<F> {
         Error::new(ErrorKind::Closed, message).at_path(&self.path)
     }
 
-    /// Waits for requests, and returns those that are written next: of one kind, in their order.
+    /// Waits for requests, and returns those that are done next: of one kind, in their order.
     /// `None` means that there will be no more.
     pub(super) fn next(&self) -> Option<Vec<Request<F>>> {
         let mut state = lock(&self.state);
@@ -209,8 +245,9 @@ impl<F: Fingerprint> Queue<F> {
             }
             state = self.added.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let kind = state.waiting.front().map(|request| request.kind);
-        let same = |request: &&Request<F>| Some(request.kind) == kind;
+        let first = state.waiting.front().map(|request| request.action);
+        let same =
+            |request: &&Request<F>| first.is_some_and(|first| first.goes_with(&request.action));
         let count = state.waiting.iter().take(MAX_BATCH).take_while(same).count();
         let batch = state.waiting.drain(..count).collect();
         let wakers = std::mem::take(&mut state.wakers);

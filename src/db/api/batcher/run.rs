@@ -1,9 +1,7 @@
 //! The thread of a batcher.
 
-use crate::db::api::batcher::queue::{Kind, Queue, Request};
+use crate::db::api::batcher::queue::{Action, Done, Queue, Request};
 use crate::db::api::db::Db;
-use crate::db::state::key::Stamped;
-use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::Within;
@@ -17,38 +15,58 @@ impl<F: Fingerprint> Drop for Ending<'_, F> {
     }
 }
 
-/// Writes requests until the queue is closed.
+/// Does requests until the queue is closed.
 pub(super) fn run<F: Fingerprint>(db: &Db<F>, queue: &Queue<F>) {
     let _ending = Ending(queue);
     while let Some(batch) = queue.next() {
-        write(db, batch);
+        perform(db, batch);
     }
 }
 
-/// Writes documents of one kind in one commit. If that fails, writes each half by itself, so that in
-/// the end a document fails only if it would have failed alone.
-fn write<F: Fingerprint>(db: &Db<F>, mut batch: Vec<Request<F>>) {
-    match write_together(db, &batch) {
-        Ok(outcomes) => {
-            batch.into_iter().zip(outcomes).for_each(|(request, one)| request.answer(Ok(one)));
+/// Does requests of one kind together. If that fails, does each half by itself, so that in the end a
+/// request fails only if it would have failed alone.
+fn perform<F: Fingerprint>(db: &Db<F>, mut batch: Vec<Request<F>>) {
+    match perform_together(db, &batch) {
+        Ok(done) => {
+            batch.into_iter().zip(done).for_each(|(request, one)| request.answer(Ok(one)));
         }
         Err(error) if batch.len() == 1 => {
             batch.into_iter().zip([error]).for_each(|(request, error)| request.answer(Err(error)));
         }
         Err(_) => {
             let second = batch.split_off(batch.len() / 2);
-            write(db, batch);
-            write(db, second);
+            perform(db, batch);
+            perform(db, second);
         }
     }
 }
 
-fn write_together<F: Fingerprint>(db: &Db<F>, batch: &[Request<F>]) -> Result<Vec<Outcome<F>>> {
-    let documents: Vec<(F, Stamped<'_>)> =
-        batch.iter().map(|request| (request.fingerprint, request.key())).collect();
-    let write = db.write(&documents).unless_near(Within::Rule);
-    match batch.first().map(|request| request.kind) {
-        Some(Kind::Upsert) => write.or_update(OnDuplicate::Keep).run(),
-        Some(Kind::Insert) | None => write.run(),
+fn perform_together<F: Fingerprint>(db: &Db<F>, batch: &[Request<F>]) -> Result<Vec<Done<F>>> {
+    let keys = batch.iter().map(Request::key);
+    let (mut documents, mut stamps, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+    for (key, request) in keys.clone().zip(batch) {
+        match request.action {
+            Action::Write { fingerprint, .. } => documents.push((fingerprint, key)),
+            Action::Touch(stamp) => stamps.push((key.key, stamp)),
+            Action::Name(id) => ids.push(id),
+            Action::Remove => {}
+        }
     }
+    let changed = |changed: Vec<bool>| changed.into_iter().map(Done::Changed).collect();
+    Ok(match batch.first().map(|request| request.action) {
+        None => Vec::new(),
+        Some(Action::Write { or_update, .. }) => {
+            let write = db.write(&documents).unless_near(Within::Rule);
+            let write = match or_update {
+                Some(on_duplicate) => write.or_update(on_duplicate),
+                None => write,
+            };
+            write.run()?.into_iter().map(Done::Written).collect()
+        }
+        Some(Action::Remove) => {
+            changed(db.engine().remove(&keys.map(|key| key.key).collect::<Vec<_>>())?)
+        }
+        Some(Action::Touch(_)) => changed(db.engine().touch(&stamps)?),
+        Some(Action::Name(_)) => db.snapshot().names(&ids)?.into_iter().map(Done::Name).collect(),
+    })
 }

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use super::queue::Request;
 use super::*;
 use crate::error::ErrorKind;
 use crate::storage::Sim;
@@ -70,6 +71,47 @@ fn stamps_and_updates_are_those_of_the_database() {
     assert_eq!(upsert(0b11, 6), Outcome::Updated { id: DocId(0), from: 0, distance: 2 });
     assert_eq!(upsert(0b11, 7), Outcome::Unchanged(DocId(0)));
     assert_eq!(db.get("a").unwrap().unwrap().stamp, Some(7));
+}
+
+/// The first one waits while the others gather in the queue.
+#[test]
+fn requests_of_all_kinds_are_done_in_their_order() {
+    let db = names();
+    let batcher = Batcher::new(&db).unwrap();
+    let insert = |fingerprint, name| Box::pin(batcher.insert_if_novel(fingerprint, name));
+    let (mut a, mut copy) = (insert(0, "a"), insert(1, "b"));
+    let mut remembered = Box::pin(batcher.insert_if_novel(1, "b").or_update(OnDuplicate::Remember));
+    let (mut touched, mut missing) = (batcher.touch("a", 7), batcher.touch("c", 7));
+    let (mut name, mut nobody) = (batcher.name(0), batcher.name(9));
+    let (mut removed, mut by_id) = (batcher.remove("a"), batcher.remove(DocId(1)));
+    let mut last = insert(1, "d");
+    let mut context = Context::from_waker(Waker::noop());
+    let document = [(far(1), "z")];
+    let hold = db.write(&document).before_commit(|_| {
+        for decision in [&mut a, &mut copy, &mut remembered] {
+            assert!(decision.as_mut().poll(&mut context).is_pending());
+        }
+        for decision in [&mut touched, &mut missing] {
+            assert!(Pin::new(decision).poll(&mut context).is_pending());
+        }
+        for decision in [&mut name, &mut nobody] {
+            assert!(Pin::new(decision).poll(&mut context).is_pending());
+        }
+        for decision in [&mut removed, &mut by_id] {
+            assert!(Pin::new(decision).poll(&mut context).is_pending());
+        }
+        assert!(last.as_mut().poll(&mut context).is_pending());
+        Ok(())
+    });
+    assert_eq!(hold.run().unwrap(), [Outcome::Inserted(DocId(0))]);
+    assert_eq!(block_on(a).unwrap(), Outcome::Inserted(DocId(1)));
+    assert!(block_on(copy).unwrap().is_duplicate());
+    assert!(block_on(remembered).unwrap().is_duplicate());
+    assert_eq!((block_on(touched).unwrap(), block_on(missing).unwrap()), (true, false));
+    assert_eq!(block_on(name).unwrap().as_deref(), Some("z"));
+    assert_eq!(block_on(nobody).unwrap(), None);
+    assert_eq!((block_on(removed).unwrap(), block_on(by_id).unwrap()), (true, false));
+    assert_eq!(block_on(last).unwrap(), Outcome::Inserted(DocId(3)));
 }
 
 /// A batch is what waits while another one is written, so this makes one of many.
@@ -175,7 +217,7 @@ fn a_database_that_is_closed_answers_with_errors() {
 fn nobody_waits_for_a_batcher_whose_thread_has_ended() {
     let db = names();
     let batcher = Batcher::new(&db).unwrap();
-    let (request, answer) = Request::<u64>::new(7, "a".into(), Kind::Insert);
+    let (request, answer) = Request::<u64>::new(Action::Remove, "a".into());
     drop(request);
     assert_eq!(answer.wait().unwrap_err().kind(), ErrorKind::Closed);
     batcher.thread.queue.abandon();
@@ -246,7 +288,7 @@ fn a_waker_that_panics_disturbs_no_other_task() {
 #[test]
 fn a_decision_that_is_polled_again_and_again_has_one_waker() {
     let queue = Queue::<u64>::new("path".into());
-    let request = |n| Request::new(n, Stamped::from(n), Kind::Insert).0;
+    let request = |n| Request::new(Action::Remove, Stamped::from(n)).0;
     let mut waiting: Vec<_> = (0..CAPACITY as u64).map(request).collect();
     for request in waiting.drain(..) {
         assert!(queue.add(request, Waker::noop()).unwrap().is_none());
