@@ -75,11 +75,6 @@ impl<F: Fingerprint> Documents<F> {
         self.meta.duplicates
     }
 
-    /// Returns the number of records with a stamp.
-    pub(crate) fn stamped(&self) -> u64 {
-        self.meta.stamped
-    }
-
     /// Returns the greatest id of a document in the file.
     pub(crate) fn greatest_id(&self) -> Option<DocId> {
         (self.meta.live() > 0).then_some(DocId(self.meta.greatest_id))

@@ -130,7 +130,6 @@ fn check_open<F: Word>(
     let live = || records.values().flatten();
     assert_eq!(documents.records(), records.len() as u64);
     assert_eq!(documents.removals() as usize, records.len() - live().count());
-    assert_eq!(documents.stamped() as usize, live().filter(|d| d.stamp.is_some()).count());
     let duplicates = live().filter(|d| d.duplicate_of.is_some()).count();
     assert_eq!(documents.duplicates() as usize, duplicates);
     assert_eq!(documents.greatest_id(), live().map(|d| d.id).max());

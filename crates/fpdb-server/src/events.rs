@@ -1,10 +1,12 @@
 //! Events for the log of the program, by the crate `tracing`.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tracing::{error, info, warn};
 
 use crate::command::Command;
+use crate::net::clients::lock;
 use crate::net::stream::{Address, Peer};
 
 /// The target of all events, which subscribers filter by.
@@ -43,10 +45,50 @@ pub(crate) fn no_permission(peer: Peer, user: &str, command: Command) {
     warn!(target: TARGET, %peer, user, command = command.definition().name, "command without the right to it");
 }
 
-/// A command that took longer than the limit.
-pub(crate) fn slow(peer: Peer, command: Command, calls: usize, took: Duration) {
-    let command = command.definition().name;
-    warn!(target: TARGET, %peer, command, calls, milliseconds = took.as_millis(), "slow command");
+/// Commands that took longer than the limit. One is in the log at once. Others in the same second are
+/// only counted: when the disk stalls, the commands of all connections are slow.
+#[derive(Debug)]
+pub(crate) struct SlowCommands {
+    limit: Duration,
+    state: Mutex<Slow>,
+}
+
+#[derive(Debug, Default)]
+struct Slow {
+    has_logged: bool,
+    /// Commands that are only counted, and the longest time that one of them took.
+    others: usize,
+    longest: Duration,
+}
+
+impl SlowCommands {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { limit, state: Mutex::default() }
+    }
+
+    /// Notes how long a command took.
+    pub(crate) fn add(&self, peer: Peer, command: Command, calls: usize, took: Duration) {
+        if took <= self.limit {
+            return;
+        }
+        let mut slow = lock(&self.state);
+        if slow.has_logged {
+            slow.others += calls;
+            slow.longest = slow.longest.max(took);
+            return;
+        }
+        slow.has_logged = true;
+        let command = command.definition().name;
+        warn!(target: TARGET, %peer, command, calls, milliseconds = took.as_millis(), "slow command");
+    }
+
+    /// Logs how many were only counted. Called once a second.
+    pub(crate) fn log_others(&self) {
+        let Slow { others, longest, .. } = std::mem::take(&mut *lock(&self.state));
+        if others > 0 {
+            warn!(target: TARGET, others, milliseconds = longest.as_millis(), "slow commands");
+        }
+    }
 }
 
 /// A command that failed because of the disk or of damage.

@@ -17,7 +17,7 @@
 
 // What the modules contain, from the bottom up. The engine's test `layering` checks the layers.
 //
-// password resp stop              passwords; the protocol; the wish to stop
+// password process resp stop      passwords; what the system says; the protocol; the wish to stop
 // users                           who may do what
 // command error options           what commands there are; errors and options of the server
 // metrics                         figures by command
@@ -44,6 +44,7 @@ mod metrics;
 mod net;
 mod options;
 mod password;
+mod process;
 mod resp;
 mod server;
 mod stop;

@@ -143,8 +143,10 @@ impl Server {
         if started.is_ok() {
             while !stop.wait(REFRESH) {
                 threads.service().db.refresh();
+                threads.service().shared.slow.log_others();
             }
         }
+        threads.service().shared.slow.log_others();
         let connections = threads.end();
         started.map(|()| connections)
     }

@@ -177,7 +177,8 @@ impl<F: Fingerprint> Db<F> {
         Ok(self.engine().touch(&[(key.into(), stamp)])? == [true])
     }
 
-    /// Removes all documents whose stamp is less than `before`. Those without a stamp stay.
+    /// Removes all documents whose stamp is less than `before`. Those without a stamp stay, so
+    /// nothing is removed if none has one.
     ///
     /// Reads all documents once, in memory that does not grow with their number, and removes a
     /// thousand at a time, so after a failure or a crash some of them are removed. Others can write
@@ -186,8 +187,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` in a database with [user ids](crate::Ids::User), and if no document has a
-    /// stamp; `Cancelled`; otherwise the same as [`remove`](Self::remove).
+    /// `InvalidArgument` in a database with [user ids](crate::Ids::User); `Cancelled`; otherwise the
+    /// same as [`remove`](Self::remove).
     ///
     /// ```
     /// use fpdb::{Db, Ids, Stamped};

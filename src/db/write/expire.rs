@@ -4,8 +4,7 @@ use crate::db::read::reader::Reader;
 use crate::db::state::core::Core;
 use crate::db::state::key::{DocumentKey, OwnedKey, expect_documents};
 use crate::db::write::documents::{self, Edit};
-use crate::documents::Documents;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fingerprint::{Document, Fingerprint};
 use crate::progress::{Meter, Phase};
 use crate::settings::Ids;
@@ -48,13 +47,9 @@ pub(crate) fn expire<F: Fingerprint>(
     before: u64,
 ) -> Result<ExpireReport> {
     let (version, seq) = (&reader.version, reader.seq);
-    let at_root = |error: Error| error.at_path(core.storage.root());
-    expect_documents(core.settings.ids, "has no stamps").map_err(at_root)?;
+    expect_documents(core.settings.ids, "has no stamps")
+        .map_err(|error| error.at_path(core.storage.root()))?;
     let total = version.documents(seq);
-    if total > 0 && !has_stamps(reader)? {
-        let message = "no document has a stamp: give stamps when inserting or updating";
-        return Err(at_root(Error::invalid(message)));
-    }
     let meter = Meter::new(&reader.watch, Phase::Check, Some(total));
     let mut expiry = Expiry { core, before, old: Vec::new(), old_bytes: 0, removed: 0 };
     // What is removed in the meantime is still in the reader.
@@ -110,14 +105,4 @@ impl<F: Fingerprint> Expiry<'_, F> {
         self.old_bytes = 0;
         Ok(())
     }
-}
-
-/// Returns whether any document has a stamp.
-fn has_stamps<F: Fingerprint>(reader: &Reader<F>) -> Result<bool> {
-    let mut files = reader.version.segments.iter().filter_map(|s| s.documents());
-    if files.any(|documents: &Documents<F>| documents.stamped() > 0) {
-        return Ok(true);
-    }
-    let recent = reader.version.memtables().flat_map(|m| m.documents(reader.seq));
-    Ok(recent.into_iter().any(|r| r.document.is_some_and(|d| d.stamp.is_some())))
 }

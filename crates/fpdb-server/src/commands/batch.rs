@@ -3,14 +3,14 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{thread, vec};
 
 use fpdb::{DocId, Fingerprint, Key, Match, OnDuplicate, Outcome, Stamped};
 
 use crate::command::Command;
 use crate::commands::matches::{self, Keys};
-use crate::events;
+use crate::events::SlowCommands;
 use crate::failure::Result;
 use crate::net::output::{Lent, Output};
 use crate::resp::Replies;
@@ -101,20 +101,17 @@ pub(crate) struct Answers<F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Answers<F> {
-    /// Commands that took longer than `slow` are in the log.
     pub(crate) fn new(
         batch: Batch<F>,
         outcomes: Vec<Result<Outcome<F>>>,
         keys: Arc<Keys<F>>,
         lent: Lent,
-        slow: Duration,
+        slow: &SlowCommands,
     ) -> Self {
         let Batch { kind: Kind { command, .. }, start, written, .. } = batch;
         let took = start.elapsed();
         lent.output.metrics().of(command).took.add(written.len(), took);
-        if took > slow {
-            events::slow(lent.output.peer(), command, written.len(), took);
-        }
+        slow.add(lent.output.peer(), command, written.len(), took);
         let (written, outcomes) = (written.into_iter(), outcomes.into_iter());
         Self { command, written, outcomes, keys, lent }
     }

@@ -42,7 +42,7 @@ fn execute<F: Fingerprint>(service: &Service<F>, group: Vec<Submission<F>>) {
     let keys = Arc::new(Keys::new(service.db.snapshot(), service.db.description().ids));
     for (Submission { batch, lent }, count) in group.into_iter().zip(counts) {
         let own = outcomes.by_ref().take(count).collect();
-        Answers::new(batch, own, keys.clone(), lent, service.shared.slow).deliver();
+        Answers::new(batch, own, keys.clone(), lent, &service.shared.slow).deliver();
     }
 }
 

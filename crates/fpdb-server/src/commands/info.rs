@@ -6,6 +6,7 @@ use fpdb::Fingerprint;
 
 use crate::commands::service::Service;
 use crate::metrics::{Histogram, Metrics};
+use crate::process::Process;
 
 /// Names that stand for all sections.
 const EVERYTHING: [&[u8]; 3] = [b"default", b"all", b"everything"];
@@ -25,7 +26,12 @@ pub(crate) fn info<F: Fingerprint>(service: &Service<F>, names: &[&[u8]]) -> Str
         };
         names.is_empty() || names.iter().any(is_meant)
     };
-    let sections: [(&str, Rows<'_>); 4] = [
+    let process = Process::now();
+    let memory: [(&str, &dyn Display); 2] = [
+        ("used_memory", &process.map_or(0, |process| process.allocated)),
+        ("used_memory_rss", &process.map_or(0, |process| process.resident)),
+    ];
+    let sections: [(&str, Rows<'_>); 5] = [
         (
             "Server",
             &[
@@ -43,6 +49,7 @@ pub(crate) fn info<F: Fingerprint>(service: &Service<F>, names: &[&[u8]]) -> Str
                 ("maxclients", &shared.max_connections),
             ],
         ),
+        ("Memory", if process.is_some() { &memory } else { &[] }),
         (
             "Stats",
             &[
@@ -180,6 +187,14 @@ pub(crate) fn prometheus<F: Fingerprint>(service: &Service<F>) -> String {
     for (name, kind, help, value) in single {
         let name = format!("fpdb_{name}");
         family(&mut text, &name, kind, help, &format!("{name} {value}\n"));
+    }
+    if let Some(process) = Process::now() {
+        let gauge = |text: &mut String, name: &str, help: &str, value: u64| {
+            family(text, name, "gauge", help, &format!("{name} {value}\n"));
+        };
+        let help = "Memory of the process, with the pages of files that are mapped.";
+        gauge(&mut text, "process_resident_memory_bytes", help, process.resident);
+        gauge(&mut text, "process_open_fds", "Open files, with connections.", process.open_files);
     }
     let stalled = format!("fpdb_stalled_seconds_total {}\n", stats.stalled.as_secs_f64());
     let help = "Time that writes have waited for flush and compaction.";

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use fpdb::{Db, ErrorKind, Fingerprint, Progress};
+use fpdb::{Db, Fingerprint, Progress};
 
 use crate::commands::service::Service;
 use crate::commands::writes::parse_stamp;
@@ -37,14 +37,7 @@ pub(crate) fn expire<F: Fingerprint>(
     replies: &mut Replies,
 ) -> Result<()> {
     service.expect_documents("has no stamps")?;
-    let removed = match writer(service)?.expire(parse_stamp(words[1])?) {
-        Ok(report) => report.removed,
-        // No document has a stamp, which the library refuses because it may be a mistake. Here, a
-        // program calls again and again, and on a new database, too.
-        Err(error) if error.kind() == ErrorKind::InvalidArgument => 0,
-        Err(error) => return Err(error.into()),
-    };
-    replies.integer(removed);
+    replies.integer(writer(service)?.expire(parse_stamp(words[1])?)?.removed);
     Ok(())
 }
 

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::result;
 use std::sync::Arc;
-use std::time::Duration;
 
 use fpdb::text::Recipe;
 use fpdb::{DocId, Fingerprint, Ids, Key, Sketch};
 
 use crate::commands::queue::Queue;
 use crate::database::Handle;
+use crate::events::SlowCommands;
 use crate::failure::{Failure, Result};
 use crate::metrics::Metrics;
 use crate::net::clients::Clients;
@@ -31,8 +31,7 @@ pub(crate) struct Shared {
     /// For clients that have not given the password.
     pub(crate) unauthenticated_limits: Limits,
     pub(crate) timeouts: Timeouts,
-    /// Commands that take longer are in the log.
-    pub(crate) slow: Duration,
+    pub(crate) slow: SlowCommands,
     pub(crate) max_connections: usize,
     /// Where clients may write backups.
     pub(crate) backup_folder: Option<PathBuf>,
@@ -50,7 +49,7 @@ impl Shared {
             limits: options.limits(true),
             unauthenticated_limits: options.limits(false),
             timeouts: options.timeouts,
-            slow: options.slow,
+            slow: SlowCommands::new(options.slow),
             max_connections: options.max_connections,
             backup_folder: options.backup_folder.clone(),
             budget: Arc::new(Budget::new(options.request_memory)),

@@ -15,7 +15,6 @@ use crate::commands::reads;
 use crate::commands::service::Service;
 use crate::commands::transaction::Transaction;
 use crate::commands::writes;
-use crate::events;
 use crate::failure::{Failure, Result};
 use crate::net::clients::Client;
 use crate::net::output::{Loan, Output};
@@ -190,9 +189,7 @@ impl<'a, F: Fingerprint> Session<'a, F> {
         let result = self.run(command, words);
         let (took, peer) = (start.elapsed(), self.output.peer());
         counted.took.add(1, took);
-        if took > self.service.shared.slow {
-            events::slow(peer, command, 1, took);
-        }
+        self.service.shared.slow.add(peer, command, 1, took);
         if let Err(failure) = &result {
             failure.report(peer, command, &self.service.shared.metrics);
             failure.write(&mut self.output.replies);

@@ -54,6 +54,18 @@ fn figures_are_served_as_prometheus_text() {
         .map(|line| line.rsplit_once(' ').unwrap())
         .map(|(name, value)| (name, value.parse().unwrap()))
         .collect();
+    if cfg!(target_os = "linux") {
+        assert!(samples["process_resident_memory_bytes"] > 1e6);
+        let files = samples["process_open_fds"];
+        let _more: Vec<_> = (0..5).map(|_| server.connect()).collect();
+        let info = client.call(&["INFO", "memory"]).text().to_owned();
+        assert!(
+            info.starts_with("# Memory\r\nused_memory:") && info.contains("\r\nused_memory_rss:")
+        );
+        let (_, body) = get(metrics, "GET /metrics HTTP/1.1\r\n\r\n");
+        let line = body.lines().find_map(|line| line.strip_prefix("process_open_fds "));
+        assert!(line.unwrap().parse::<f64>().unwrap() >= files + 5.0, "{body}");
+    }
     for (name, value) in [
         ("fpdb_commands_total{command=\"fp.addnx\"}", 3.0),
         ("fpdb_command_errors_total{command=\"fp.addnx\"}", 1.0),

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use fpdb::{Durability, ErrorKind, Fingerprint, Options};
+use anyhow::Result;
+use fpdb::{Durability, Fingerprint, Options};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -13,9 +13,6 @@ use crate::args::stamp;
 use crate::output::Context;
 use crate::output::failure::Exit;
 use crate::output::progress;
-
-/// What to do about a database without stamps.
-const NO_STAMPS: &str = "dedup --stamp gives stamps";
 
 const EXAMPLE: &str = "\
 Examples:
@@ -87,12 +84,7 @@ impl Args {
         let expired = db.on_progress(progress::on(bar)).expire(self.before);
         // Removals before an error are kept.
         let closed = db.sync().and_then(|()| db.close());
-        let report = match expired {
-            Err(error) if error.kind() == ErrorKind::InvalidArgument => {
-                bail!("{error}; {NO_STAMPS}");
-            }
-            expired => expired?,
-        };
+        let report = expired?;
         closed?;
         Ok((report.examined, report.removed))
     }
@@ -103,16 +95,12 @@ impl Args {
         let snapshot = db.snapshot();
         bar.set_length(db.stats().documents);
         bar.set_message("checking");
-        let (mut examined, mut old, mut has_stamps) = (0, 0, false);
+        let (mut examined, mut old) = (0, 0);
         for document in snapshot.documents()? {
             let (_, document) = document?;
             examined += 1;
             bar.inc(1);
-            has_stamps |= document.stamp.is_some();
             old += u64::from(document.stamp.is_some_and(|stamp| stamp < self.before));
-        }
-        if examined > 0 && !has_stamps {
-            bail!("no document has a stamp; {NO_STAMPS}");
         }
         Ok((examined, old))
     }

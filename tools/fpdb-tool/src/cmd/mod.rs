@@ -17,6 +17,7 @@ mod join;
 mod man;
 mod merge;
 mod pairs;
+mod ping;
 mod query;
 mod ratio;
 mod recipes;
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Remove(remove::Args),
     Expire(expire::Args),
     Serve(serve::Args),
+    Ping(ping::Args),
     Fingerprint(fingerprint::Args),
     Stats(stats::Args),
     Inspect(inspect::Args),
@@ -80,6 +82,7 @@ impl Command {
             Self::Remove(args) => args.run(context),
             Self::Expire(args) => args.run(context),
             Self::Serve(args) => args.run(context),
+            Self::Ping(args) => args.run(context),
             Self::Fingerprint(args) => args.run(context),
             Self::Stats(args) => args.run(context),
             Self::Inspect(args) => args.run(context),

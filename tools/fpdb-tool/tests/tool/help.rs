@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "create",
     "import",
     "dedup",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 27] = [
     "remove",
     "expire",
     "serve",
+    "ping",
     "fingerprint",
     "stats",
     "inspect",

@@ -4,7 +4,7 @@
 mod args;
 mod log;
 mod os;
-mod passwords;
+pub(super) mod passwords;
 
 use std::net::SocketAddr;
 

@@ -10,23 +10,18 @@ use fpdb_server::{Options, Right};
 /// The most bytes of the file, which are enough for hundreds of users.
 const MAX_LEN: u64 = 1 << 20;
 
+/// Returns the password on the first line of a file.
+pub(in crate::cmd) fn first(path: &Path) -> Result<Vec<u8>> {
+    let bytes = bytes(path)?;
+    Ok(lines(&bytes).next().unwrap_or_default().to_vec())
+}
+
 /// Adds the users of a file. Its first line is the password of the user `default`; each other line
 /// that is not empty is a name, a right and a password.
 pub(super) fn read(path: &Path, options: Options) -> Result<Options> {
-    let cannot_read = || format!("cannot read {}", path.display());
-    let mut bytes = Vec::new();
-    let file = File::open(path).with_context(cannot_read)?;
-    file.take(MAX_LEN + 1).read_to_end(&mut bytes).with_context(cannot_read)?;
-    if bytes.len() as u64 > MAX_LEN {
-        bail!("{} has more than {MAX_LEN} bytes", path.display());
-    }
-    let mut lines = bytes.split(|&byte| byte == b'\n');
-    let mut lines = lines.by_ref().map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let password = lines.next().unwrap_or_default();
-    if password.is_empty() {
-        bail!("{} has no password on its first line", path.display());
-    }
-    let mut options = options.password(password);
+    let bytes = bytes(path)?;
+    let mut lines = lines(&bytes);
+    let mut options = options.password(lines.next().unwrap_or_default());
     let mut names = vec!["default"];
     for (at, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
         // The line itself is not in messages, because it may be a password.
@@ -45,6 +40,25 @@ pub(super) fn read(path: &Path, options: Options) -> Result<Options> {
         options = options.user(name, right, password);
     }
     Ok(options)
+}
+
+/// Reads a file that has a password on its first line.
+fn bytes(path: &Path) -> Result<Vec<u8>> {
+    let cannot_read = || format!("cannot read {}", path.display());
+    let mut bytes = Vec::new();
+    let file = File::open(path).with_context(cannot_read)?;
+    file.take(MAX_LEN + 1).read_to_end(&mut bytes).with_context(cannot_read)?;
+    if bytes.len() as u64 > MAX_LEN {
+        bail!("{} has more than {MAX_LEN} bytes", path.display());
+    }
+    if lines(&bytes).next().is_none_or(<[u8]>::is_empty) {
+        bail!("{} has no password on its first line", path.display());
+    }
+    Ok(bytes)
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
 /// Parses a user. The password may have spaces.

@@ -20,7 +20,13 @@ fn a_public_address_needs_a_password_file_with_a_password() {
     let mut client = server.connect();
     assert!(client.call(&["PING"]).text().starts_with("NOAUTH "));
     assert_eq!(client.call(&["AUTH", "secret"]).text(), "OK");
+    let ping = format!("ping 127.0.0.1:{}", server.address.port());
+    folder.ok(&format!("{ping} --password-file password"));
+    let run = folder.exits(1, &ping);
+    assert!(run.err.contains("does not answer: -NOAUTH "), "{}", run.err);
     assert_eq!(server.stop().code, 0);
+    folder.exits(1, &ping);
+    folder.exits(2, "ping --password-file missing");
 }
 
 #[test]

@@ -204,7 +204,12 @@ fn slow_commands_are_in_the_log() {
     let folder = Folder::new();
     let mut server = Server::start(&folder, &["--slow-command", "0"]);
     assert_eq!(server.connect().call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
+    let mut clients: Vec<Client> = (0..50).map(|_| server.connect()).collect();
+    clients.iter_mut().for_each(|client| drop(client.call(&["FP.GET", "a"])));
     let run = server.stop();
+    // The others are summed up, once a second.
+    assert!(run.err.matches("slow command").count() < 20, "{}", run.err);
+    assert!(run.err.contains("slow commands others="), "{}", run.err);
     assert!(run.err.contains("slow command peer=127.0.0.1:"), "{}", run.err);
     assert!(run.err.contains("command=\"fp.addnx\" calls=1 milliseconds="), "{}", run.err);
 }

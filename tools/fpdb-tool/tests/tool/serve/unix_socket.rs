@@ -41,6 +41,9 @@ fn a_server_that_cannot_start_leaves_no_socket() {
     // Nor does it take that of another one.
     folder.exits(2, "serve other --listen unix:socket");
     assert_eq!(ping(&folder, "socket"), "+PONG\r\n+OK\r\n");
+    folder.ok("ping unix:socket");
     stop(child);
+    let run = folder.exits(1, "ping unix:socket");
+    assert!(run.err.starts_with("unix:socket does not answer: "), "{}", run.err);
     assert!(!folder.file("socket").exists());
 }
