@@ -104,7 +104,8 @@ impl<F: Fingerprint> Version<F> {
 
     /// If memory is short, releases pages: first those of files for which no memory is set aside,
     /// then entire files. The first operation after that drops them. If pages may take more again,
-    /// it sets memory aside for further files. This is called about once a second.
+    /// it sets memory aside for further files. This is called about once a second, and more often while
+    /// memory is short.
     pub(crate) fn adapt(&self, memory: Memory) {
         let bytes = |files: &[&PagedFile]| files.iter().map(|f| f.loaded_bytes()).sum::<u64>();
         let (mut set_aside, loose): (Vec<_>, Vec<_>) =

@@ -6,6 +6,7 @@
 )]
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// What is assumed where the system does not say.
 const UNKNOWN: u64 = 4 << 30;
@@ -77,6 +78,13 @@ impl Memory {
         self.left.saturating_sub(self.least() * 3)
     }
 
+    /// Returns when to look again: before others can have used up what is left, if they take 64 MiB a
+    /// second. Not sooner than pages that are given up are usually free.
+    pub(crate) fn look_after(self) -> Duration {
+        let millis = (self.left.saturating_sub(self.least()) >> 16).clamp(100, 1000);
+        Duration::from_millis(millis)
+    }
+
     /// Returns whether so much is left that pages can be read again.
     pub(crate) fn is_plenty(self) -> bool {
         self.left > self.least() * 4
@@ -121,14 +129,20 @@ fn left() -> impl Iterator<Item = u64> {
 }
 
 /// Returns how much memory is left in the control group whose limit is in this file. The cache of
-/// files counts as left. `read` returns the contents of a file, or nothing.
+/// files counts as left, but for the files that are mapped: a program cannot run without its own
+/// pages, and the system ends a process of the group before it has freed all of them. `read` returns
+/// the contents of a file, or nothing.
 #[cfg(any(test, target_os = "linux"))]
 fn left_in_group(limit: &str, read: impl Fn(&str) -> String) -> Option<u64> {
     let number = |path: &str| read(path).trim().parse::<u64>().ok();
     let (folder, name) = limit.rsplit_once('/')?;
-    let (used, cache) = match name {
-        "memory.max" => ("memory.current", ["inactive_file", "active_file"]),
-        _ => ("memory.usage_in_bytes", ["total_inactive_file", "total_active_file"]),
+    let (used, cache, mapped) = match name {
+        "memory.max" => ("memory.current", ["inactive_file", "active_file"], "file_mapped"),
+        _ => (
+            "memory.usage_in_bytes",
+            ["total_inactive_file", "total_active_file"],
+            "total_mapped_file",
+        ),
     };
     let stat = read(&format!("{folder}/memory.stat"));
     let cached = |name: &str| -> u64 {
@@ -136,7 +150,7 @@ fn left_in_group(limit: &str, read: impl Fn(&str) -> String) -> Option<u64> {
         values.filter(|(key, _)| *key == name).filter_map(|(_, n)| n.parse::<u64>().ok()).sum()
     };
     let used = number(&format!("{folder}/{used}"))?;
-    let freed: u64 = cache.into_iter().map(cached).sum();
+    let freed = cache.into_iter().map(cached).sum::<u64>().saturating_sub(cached(mapped));
     Some(number(limit)?.saturating_sub(used.saturating_sub(freed)))
 }
 
@@ -219,20 +233,28 @@ mod tests {
     }
 
     #[test]
+    fn the_less_is_left_the_sooner_it_is_looked_at_again() {
+        let after =
+            |left: u64| Memory { total: 64 << 20, left: left << 20 }.look_after().as_millis();
+        assert_eq!([60, 15, 7, 5, 0].map(after), [876, 156, 100, 100, 100]);
+        assert_eq!(Memory { total: 1 << 40, left: 1 << 39 }.look_after().as_secs(), 1);
+    }
+
+    #[test]
     fn what_is_left_of_a_group_is_its_limit_less_what_cannot_be_freed() {
         let file = |path: &str| -> String {
             match path {
                 "/g/memory.max" | "/old/memory.limit_in_bytes" => "1000\n",
                 "/g/memory.current" | "/old/memory.usage_in_bytes" => "700\n",
-                "/g/memory.stat" => "anon 400\ninactive_file 200\nactive_file 50\n",
-                "/old/memory.stat" => "inactive_file 9\ntotal_inactive_file 300\n",
+                "/g/memory.stat" => "anon 400\nfile_mapped 90\ninactive_file 200\nactive_file 50\n",
+                "/old/memory.stat" => "total_mapped_file 20\ntotal_inactive_file 300\n",
                 "/none/memory.max" => "max\n",
                 _ => "",
             }
             .to_owned()
         };
-        assert_eq!(left_in_group("/g/memory.max", file), Some(550));
-        assert_eq!(left_in_group("/old/memory.limit_in_bytes", file), Some(600));
+        assert_eq!(left_in_group("/g/memory.max", file), Some(460));
+        assert_eq!(left_in_group("/old/memory.limit_in_bytes", file), Some(580));
         assert_eq!(left_in_group("/none/memory.max", file), None);
         assert_eq!(left_in_group("/missing/memory.max", file), None);
         assert!(memory_now().is_none_or(|now| now > 0 && now <= memory()));

@@ -10,8 +10,8 @@
 //! Then the files for which memory is set aside are read from beginning to end, so that queries no
 //! longer wait for single pages.
 //!
-//! After that, the same thread looks once a second how much memory is left, and lets the database
-//! give up pages while it is short.
+//! After that, the same thread looks once a second how much memory is left, and more often if that is
+//! little. It lets the database give up pages while memory is short.
 
 use std::cell::Cell;
 use std::fmt;
@@ -31,7 +31,7 @@ use crate::segment::Segment;
 use crate::storage::{Memory, MemoryBudget, PageBudget, Storage, look_each};
 use crate::version::Version;
 
-/// How often the thread looks how much memory is left.
+/// How often the thread looks how much memory is left, unless little is left.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What has the current version of a database.
@@ -149,19 +149,25 @@ impl<F: Fingerprint> IndexLoader<F> {
         let has_low_priority = Once::new();
         let budget = self.storage.page_budget();
         budget.look_from_here();
-        let mut next_look = Instant::now();
+        let (mut next_second, mut next_look) = (Instant::now(), Instant::now());
         loop {
             if std::mem::take(&mut lock(&self.state).is_offered) {
                 self.load_offered(&has_low_priority);
             }
-            let is_time = Instant::now() >= next_look;
+            let is_time = Instant::now() >= next_second;
             if is_time {
-                next_look = Instant::now() + LOOK_EVERY;
+                next_second = Instant::now() + LOOK_EVERY;
             }
-            let has_segments = self.look(is_time);
+            let memory = self.storage.memory();
+            let is_due = Instant::now() >= next_look;
+            if is_due {
+                next_look = Instant::now() + memory.map_or(LOOK_EVERY, Memory::look_after);
+            }
+            let has_segments = self.look(memory, is_time, is_due);
             if has_segments && !self.stopped.load(Ordering::Relaxed) {
                 // It is unparked before that if there is something to load, or if many pages were read.
-                std::thread::park_timeout(next_look.saturating_duration_since(Instant::now()));
+                let next = next_look.min(next_second);
+                std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
             }
             let mut state = lock(&self.state);
             let is_done = !state.is_offered && !has_segments;
@@ -175,11 +181,10 @@ impl<F: Fingerprint> IndexLoader<F> {
     /// Lets the database give up pages if memory is short, and loads the rest if it was short before, or
     /// if the budget has room now for copies that it refused. Whether there has been plenty for some
     /// time counts only if `is_time`. Returns whether the database has segments.
-    fn look(self: &Arc<Self>, is_time: bool) -> bool {
+    fn look(self: &Arc<Self>, memory: Option<Memory>, is_time: bool, is_due: bool) -> bool {
         let Some(version) = self.version() else { return false };
         // Not whenever something is offered: what was given up may not be free yet.
-        let is_due = self.storage.page_budget().take_look();
-        let memory = self.storage.memory();
+        let is_due = self.storage.page_budget().take_look() || is_due;
         if let Some(memory) = memory.filter(|memory| is_time || is_due && memory.is_short()) {
             version.adapt(memory);
         }
