@@ -1,6 +1,8 @@
 //! `backup`
 
+use std::error::Error as _;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -24,7 +26,8 @@ Example:
 /// so a damaged database is not backed up. If the backup fails, what it wrote is removed.
 ///
 /// This works while another process writes to the database, such as `serve`. Then the copy has what
-/// that process had synced to disk when the backup began.
+/// that process had synced to disk when the backup began. It also works without the right to write
+/// to the database, such as in a snapshot that is mounted read-only.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -69,7 +72,7 @@ impl Args {
         let options = options.background(false).index_memory(0);
         let options = self.memory.apply(options);
         let db = match options.clone().open(&self.path) {
-            Err(error) if error.kind() == ErrorKind::Locked => {
+            Err(error) if error.kind() == ErrorKind::Locked || may_not_write(&error) => {
                 let db = options.open_read_only(&self.path)?;
                 return Ok(db.on_progress(progress::on(bar)).backup(&self.out)?);
             }
@@ -79,6 +82,13 @@ impl Args {
         db.close()?;
         Ok(())
     }
+}
+
+/// Returns whether this is about the right to write, which a copy does not need.
+fn may_not_write(error: &fpdb::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    let kind = cause.map(io::Error::kind);
+    matches!(kind, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem))
 }
 
 /// Returns the number of files in a folder and their bytes.

@@ -42,3 +42,23 @@ fn backup_refuses_a_folder_that_holds_anything() {
     fs::create_dir(folder.file("empty")).unwrap();
     folder.ok("backup db --out empty");
 }
+
+#[cfg(unix)]
+#[test]
+fn backup_needs_no_right_to_write_to_the_database() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = folder();
+    let db = folder.file("db");
+    let names = fs::read_dir(&db).unwrap().map(|file| file.unwrap().path());
+    for (path, mode) in names.map(|file| (file, 0o444)).chain([(db.clone(), 0o555)]) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    // Root may write whatever the mode is, unless it gives up that capability.
+    let may_write = fs::File::create(db.join("new")).is_ok();
+    let by: &[&str] = if may_write { &["setpriv", "--bounding-set=-dac_override"] } else { &[] };
+    let refused = folder.run_by(by, &["compact", "db"]);
+    assert!(refused.code == 2 && refused.err.contains("Permission denied"), "{refused:?}");
+    assert_eq!(folder.run_by(by, &["backup", "db", "--out", "copy"]).code, 0);
+    assert_eq!(folder.ok("export copy").out, folder.ok("export db").out);
+}

@@ -41,8 +41,14 @@ impl Folder {
 
     /// Returns a command that runs the tool in the folder.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fpdb-tool"));
-        command.current_dir(self.path()).args(args);
+        self.command_by(&[], args)
+    }
+
+    /// Returns a command that has another program run the tool in the folder.
+    fn command_by(&self, by: &[&str], args: &[&str]) -> Command {
+        let words = [by, &[env!("CARGO_BIN_EXE_fpdb-tool")], args].concat();
+        let mut command = Command::new(words[0]);
+        command.current_dir(self.path()).args(&words[1..]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -50,6 +56,12 @@ impl Folder {
     /// Runs the tool.
     pub(crate) fn run(&self, args: &[&str]) -> Run {
         Run::of(self.command(args).output().expect("the tool starts"))
+    }
+
+    /// Has another program run the tool.
+    #[cfg(unix)]
+    pub(crate) fn run_by(&self, by: &[&str], args: &[&str]) -> Run {
+        Run::of(self.command_by(by, args).output().expect("the program starts"))
     }
 
     /// Runs the tool with these bytes on its standard input.
