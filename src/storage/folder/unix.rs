@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::retry_on_intr;
 
 use super::not_a_file;
@@ -77,12 +77,32 @@ impl Folder {
 
     /// Creates a file to append to. The name must not exist, not even as a link.
     pub(in crate::storage) fn create_file(&self, name: &str) -> io::Result<File> {
-        self.file(name, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL)
+        self.new_file(name, OFlags::WRONLY | OFlags::APPEND)
     }
 
     /// Opens a regular file for writing, or creates it.
     pub(in crate::storage) fn open_or_create_file(&self, name: &str) -> io::Result<File> {
-        self.file(name, OFlags::RDWR | OFlags::CREATE)
+        match self.new_file(name, OFlags::RDWR) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                self.file(name, OFlags::RDWR | OFlags::CREATE)
+            }
+            file => file,
+        }
+    }
+
+    /// Creates a file. What root creates belongs to the owner of the folder, who could not open the
+    /// database otherwise. A file that was there keeps its owner: it may be a hard link.
+    fn new_file(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        let file = self.file(name, flags | OFlags::CREATE | OFlags::EXCL)?;
+        if rustix::process::geteuid().is_root() {
+            let folder = self.fd.metadata()?;
+            let (owner, group) = (Uid::from_raw(folder.uid()), Gid::from_raw(folder.gid()));
+            // Not every file system and container can change owners, and then the file is root's.
+            if !owner.is_root() {
+                let _ = rustix::fs::fchown(&file, Some(owner), Some(group));
+            }
+        }
+        Ok(file)
     }
 
     fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {

@@ -231,3 +231,24 @@ fn a_database_of_a_newer_version_has_its_own_exit_code() {
         assert!(run.err.contains("99") && run.out.is_empty(), "{line}: {run:?}");
     }
 }
+
+/// This needs root.
+#[cfg(unix)]
+#[test]
+fn what_root_writes_belongs_to_the_owner_of_the_folder() {
+    use std::os::unix::fs::{MetadataExt, chown};
+
+    let folder = folder();
+    let (owner, group) = (4321, 8765);
+    if chown(folder.file("a"), Some(owner), Some(group)).is_err() {
+        return;
+    }
+    let before = files_under(&folder.file("a"));
+    folder.ok("compact a");
+    folder.ok("remove a --fingerprint 0x0 --id 0");
+    let new = files_under(&folder.file("a")).into_iter().filter(|file| !before.contains(file));
+    let owners: Vec<_> = new.map(|file| fs::metadata(file).unwrap()).collect();
+    assert!(!owners.is_empty() && owners.iter().all(|m| (m.uid(), m.gid()) == (owner, group)));
+    // A file that was there may be a hard link to any file of root.
+    assert_eq!(fs::metadata(folder.file("a/LOCK")).unwrap().uid(), 0);
+}
