@@ -313,6 +313,10 @@ fn failed(doing: &str, path: &Path, source: io::Error) -> Error {
         io::ErrorKind::QuotaExceeded => {
             Error::io(&format!("{doing}: the disk quota is used up, free some space"), path, source)
         }
+        io::ErrorKind::FileTooLarge => {
+            let why = "the file would be longer than `ulimit -f` or the file system allows";
+            Error::io(&format!("{doing}: {why}, raise the limit"), path, source)
+        }
         // What is there is not a file of fpdb.
         io::ErrorKind::InvalidData => Error::corruption(format!("{doing}: {source}")).at_path(path),
         _ => Error::io(doing, path, source),

@@ -64,6 +64,7 @@ struct Cli {
 /// Runs the tool as the program of this process, and returns its exit code. The first argument is
 /// the program's name.
 pub fn run_in_terminal(args: impl IntoIterator<Item = OsString>) -> u8 {
+    block_file_size_signal();
     let out: Box<dyn Write> = if io::stdout().is_terminal() {
         Box::new(Terminal::new(StandardOutput::open()))
     } else {
@@ -72,6 +73,17 @@ pub fn run_in_terminal(args: impl IntoIterator<Item = OsString>) -> u8 {
     let mut out = BufWriter::with_capacity(1 << 16, out);
     // Standard error is not locked because a progress bar draws on it from its own thread.
     run(args, &mut out, &mut io::stderr())
+}
+
+/// Makes a write beyond `ulimit -f` an error, which can be reported. Otherwise the system would end the
+/// process. All threads inherit this.
+fn block_file_size_signal() {
+    #[cfg(unix)]
+    {
+        use nix::sys::signal::{SigSet, Signal};
+        // It fails for invalid arguments only.
+        let _ = SigSet::from(Signal::SIGXFSZ).thread_block();
+    }
 }
 
 /// Runs the tool with these arguments, and returns its exit code. The first argument is the

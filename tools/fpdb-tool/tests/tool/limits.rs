@@ -114,3 +114,15 @@ fn small_data_that_compresses_well_is_read() {
     let run = folder.ok("fingerprint docs.gz --max-ratio 2");
     assert_eq!(run.text().lines().count(), 3000, "it is small, so its ratio does not matter");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_beyond_the_limit_of_the_system_is_an_error() {
+    let folder = Folder::new();
+    let list: String = (0..20_000u64).map(|i| format!("{:016x}\n", i * 0x9e37_79b9)).collect();
+    folder.write("list", list);
+    let by = ["sh", "-c", "ulimit -f 8 && exec \"$0\" \"$@\""];
+    let run = folder.run_by(&by, &["import", "db", "list"]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.err.contains("ulimit -f") && run.err.contains("raise the limit"), "{}", run.err);
+}
