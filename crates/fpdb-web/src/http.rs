@@ -20,6 +20,9 @@ const MAX_INTERIM: usize = 8;
 #[cfg(feature = "zstd")]
 const ZSTD_WINDOW: u32 = 23;
 
+/// The first bytes of a gzip member.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
 /// An HTTP response as an archive stores it: its header, and its body as it was sent.
 ///
 /// # Examples
@@ -158,8 +161,8 @@ fn split_header(block: &[u8]) -> (&[u8], &[u8]) {
     (block, &[])
 }
 
-/// Returns the status of a response whose first line this begins with. The reason after it can be
-/// anything. Old servers leave out the version.
+/// Returns the status of a response whose first line this begins with. Some servers send 0. The
+/// reason after it can be anything. Old servers leave out the version.
 pub(crate) fn status(bytes: &[u8]) -> Option<u16> {
     let line = bytes.get(..bytes.len().min(64))?.split(|&b| b == b'\n').next()?;
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -168,7 +171,7 @@ pub(crate) fn status(bytes: &[u8]) -> Option<u16> {
     (name.eq_ignore_ascii_case(b"HTTP") && (rest.is_empty() || rest.starts_with(b"/")))
         .then_some(())?;
     let status = std::str::from_utf8(words.next()?).ok()?;
-    status.parse().ok().filter(|status| (100..1000).contains(status))
+    status.parse().ok().filter(|status| matches!(status, 0 | 100..1000))
 }
 
 /// Undoes one coding. Of a result that exceeds the limit, one byte more than the limit is returned.
@@ -176,9 +179,7 @@ fn decode(coding: &str, body: Vec<u8>, limit: usize) -> Result<Vec<u8>> {
     let bytes = body.as_slice();
     match coding.to_ascii_lowercase().as_str() {
         "chunked" => Ok(unchunk(bytes).unwrap_or(body)),
-        "gzip" | "x-gzip" if bytes.starts_with(&[0x1f, 0x8b]) => {
-            read("gzip", GzDecoder::new(bytes), limit)
-        }
+        "gzip" | "x-gzip" if bytes.starts_with(&GZIP_MAGIC) => gunzip(bytes, limit),
         "deflate" if is_zlib(bytes) => read("deflate", ZlibDecoder::new(bytes), limit),
         // Without the zlib header: as some servers send it, against the standard.
         "deflate" if !is_text(bytes) => read("deflate", DeflateDecoder::new(bytes), limit),
@@ -212,6 +213,19 @@ fn decode(coding: &str, body: Vec<u8>, limit: usize) -> Result<Vec<u8>> {
     }
 }
 
+/// Undoes gzip. A body may have several members (RFC 1952). What follows them is ignored, as browsers
+/// do.
+fn gunzip(bytes: &[u8], limit: usize) -> Result<Vec<u8>> {
+    let mut decoder = GzDecoder::new(bytes);
+    let mut body = read("gzip", &mut decoder, limit)?;
+    while body.len() <= limit && decoder.get_ref().starts_with(&GZIP_MAGIC) {
+        let rest = *decoder.get_ref();
+        decoder.reset(rest);
+        append("gzip", &mut decoder, limit, &mut body)?;
+    }
+    Ok(body)
+}
+
 fn is_zlib(bytes: &[u8]) -> bool {
     matches!(bytes, [a, b, ..] if a & 15 == 8 && (u16::from(*a) << 8 | u16::from(*b)) % 31 == 0)
 }
@@ -224,10 +238,16 @@ fn is_text(bytes: &[u8]) -> bool {
 
 fn read(name: &str, decoder: impl Read, limit: usize) -> Result<Vec<u8>> {
     let mut body = Vec::new();
-    match decoder.take((limit as u64).saturating_add(1)).read_to_end(&mut body) {
-        Ok(_) => Ok(body),
+    append(name, decoder, limit, &mut body)?;
+    Ok(body)
+}
+
+fn append(name: &str, decoder: impl Read, limit: usize, body: &mut Vec<u8>) -> Result<()> {
+    let room = (limit as u64).saturating_add(1).saturating_sub(body.len() as u64);
+    match decoder.take(room).read_to_end(body) {
+        Ok(_) => Ok(()),
         // The body is cut off: the part that is there is the page.
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !body.is_empty() => Ok(body),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !body.is_empty() => Ok(()),
         Err(error) => Err(damaged(name, &error)),
     }
 }
@@ -315,6 +335,8 @@ mod tests {
         assert_eq!(body("Transfer-Encoding: gzip, chunked", &chunked(&gzip(PAGE))).unwrap(), PAGE);
         let twice = "Content-Encoding: gzip\r\nContent-Encoding: x-gzip";
         assert_eq!(body(twice, &gzip(&gzip(PAGE))).unwrap(), PAGE);
+        let members = [gzip(&PAGE[..9]), gzip(b""), gzip(&PAGE[9..]), vec![0; 9]].concat();
+        assert_eq!(body("Content-Encoding: gzip", &members).unwrap(), PAGE);
         assert_eq!(body("Content-Encoding: identity", PAGE).unwrap(), PAGE);
     }
 
@@ -348,6 +370,7 @@ mod tests {
             ("HTTP/1.1 200 D\u{e9}j\u{e0} vu", Some(200)),
             ("http/2 404", Some(404)),
             ("HTTP 200 Document follows", Some(200)),
+            ("HTTP/1.1 0 No Content", Some(0)),
             ("HTTP/1.1 2000", None),
             ("HTTPS 200", None),
             ("ICY 200 OK", None),
