@@ -29,6 +29,9 @@ pub enum ErrorKind {
     Gzip,
     /// The bytes are not a record, or not a complete one.
     Record,
+    /// The length of a record is wrong by little. The record follows: it ends where the next one
+    /// begins, or where the gzip member ends.
+    Length,
     /// A gzip member holds several records. This is reported once per archive, and all records
     /// are still read.
     SharedMember,

@@ -87,6 +87,8 @@ impl Extracted {
 pub enum SkipReason {
     /// A record of a kind that holds no page.
     Record(RecordKind),
+    /// A part of a record that was divided, which is not a whole page.
+    Segment,
     /// A response with a status other than 200.
     Status(u16),
     /// Neither HTML nor plain text.
@@ -105,6 +107,7 @@ impl fmt::Display for SkipReason {
             Self::Record(RecordKind::Metadata) => "metadata",
             Self::Record(RecordKind::Revisit) => "revisit",
             Self::Record(_) => "other_record",
+            Self::Segment => "segment",
             Self::Status(status) => return write!(f, "status_{status}"),
             Self::MediaType => "media_type",
             Self::Binary => "binary",
@@ -206,7 +209,7 @@ impl Extractor {
     /// can be done on any thread.
     ///
     /// Pages are responses with status 200, resources and conversions, if they are HTML or plain
-    /// text.
+    /// text and in one piece.
     ///
     /// # Errors
     ///
@@ -233,6 +236,9 @@ impl Extractor {
             record.kind(),
             RecordKind::Response | RecordKind::Resource | RecordKind::Conversion
         );
+        if record.header("WARC-Segment-Number").is_some() {
+            return Ok(Extracted::Skipped(SkipReason::Segment));
+        }
         if !is_capture {
             return Ok(Extracted::Skipped(SkipReason::Record(record.kind())));
         }

@@ -120,8 +120,9 @@ impl<R: Read> Members<R> {
         let Stored::Gzip(decoder) = &mut self.stored else { return Ok(false) };
         let tape = decoder.get_mut();
         tape.mark();
-        match tape.fill_buf()?.first() {
+        match tape.fill_buf()?.first().copied() {
             None => return Ok(false),
+            Some(0) if ends_in_zeros(tape)? => return Ok(false),
             // The rest of the file is not compressed.
             Some(b'W') => {
                 let offset = tape.offset();
@@ -233,6 +234,23 @@ impl<R: Read> Members<R> {
         self.uncompressed += read as u64;
         self.ended = read == 0;
         Ok(())
+    }
+}
+
+/// Returns whether only zeros follow, as on tapes. If not, goes back to where something is wrong.
+fn ends_in_zeros<R: Read>(tape: &mut Tape<R>) -> io::Result<bool> {
+    let from = tape.offset();
+    loop {
+        let bytes = tape.fill_buf()?;
+        let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+        if zeros < bytes.len() {
+            tape.rewind(from);
+            return Ok(false);
+        }
+        if zeros == 0 {
+            return Ok(true);
+        }
+        tape.consume(zeros);
     }
 }
 

@@ -165,7 +165,7 @@ impl<R: Read> Archive<R> {
         };
         if is_mended {
             self.waiting = Some(record);
-            return Err(Fault::Complete(Error::new(ErrorKind::Record, MENDED)));
+            return Err(Fault::Complete(Error::new(ErrorKind::Length, MENDED)));
         }
         if shares_member && !self.reported_shared_member {
             self.reported_shared_member = true;
@@ -300,7 +300,7 @@ impl<R: Read> Archive<R> {
         }
         let next = next.trim_ascii_start();
         let is_start = self.format == Format::Warc && warc::MAGIC.starts_with(next);
-        if self.format.is_header(next) || is_start {
+        if next.is_empty() || is_start || self.format.is_header(next) {
             return Ok(false);
         }
         let near = block.len().saturating_sub(LITTLE);

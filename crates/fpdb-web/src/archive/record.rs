@@ -27,7 +27,7 @@ pub enum RecordKind {
     Resource,
     /// A document that was made of another one.
     Conversion,
-    /// Notes of the crawler.
+    /// Notes of the crawler. Wget stores them as resources whose URLs begin with `metadata:`.
     Metadata,
     /// A response that equals one captured earlier, and does not repeat its body.
     Revisit,

@@ -32,7 +32,10 @@ pub(super) fn parse(lines: &[u8]) -> Result<Header> {
     let bare = url.strip_prefix('<').and_then(|url| url.strip_suffix('>'));
     let url = bare.unwrap_or(url).to_owned();
     let content_type = fields.get("Content-Type").unwrap_or_default().to_owned();
-    let kind = kind(fields.get("WARC-Type").unwrap_or_default());
+    let kind = match kind(fields.get("WARC-Type").unwrap_or_default()) {
+        RecordKind::Resource if url.starts_with("metadata:") => RecordKind::Metadata,
+        kind => kind,
+    };
     let fault = if fields.get("WARC-Type").is_none() {
         Some("the record has no WARC-Type")
     } else if is_capture(kind) && url.is_empty() {

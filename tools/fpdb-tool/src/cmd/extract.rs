@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use fpdb_web::{Extraction, Extractor, Page, Record};
+use fpdb_web::{ErrorKind, Extraction, Extractor, Page, Record};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -222,7 +222,7 @@ fn make(batch: Batch, extractor: &Extractor) -> Result<Made> {
                 let (offset, message) = (error.offset(), error.message());
                 let message = format!("{}, offset {offset}: {message}", made.label);
                 match error.kind() {
-                    fpdb_web::ErrorKind::SharedMember => made.warnings.push(message),
+                    ErrorKind::SharedMember | ErrorKind::Length => made.warnings.push(message),
                     _ => made.broken.push(message),
                 }
             }
@@ -264,7 +264,9 @@ impl Summary {
         });
         context.out.write_all(&made.lines)?;
         for warning in &made.warnings {
-            context.say(format_args!("warning: {}", output::printable(warning)));
+            if let Some(message) = self.printed.next(&made.label, warning) {
+                context.say(format_args!("warning: {message}"));
+            }
         }
         for error in &made.broken {
             // It is an error, so --quiet does not suppress it.

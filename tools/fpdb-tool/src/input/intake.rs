@@ -60,7 +60,7 @@ impl Printed {
         match self.count {
             ..=MAX_PRINTED => Some(message.to_owned()),
             count if count == MAX_PRINTED + 1 => {
-                Some(format!("{file}: more records are broken; they are only counted"))
+                Some(format!("{file}: more records have faults, which are not shown"))
             }
             _ => None,
         }
@@ -163,17 +163,19 @@ impl<T> Intake<T> {
             }
             Converted::Broken(message) => {
                 self.counts.broken += 1;
-                let message = at_place(place, &message);
-                if let Some(message) = self.printed.next(&place.file, &message) {
-                    context.say(format_args!("broken: {message}"));
-                }
+                self.say("broken", place, &message, context);
             }
-            Converted::Warning(message) => {
-                context.say(format_args!("warning: {}", at_place(place, &message)));
-            }
+            Converted::Warning(message) => self.say("warning", place, &message, context),
             Converted::Ignored(reason) => *self.counts.ignored.entry(reason).or_default() += 1,
         }
         Ok(None)
+    }
+
+    /// Says what is wrong in an archive, unless that has been said often enough.
+    fn say(&mut self, what: &str, place: &Place, message: &str, context: &mut Context<'_>) {
+        if let Some(message) = self.printed.next(&place.file, &at_place(place, message)) {
+            context.say(format_args!("{what}: {message}"));
+        }
     }
 
     fn accept_header(&mut self, place: &Place, raw: Vec<u8>) -> Result<()> {

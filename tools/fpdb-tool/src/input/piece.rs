@@ -138,7 +138,9 @@ impl Rules {
                     Err(error) => {
                         let message = error.message().to_owned();
                         return match error.kind() {
-                            ErrorKind::SharedMember => Converted::Warning(message),
+                            ErrorKind::SharedMember | ErrorKind::Length => {
+                                Converted::Warning(message)
+                            }
                             _ => Converted::Broken(message),
                         };
                     }

@@ -67,6 +67,8 @@ fn records_are_pages_or_counted_by_reason() {
         other("response", &answer("301 Moved")),
         other("metadata", "x"),
         other("continuation", "x"),
+        other("resource\r\nWARC-Segment-Number: 1", "the first part"),
+        record("WARC-Type: resource\r\nWARC-Target-URI: metadata://gnu.org/wget.log", b"x"),
         response("http://a/png", "Content-Type: image/png", b"\x89PNG"),
         record(
             "WARC-Type: resource\r\nWARC-Target-URI: http://a/2\r\nContent-Type: text/html",
@@ -84,13 +86,13 @@ fn records_are_pages_or_counted_by_reason() {
     ];
     let skipped = serde_json::json!({
         "warcinfo": 1, "request": 1, "revisit": 1, "status_404": 1, "status_301": 1,
-        "metadata": 1, "other_record": 1, "media_type": 1,
+        "metadata": 2, "other_record": 1, "media_type": 1, "segment": 1,
     });
     for archive in [archive.concat(), members(&archive)] {
         let (run, summary) = extract(&folder, &archive, &[]);
         assert_eq!(run.code, 0, "{}", run.err);
         assert_eq!(texts(&run), expected);
-        assert_eq!((&summary["skipped"], &summary["records"]), (&skipped, &11.into()));
+        assert_eq!((&summary["skipped"], &summary["records"]), (&skipped, &13.into()));
     }
 }
 
@@ -109,6 +111,17 @@ fn files_and_standard_input_are_read_in_order() {
     assert!(run.err.contains("read 7 records: 7 pages, 0 broken"), "{}", run.err);
     // That a gzip member holds several records is a warning.
     assert!(run.err.contains("warning: ") && run.err.contains("record by record"), "{}", run.err);
+}
+
+#[test]
+fn a_record_whose_length_is_wrong_by_little_counts_once_and_is_a_warning() {
+    let folder = Folder::new();
+    let archive = String::from_utf8([html("u:1", "one"), html("u:2", "two")].concat()).unwrap();
+    let archive = archive.replacen("Content-Length: 54", "Content-Length: 47", 1);
+    let (run, summary) = extract(&folder, archive.as_bytes(), &[]);
+    assert_eq!((run.code, texts(&run)), (0, vec![page("u:1", "one"), page("u:2", "two")]));
+    assert_eq!((&summary["records"], &summary["broken"]), (&2.into(), &0.into()));
+    assert!(run.err.contains("warning: ") && run.err.contains("length is wrong"), "{}", run.err);
 }
 
 #[test]
