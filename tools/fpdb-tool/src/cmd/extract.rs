@@ -28,7 +28,8 @@ Example:
 
 /// Prints the texts of web pages, from which fingerprints are computed
 ///
-/// Reads web archives (WARC 0.17 to 1.1 and ARC 1, uncompressed or gzip) or HTML files, and prints
+/// Reads web archives (WARC 0.17 to 1.1 and ARC 1, uncompressed or gzip, also within WACZ and other zip
+/// files) or HTML files, and prints
 /// NDJSON, one page per line in the order of the files: {"id": URL or path, "text", "extraction",
 /// "charset", "charset_source", "language"}. The extraction is the name of the method that
 /// extracted the text. The charset source says what determined the charset: `bom`, `header`, `meta`
@@ -170,7 +171,6 @@ impl Args {
 impl Reading {
     /// Reads a file into batches of records.
     fn read(&self, path: &Path, emit: Emit<'_, Batch>) -> Result<()> {
-        let label = input::label(path);
         let is_html = match self.from {
             Source::Auto => input::is_html(path),
             source => source == Source::Html,
@@ -178,20 +178,26 @@ impl Reading {
         if is_html {
             let mut input = Input::open(path, Compression::ByContent, self.max_ratio, &self.bar)?;
             let bytes = web::read_whole(path, &mut input, self.max_document)?;
-            read_batches(&label, [Ok(web::html(path, bytes)?)], emit);
+            read_batches(&input::label(path), [Ok(web::html(path, bytes)?)], emit);
         } else {
             let limits = web::limits(self.max_document);
-            read_batches(&label, web::open_archive(path, limits, &self.bar)?, emit);
+            for archive in web::archives(path, limits, &self.bar)? {
+                let (name, archive) = archive?;
+                if !read_batches(&name, archive, emit) {
+                    break;
+                }
+            }
         }
         Ok(())
     }
 }
 
+/// Returns whether more records are wanted.
 fn read_batches(
     label: &str,
     records: impl IntoIterator<Item = fpdb_web::Result<Record>>,
     emit: Emit<'_, Batch>,
-) {
+) -> bool {
     let empty = || Batch { label: label.to_owned(), records: Vec::new() };
     let (mut batch, mut bytes) = (empty(), 0);
     for record in records {
@@ -199,12 +205,10 @@ fn read_batches(
         batch.records.push(record);
         let is_full = batch.records.len() >= BATCH_RECORDS || bytes >= BATCH_BYTES;
         if is_full && !emit(std::mem::replace(&mut batch, empty()), std::mem::take(&mut bytes)) {
-            return;
+            return false;
         }
     }
-    if !batch.records.is_empty() {
-        emit(batch, bytes);
-    }
+    batch.records.is_empty() || emit(batch, bytes)
 }
 
 fn make(batch: Batch, extractor: &Extractor) -> Result<Made> {

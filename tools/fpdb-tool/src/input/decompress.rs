@@ -30,6 +30,11 @@ pub(super) fn is_zstd(head: &[u8]) -> bool {
     head.starts_with(&ZSTD_MAGIC) || matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
+/// Returns whether a file with these first bytes is a zip file.
+pub(super) fn is_zip(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
 /// Refuses a file that is compressed in a way that is not read.
 pub(super) fn check_compression(head: &[u8], path: &Path) -> io::Result<()> {
     let (name, command) = match head {

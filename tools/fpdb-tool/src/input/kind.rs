@@ -8,14 +8,14 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use indicatif::ProgressBar;
 
-use super::decompress::{Compression, Input, MAX_RATIO, is_gzip, is_zstd};
+use super::decompress::{Compression, Input, MAX_RATIO, is_gzip, is_zip, is_zstd};
 use super::{is_stdin, label};
 
 /// `--from`: the format of documents
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DocumentFormat {
     /// By the end of the file's name, before .gz or .zst: .ndjson, .jsonl, .csv, .tsv, .txt, .text,
-    /// .md, .html, .htm, .warc, .arc; otherwise by its first bytes, if they identify the format
+    /// .md, .html, .htm, .warc, .arc, .wacz; otherwise by its first bytes, if they identify the format
     Auto,
     /// One JSON object per line. The id is a string or a number; other fields are ignored
     Ndjson,
@@ -27,7 +27,7 @@ pub(crate) enum DocumentFormat {
     Text,
     /// Plain text, one document per line. The id is the path, a colon and the line number
     Lines,
-    /// A web archive, WARC or ARC. The ids are the URLs
+    /// A web archive: WARC, ARC, or a zip file of them, such as WACZ. The ids are the URLs
     Warc,
     /// Web pages, one document per file. The id is the path
     Html,
@@ -173,7 +173,7 @@ impl Kind {
             "tsv" => Self::Table(b'\t'),
             "txt" | "text" | "md" => Self::Text,
             "html" | "htm" => Self::Html,
-            "warc" | "arc" => Self::Warc,
+            "warc" | "arc" | "wacz" => Self::Warc,
             _ => return None,
         })
     }
@@ -188,7 +188,7 @@ impl Kind {
             }
             // An empty file has no documents in any format.
             Some(Look::Json | Look::Empty) => Ok(Self::Ndjson),
-            Some(Look::Warc) => Ok(Self::Warc),
+            Some(Look::Warc | Look::Zip) => Ok(Self::Warc),
             Some(Look::Html) => Ok(Self::Html),
             Some(Look::JsonArray) => {
                 bail!("it seems to be a JSON array; one object per line is needed")
@@ -215,7 +215,7 @@ impl Kind {
             Look::Warc => self == Self::Warc,
             // Pages may have zeros by mistake, or be in UTF-16.
             Look::Zeros => self == Self::Html || text && is_undeclared_utf16(head),
-            Look::Parquet | Look::Binary => false,
+            Look::Zip | Look::Parquet | Look::Binary => false,
         };
         if !fits {
             bail!("it seems to be {}", look.description());
@@ -275,6 +275,7 @@ enum Look {
     JsonArray,
     Html,
     Warc,
+    Zip,
     Parquet,
     Compressed,
     Binary,
@@ -297,7 +298,10 @@ impl Look {
         if begins(&[b"PAR1"]) {
             return Some(Self::Parquet);
         }
-        if begins(&[b"%PDF-", b"PK\x03\x04", b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8"]) {
+        if is_zip(head) {
+            return Some(Self::Zip);
+        }
+        if begins(&[b"%PDF-", b"\x7fELF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8"]) {
             return Some(Self::Binary);
         }
         if head.contains(&0) && !is_utf16(head) {
@@ -330,6 +334,7 @@ impl Look {
             Self::JsonArray => "a JSON array",
             Self::Html => "HTML",
             Self::Warc => "a web archive",
+            Self::Zip => "a zip file",
             Self::Parquet => "Parquet",
             Self::Compressed => "compressed twice",
             Self::Binary | Self::Zeros => "binary data",

@@ -21,6 +21,7 @@ mod reader;
 mod source;
 pub(crate) mod walk;
 pub(crate) mod web;
+mod zip;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

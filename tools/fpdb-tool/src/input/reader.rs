@@ -48,21 +48,21 @@ fn the_rest(error: &anyhow::Error, file: &str) -> String {
 }
 
 /// Collects the pieces of one file in batches.
-struct Sink<'a, 'e> {
+struct Sink<'e> {
     emit: Emit<'e, Vec<Piece>>,
     batch: Vec<Piece>,
     bytes: usize,
-    file: &'a Arc<str>,
+    file: Arc<str>,
     stop_at_bad: bool,
 }
 
-impl Sink<'_, '_> {
+impl Sink<'_> {
     /// Adds a piece. Returns false if no more are wanted.
     fn put(&mut self, at: At, content: Content) -> bool {
         // The rest is not needed, and standard input may never end.
         let last = self.stop_at_bad && matches!(content, Content::Bad(_));
         self.bytes += content.len();
-        self.batch.push(Piece { place: Place { file: Arc::clone(self.file), at }, content });
+        self.batch.push(Piece { place: Place { file: Arc::clone(&self.file), at }, content });
         let full = self.batch.len() >= BATCH_PIECES || self.bytes >= BATCH_BYTES;
         if full || last { self.emit_batch() && !last } else { true }
     }
@@ -81,14 +81,13 @@ impl Reading {
             Err(error) if !self.skip_bad => return Err(error),
             // A path that cannot be read has no pieces; the error names it.
             Err(error) => {
-                let file = Arc::from("");
-                let mut sink = self.sink(emit, &file);
+                let mut sink = self.sink(emit, "");
                 sink.put(At::File, Content::Bad(crate::output::failure::sentence(&error)));
                 sink.emit_batch();
                 return Ok(());
             }
         };
-        let file = Arc::from(label(&path));
+        let file = label(&path);
         let mut sink = self.sink(emit, &file);
         let mut read = self.read_kind(&path, &mut sink);
         if let Err(error) = &read
@@ -101,17 +100,18 @@ impl Reading {
         read
     }
 
-    fn sink<'a, 'e>(&self, emit: Emit<'e, Vec<Piece>>, file: &'a Arc<str>) -> Sink<'a, 'e> {
+    fn sink<'e>(&self, emit: Emit<'e, Vec<Piece>>, file: &str) -> Sink<'e> {
+        let file = Arc::from(file);
         Sink { emit, batch: Vec::new(), bytes: 0, file, stop_at_bad: !self.skip_bad }
     }
 
-    fn read_kind(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
+    fn read_kind(&self, path: &Path, sink: &mut Sink<'_>) -> Result<()> {
         let kind = self.from.kind().or_else(|| {
             let named = self.from == DocumentFormat::Auto;
             Kind::of_name(path).filter(|_| named)
         });
         if let Some(kind) = kind {
-            self.check_stamp(kind, sink.file)?;
+            self.check_stamp(kind, &sink.file)?;
         }
         // Its reader opens the file itself.
         if kind == Some(Kind::Warc) {
@@ -126,7 +126,7 @@ impl Reading {
             None => Kind::of_content(path, input.head()),
         };
         let kind = known.with_context(|| sink.file.to_string())?;
-        self.check_stamp(kind, sink.file)?;
+        self.check_stamp(kind, &sink.file)?;
         match kind {
             Kind::Ndjson => self.lines(input, sink, |_, bytes| Content::Json(bytes)),
             Kind::Lines => {
@@ -164,7 +164,7 @@ impl Reading {
     fn lines(
         &self,
         mut input: Input,
-        sink: &mut Sink<'_, '_>,
+        sink: &mut Sink<'_>,
         content: impl Fn(u64, Vec<u8>) -> Content,
     ) -> Result<()> {
         if input.head().starts_with(b"\xef\xbb\xbf") {
@@ -188,19 +188,19 @@ impl Reading {
         }
     }
 
-    fn table(&self, input: Input, delimiter: u8, sink: &mut Sink<'_, '_>) -> Result<()> {
+    fn table(&self, input: Input, delimiter: u8, sink: &mut Sink<'_>) -> Result<()> {
         let mut rows = Rows::new(input, delimiter, self.quote, self.max_line);
         let mut next = |file: &str| -> Result<Option<Row>> {
             let row = rows.next_row();
             row.with_context(|| format!("cannot read {file}, line {}", rows.line()))
         };
-        let Some(row) = next(sink.file)? else { return Ok(()) };
+        let Some(row) = next(&sink.file)? else { return Ok(()) };
         let stamp = self.stamp_field.as_deref();
         let header = Header::new(&row, &self.id_field, &self.text_field, stamp);
         let header = header.with_context(|| format!("{}, line {}", sink.file, row.line))?;
         let mut wanted = sink.put(At::Line(row.line), Content::Header(row.raw));
         while wanted {
-            let Some(row) = next(sink.file)? else { break };
+            let Some(row) = next(&sink.file)? else { break };
             let document = match self.quote {
                 Quote::Auto => header.check_lines(&row, delimiter),
                 Quote::Double | Quote::None => Ok(()),
@@ -216,7 +216,7 @@ impl Reading {
         &self,
         path: &Path,
         input: &mut Input,
-        sink: &mut Sink<'_, '_>,
+        sink: &mut Sink<'_>,
         content: impl Fn(String, Vec<u8>) -> Content,
     ) -> Result<()> {
         let limit = self.max_document;
@@ -233,12 +233,16 @@ impl Reading {
         Ok(())
     }
 
-    fn archive(&self, path: &Path, sink: &mut Sink<'_, '_>) -> Result<()> {
+    fn archive(&self, path: &Path, sink: &mut Sink<'_>) -> Result<()> {
         let limits = web::limits(self.max_document);
-        for record in web::open_archive(path, limits, &self.bar)? {
-            let offset = record.as_ref().map_or_else(fpdb_web::Error::offset, |r| r.offset());
-            if !sink.put(At::Offset(offset), Content::Web(record)) {
-                break;
+        for archive in web::archives(path, limits, &self.bar)? {
+            let (name, archive) = archive?;
+            sink.file = Arc::from(name);
+            for record in archive {
+                let offset = record.as_ref().map_or_else(fpdb_web::Error::offset, |r| r.offset());
+                if !sink.put(At::Offset(offset), Content::Web(record)) {
+                    return Ok(());
+                }
             }
         }
         Ok(())

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use fpdb_web::{Archive, Extraction, Extractor, Limits, Record};
 use indicatif::ProgressBar;
 
-use super::decompress::{Input, MAGIC, ZSTD_MAGIC, check_compression, is_zstd, read_error};
-use super::{is_stdin, label, open_file, walk};
+use super::decompress::{Input, MAGIC, ZSTD_MAGIC, check_compression, is_zip, is_zstd, read_error};
+use super::{is_stdin, label, open_file, walk, zip};
 
 /// The records of an archive that is being read from a file or from standard input.
 pub(crate) type FileArchive = Archive<Box<dyn Read + Send>>;
@@ -28,14 +28,37 @@ pub(crate) fn extractor(extraction: Extraction, max_document: usize) -> Extracto
     Extractor::new(extraction).limits(limits(max_document))
 }
 
-/// Opens an archive, or standard input for `-`. The bar counts the bytes read.
-pub(crate) fn open_archive(path: &Path, limits: Limits, bar: &ProgressBar) -> Result<FileArchive> {
+/// Opens an archive, or standard input for `-`, or the archives within a zip file. Each comes with its
+/// name for messages. The bar counts the bytes read.
+pub(crate) fn archives(
+    path: &Path,
+    limits: Limits,
+    bar: &ProgressBar,
+) -> Result<impl Iterator<Item = Result<(String, FileArchive)>>> {
     let file: Box<dyn Read + Send> =
         if is_stdin(path) { Box::new(io::stdin()) } else { Box::new(open_file(path)?) };
-    let file = unzstd_archive(Box::new(bar.wrap_read(file)), path);
-    let file = file.with_context(|| format!("cannot read {}", label(path)))?;
-    let archive = Archive::with_limits(file, limits);
-    archive.map_err(|error| anyhow::anyhow!("cannot read {}: {}", label(path), error.message()))
+    let mut file = bar.wrap_read(file);
+    let name = label(path);
+    let failed = || format!("cannot read {name}");
+    let start = take(&mut file, MAGIC).with_context(failed)?;
+    let (archive, members) = if is_zip(&start) {
+        (None, zip::archives(path).with_context(failed)?)
+    } else {
+        let file: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(file));
+        (Some((name.clone(), Ok(file))), Vec::new())
+    };
+    let members = members
+        .into_iter()
+        .map(move |member| (format!("{name}/{}", member.name), member.open(path, bar)));
+    Ok(archive.into_iter().chain(members).map(move |(name, file)| {
+        let archive = file.and_then(|file| open(file, path, limits));
+        Ok((name.clone(), archive.with_context(|| format!("cannot read {name}"))?))
+    }))
+}
+
+fn open(file: Box<dyn Read + Send>, path: &Path, limits: Limits) -> Result<FileArchive> {
+    let archive = Archive::with_limits(unzstd_archive(file, path)?, limits);
+    archive.map_err(|error| anyhow::Error::msg(error.message().to_owned()))
 }
 
 /// Uncompresses an archive that is compressed with zstd, record by record or as a whole. It may

@@ -1,8 +1,9 @@
 //! `extract`: the pages of archives.
 
-#[cfg(feature = "zstd")]
 use std::io::Write;
 
+use flate2::Compression;
+use rawzip::CompressionMethod;
 use serde_json::Value;
 
 use crate::common::{Folder, Run, gzip};
@@ -204,4 +205,67 @@ fn strip_keeps_what_main_omits() {
     let strip = folder.ok("extract a.html --extraction strip/1").records();
     assert_eq!(strip[0]["text"], format!("menu\n{}\nend", paragraph.trim()));
     assert_eq!(strip[0]["language"], "eng");
+}
+
+/// Makes a zip file of these files.
+fn zip(files: &[(&str, &[u8], CompressionMethod)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut zip = rawzip::ZipArchiveWriter::new(&mut bytes);
+    for (name, content, method) in files {
+        let (mut entry, config) =
+            zip.new_file(*name).compression_method(*method).start().expect("an entry");
+        let stored: Box<dyn Write> = match *method {
+            CompressionMethod::DEFLATE => {
+                Box::new(flate2::write::DeflateEncoder::new(&mut entry, Compression::default()))
+            }
+            _ => Box::new(&mut entry),
+        };
+        let mut writer = config.wrap(stored);
+        writer.write_all(content).expect("memory takes all");
+        let (stored, descriptor) = writer.finish().expect("memory takes all");
+        drop(stored);
+        entry.finish(descriptor).expect("an entry");
+    }
+    zip.finish().expect("a directory");
+    bytes
+}
+
+#[test]
+fn archives_within_a_zip_file_are_read() {
+    let folder = Folder::new();
+    let [one, two, three] =
+        [1, 2, 3].map(|i| html(&format!("u:{i}"), &format!("the text of page {i}")));
+    let (store, deflate) = (CompressionMethod::STORE, CompressionMethod::DEFLATE);
+    let damaged = [&b"no record\r\n"[..], &three].concat();
+    let wacz = zip(&[
+        ("archive/one.warc", &one, store),
+        ("archive/two.warc.gz", &gzip(&two), store),
+        ("indexes/index.cdx.gz", b"\x1f\x8b", store),
+        ("pages/pages.jsonl", b"{}", deflate),
+        ("more/three.warc", &damaged, deflate),
+    ]);
+    let expected = [1, 2, 3].map(|i| page(&format!("u:{i}"), &format!("the text of page {i}")));
+    folder.write("a.wacz", &wacz);
+    folder.write("unnamed", &wacz);
+    for name in ["a.wacz", "unnamed"] {
+        let run = folder.exits(2, &format!("extract {name}"));
+        assert_eq!(texts(&run), expected, "{}", run.err);
+        assert!(run.err.contains(&format!("{name}/more/three.warc, offset 0: ")), "{}", run.err);
+        let run = folder.exits(2, &format!("fingerprint {name}"));
+        assert_eq!(run.text().lines().count(), 3, "{}", run.err);
+        assert!(run.err.contains(&format!("{name}/more/three.warc, offset 0: ")), "{}", run.err);
+    }
+    folder.write("b.zip", zip(&[("a.txt", b"some text", store)]));
+    folder.write("cut.wacz", &wacz[..wacz.len() - 100]);
+    for (name, message) in
+        [("b.zip", "a zip file without web archives: unzip it"), ("cut.wacz", "damaged zip file: ")]
+    {
+        for command in ["extract", "dedup db"] {
+            let run = folder.exits(2, &format!("{command} {name}"));
+            assert!(run.err.contains(&format!("cannot read {name}: ")), "{}", run.err);
+            assert!(run.err.contains(message), "{}", run.err);
+        }
+    }
+    let run = folder.run_with(&["extract", "-"], &wacz);
+    assert!(run.code == 2 && run.err.contains("from standard input"), "{run:?}");
 }
