@@ -47,9 +47,9 @@ Example:
 #[derive(Parser)]
 #[command(name = "fpdb-tool", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 struct Cli {
-    /// Write results as JSON: one object, or one record per line with a summary record last.
-    /// Reports and summaries say in their field `provenance` which version made them, when, by
-    /// which command line and from which database
+    /// Write results as JSON: one object, or one record per line with a summary record last. Reports
+    /// and summaries name their form in the field `schema`, and say in `provenance` which version made
+    /// them, when, by which command line and from which database
     #[arg(long, global = true)]
     json: bool,
 

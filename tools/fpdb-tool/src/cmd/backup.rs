@@ -46,7 +46,6 @@ pub(crate) struct Args {
 /// `fpdb.backup/1`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     path: String,
     files: u64,
     bytes: u64,
@@ -63,7 +62,7 @@ impl Args {
         let path = self.out.display().to_string();
         let sentence =
             format!("copied {} to {path}: {files} files, {}", self.path.display(), iec(bytes));
-        context.conclude(&Report { schema: "fpdb.backup/1", path, files, bytes }, sentence)?;
+        context.conclude("fpdb.backup/1", &Report { path, files, bytes }, sentence)?;
         Ok(Exit::Done)
     }
 

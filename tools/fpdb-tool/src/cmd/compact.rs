@@ -35,7 +35,6 @@ pub(crate) struct Args {
 /// `fpdb.compact/1`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     bytes_before: u64,
     bytes_after: u64,
     segments_before: usize,
@@ -50,7 +49,6 @@ impl Args {
         let (before, after, space_needed) =
             by_width!(bits, |options| self.compact(options, context))?;
         let report = Report {
-            schema: "fpdb.compact/1",
             bytes_before: before.bytes_total,
             bytes_after: after.bytes_total,
             segments_before: before.segments.len(),
@@ -64,7 +62,7 @@ impl Args {
             iec(report.bytes_after),
             report.segments_after
         );
-        context.conclude(&report, sentence)?;
+        context.conclude("fpdb.compact/1", &report, sentence)?;
         Ok(Exit::Done)
     }
 

@@ -59,7 +59,6 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Created {
-    schema: &'static str,
     path: String,
     #[serde(flatten)]
     description: Description,
@@ -70,8 +69,7 @@ impl Args {
         let bits = self.new.bits(self.bits)?;
         by_width!(bits, self.new.sketches(), |options| self.create(options))?;
         let description = fpdb::Description::read(&self.path)?;
-        let created =
-            Created { schema: "fpdb.create/1", path: self.path.display().to_string(), description };
+        let created = Created { path: self.path.display().to_string(), description };
         let Description { bits, rule, layout, block_size, filter_bits, ids, .. } =
             &created.description;
         let how = match database::keys(rule) {
@@ -81,7 +79,11 @@ impl Args {
                  {filter_bits} bits"
             ),
         };
-        context.conclude(&created, format!("created {}: {how}, ids: {ids}", created.path))?;
+        context.conclude(
+            "fpdb.create/1",
+            &created,
+            format!("created {}: {how}, ids: {ids}", created.path),
+        )?;
         Ok(Exit::Done)
     }
 

@@ -51,7 +51,6 @@ pub(crate) struct Args {
 /// `fpdb.expire/1`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     examined: u64,
     /// Documents removed, or that would be.
     removed: u64,
@@ -70,10 +69,10 @@ impl Args {
         bar.finish_and_clear();
         let (examined, removed) = done?;
         let dry_run = self.dry_run;
-        let report = Report { schema: "fpdb.expire/1", examined, removed, dry_run };
+        let report = Report { examined, removed, dry_run };
         let verb = if dry_run { "would be removed" } else { "removed" };
         let sentence = format!("examined {examined} documents: {removed} {verb}");
-        context.conclude(&report, sentence)?;
+        context.conclude("fpdb.expire/1", &report, sentence)?;
         Ok(Exit::Done)
     }
 

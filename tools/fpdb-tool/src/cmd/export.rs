@@ -90,15 +90,8 @@ struct Record {
 }
 
 #[derive(Serialize)]
-struct Summary {
-    r#type: &'static str,
-    #[serde(flatten)]
-    count: Count,
-}
-
-#[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Count {
+enum Summary {
     Entries(u64),
     Documents(u64),
 }
@@ -154,7 +147,11 @@ impl Args {
                 ExportFormat::Csv => {
                     write_documents_csv(records, names, self.spreadsheet, context.out)
                 }
-                _ => write_ndjson(records, Count::Documents, context.out),
+                _ => {
+                    let documents = write_ndjson(records, context.out)?;
+                    let summary = Summary::Documents(documents);
+                    Ok(context.summary("fpdb.export-documents/1", &summary)?)
+                }
             };
         }
         let records = snapshot.iter().map(|entry| {
@@ -164,7 +161,10 @@ impl Args {
         });
         match format {
             ExportFormat::Csv => write_csv(records, names, self.spreadsheet, context.out),
-            ExportFormat::Ndjson => write_ndjson(records, Count::Entries, context.out),
+            ExportFormat::Ndjson => {
+                let summary = Summary::Entries(write_ndjson(records, context.out)?);
+                Ok(context.summary("fpdb.export-entries/1", &summary)?)
+            }
             ExportFormat::Hex => write_hex(records, context.out),
         }
     }
@@ -240,19 +240,17 @@ fn io_error(error: csv::Error) -> anyhow::Error {
     }
 }
 
-/// Writes records, and a summary of how many there were.
+/// Writes records, and returns how many there were.
 fn write_ndjson(
     records: impl Iterator<Item = Result<impl Serialize>>,
-    count: fn(u64) -> Count,
     out: &mut dyn Write,
-) -> Result<()> {
+) -> Result<u64> {
     let mut written = 0;
     for record in records {
         json_line(out, &record?)?;
         written += 1;
     }
-    json_line(out, &Summary { r#type: "summary", count: count(written) })?;
-    Ok(())
+    Ok(written)
 }
 
 fn write_hex(mut records: impl Iterator<Item = Result<Record>>, out: &mut dyn Write) -> Result<()> {

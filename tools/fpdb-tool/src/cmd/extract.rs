@@ -108,7 +108,6 @@ struct Line<'a> {
 /// Counts of what was read. Each record is a page, skipped or broken.
 #[derive(Debug, Serialize)]
 struct Summary {
-    r#type: &'static str,
     records: u64,
     pages: u64,
     broken: u64,
@@ -159,7 +158,11 @@ impl Args {
             summary.add(made, context)?;
         }
         bar.finish_and_clear();
-        context.summarize(&summary)?;
+        if context.json {
+            context.summary("fpdb.extract/1", &summary)?;
+        } else {
+            context.say(&summary);
+        }
         if summary.broken > 0 && !self.skip_bad {
             context.out.flush()?;
             bail!("skipped {} broken records", summary.broken);
@@ -251,7 +254,6 @@ impl<'a> Line<'a> {
 impl Summary {
     fn new() -> Self {
         Self {
-            r#type: "summary",
             records: 0,
             pages: 0,
             broken: 0,

@@ -59,7 +59,6 @@ struct Missing<'a> {
 
 #[derive(Serialize)]
 struct Summary {
-    r#type: &'static str,
     documents: u64,
     missing: u64,
 }
@@ -81,7 +80,7 @@ impl Args {
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let options = self.memory.apply(options.index_memory(0));
         let snapshot = options.open_read_only(&self.path)?.snapshot();
-        let mut summary = Summary { r#type: "summary", documents: 0, missing: 0 };
+        let mut summary = Summary { documents: 0, missing: 0 };
         for key in keys {
             match find(&snapshot, key, description.ids)? {
                 Some(record) => {
@@ -95,7 +94,7 @@ impl Args {
             }
         }
         if context.json {
-            context.report(&summary)?;
+            context.summary("fpdb.get/1", &summary)?;
         }
         let failed = self.exit_status && summary.missing > 0;
         Ok(if failed { Exit::CheckFailed } else { Exit::Done })

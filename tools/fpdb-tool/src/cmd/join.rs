@@ -85,7 +85,6 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Summary<'a> {
-    r#type: &'static str,
     pairs: u64,
     /// The number of entries of B that are in a pair.
     documents: u64,
@@ -169,8 +168,8 @@ impl Args {
         let (pairs, documents) = (report.pairs.iter().sum(), report.documents);
         if context.json {
             let by_distance = &report.pairs;
-            let summary = Summary { r#type: "summary", pairs, documents, by_distance };
-            context.report(&summary)?;
+            let summary = Summary { pairs, documents, by_distance };
+            context.summary("fpdb.join/1", &summary)?;
         }
         context.say(format!(
             "{documents} of {entries} entries have a near-duplicate in {}",

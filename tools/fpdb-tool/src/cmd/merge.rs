@@ -77,7 +77,6 @@ struct Build {
 /// `fpdb.merge/1`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     out: String,
     sources: Vec<String>,
     read: u64,
@@ -108,9 +107,8 @@ impl Build {
         let out = self.out.display().to_string();
         let sources = sources.iter().map(|path| path.display().to_string()).collect();
         let sentence = format!("wrote {written} of {read} documents to {out}");
-        let schema = "fpdb.merge/1";
-        let report = Report { schema, out, sources, read, written };
-        context.conclude(&report, sentence)?;
+        let report = Report { out, sources, read, written };
+        context.conclude("fpdb.merge/1", &report, sentence)?;
         Ok(Exit::Done)
     }
 

@@ -67,7 +67,6 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Summary<'a> {
-    r#type: &'static str,
     pairs: u64,
     groups: Option<u64>,
     /// The number of pairs at each distance, from 0.
@@ -111,8 +110,8 @@ impl Args {
         if context.json {
             let by_distance = &by_distance;
             let groups = Some(groups);
-            let summary = Summary { r#type: "summary", pairs: total, groups, by_distance };
-            context.report(&summary)?;
+            let summary = Summary { pairs: total, groups, by_distance };
+            context.summary("fpdb.pairs/1", &summary)?;
         }
         context.say(format!("{total} pairs and {groups} groups of equal fingerprints"));
         Ok(())
@@ -135,9 +134,8 @@ fn write<F: Fingerprint>(pairs: &Pairs<'_, F>, writer: Writer<'_, F>) -> Result<
 fn print_counts(counts: &[u64], context: &mut Context<'_>) -> Result<()> {
     let total = counts.iter().sum();
     if context.json {
-        let summary =
-            Summary { r#type: "summary", pairs: total, groups: None, by_distance: counts };
-        context.report(&summary)?;
+        let summary = Summary { pairs: total, groups: None, by_distance: counts };
+        context.summary("fpdb.pairs/1", &summary)?;
         return Ok(());
     }
     let lines: Vec<[String; 2]> = (0..)

@@ -27,7 +27,6 @@ pub(crate) struct Args {
 /// `fpdb.recipes/1`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     recipes: Vec<Line>,
     left_out: Vec<LeftOut>,
 }
@@ -59,9 +58,9 @@ impl Args {
             Some(name) => (vec![line(name)?], Vec::new()),
             None => (all()?, left_out()),
         };
-        let report = Report { schema: "fpdb.recipes/1", recipes, left_out };
+        let report = Report { recipes, left_out };
         if context.json {
-            context.report(&report)?;
+            context.report("fpdb.recipes/1", &report)?;
         } else {
             report.print(context)?;
         }

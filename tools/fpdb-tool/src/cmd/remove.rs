@@ -123,7 +123,6 @@ enum ListFormat {
 /// `fpdb.remove/1`
 #[derive(Debug, Default, Serialize)]
 struct Report {
-    schema: &'static str,
     read: u64,
     removed: u64,
     not_found: u64,
@@ -170,7 +169,7 @@ impl Args {
         // One sync at the end serves all removals.
         let options = options.durability(Durability::Buffered).index_memory(0);
         let db = self.memory.apply(options).open(&self.path)?;
-        let mut report = Report { schema: "fpdb.remove/1", ..Report::default() };
+        let mut report = Report::default();
         let bar = progress::over_files(context, &self.files);
         let removed = match single {
             Some(single) => report.remove(&db, single),
@@ -188,7 +187,7 @@ impl Args {
             _ => "entries",
         };
         let sentence = format!("read {read} {what}: {removed} removed, {not_found} not found");
-        context.conclude(&report, sentence)?;
+        context.conclude("fpdb.remove/1", &report, sentence)?;
         Ok(())
     }
 

@@ -44,7 +44,6 @@ pub(crate) struct Args {
 /// `fpdb.repair/1`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     out: String,
     damage: Vec<Error>,
     losses: Vec<Loss>,
@@ -94,8 +93,8 @@ impl Args {
         };
         let what = if ids == Ids::User { "entries" } else { "documents" };
         let sentence = format!("saved {written} of {read} {what} to {out}: {end}");
-        let schema = "fpdb.repair/1";
-        context.conclude(&Report { schema, out, damage, losses, read, written }, sentence)?;
+        let report = Report { out, damage, losses, read, written };
+        context.conclude("fpdb.repair/1", &report, sentence)?;
         context.say(format_args!(
             "to use the new database, close the damaged one, move its folder away, and give the new \
              folder its name"

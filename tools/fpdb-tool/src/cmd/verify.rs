@@ -67,7 +67,6 @@ impl From<Level> for VerifyLevel {
 /// `fpdb.verify/1`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     clean: bool,
     files: u64,
     bytes: u64,
@@ -81,7 +80,7 @@ impl Args {
         bar.finish_and_clear();
         let report = report?;
         if context.json {
-            context.report(&report)?;
+            context.report("fpdb.verify/1", &report)?;
         } else {
             report.print(context)?;
         }
@@ -96,7 +95,6 @@ impl Args {
         };
         let verified = by_width!(description.bits, |options| self.read_all(options, bar))?;
         Ok(Report {
-            schema: "fpdb.verify/1",
             clean: verified.errors.is_empty(),
             files: verified.files as u64,
             bytes: verified.bytes,
@@ -143,5 +141,5 @@ impl Report {
 
 /// Returns the report on a database that has lost its manifest, the copy and all spares.
 fn unreadable(error: Error) -> Report {
-    Report { schema: "fpdb.verify/1", clean: false, files: 0, bytes: 0, errors: vec![error] }
+    Report { clean: false, files: 0, bytes: 0, errors: vec![error] }
 }

@@ -44,30 +44,34 @@ impl Context<'_> {
         }
     }
 
-    /// Writes a report, or the summary after other records, as a JSON object on standard output.
-    pub(crate) fn report(&mut self, report: &impl Serialize) -> io::Result<()> {
-        json_line(self.out, &Traced { report, provenance: &self.provenance })
+    /// Writes a report as a JSON object on standard output. docs/json.md describes the schemas.
+    pub(crate) fn report(
+        &mut self,
+        schema: &'static str,
+        report: &impl Serialize,
+    ) -> io::Result<()> {
+        json_line(self.out, &Traced::new(schema, report, &self.provenance))
     }
 
-    /// Writes the summary of a command whose standard output is for its data only, on standard
-    /// error: as a JSON object or as a message.
-    pub(crate) fn summarize(&mut self, summary: &(impl Serialize + Display)) -> io::Result<()> {
-        if self.json {
-            return json_line(self.err, &Traced { report: summary, provenance: &self.provenance });
-        }
-        self.say(summary);
-        Ok(())
+    /// Writes the summary after other records in the same way.
+    pub(crate) fn summary(
+        &mut self,
+        schema: &'static str,
+        summary: &impl Serialize,
+    ) -> io::Result<()> {
+        json_line(self.out, &Traced::summary(schema, summary, &self.provenance))
     }
 
     /// Writes the one result of a command: as a JSON object on standard output, or else as a
     /// message.
     pub(crate) fn conclude(
         &mut self,
-        object: &impl Serialize,
+        schema: &'static str,
+        report: &impl Serialize,
         sentence: impl Display,
     ) -> io::Result<()> {
         if self.json {
-            return self.report(object);
+            return self.report(schema, report);
         }
         self.say(sentence);
         Ok(())

@@ -20,12 +20,26 @@ pub(crate) struct Provenance {
     database: Option<String>,
 }
 
-/// A report and where it comes from.
+/// A report, what it is and where it comes from.
 #[derive(Serialize)]
 pub(crate) struct Traced<'a, T> {
+    schema: &'static str,
+    /// `summary` after records of other types.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<&'static str>,
     #[serde(flatten)]
-    pub(crate) report: &'a T,
-    pub(crate) provenance: &'a Provenance,
+    report: &'a T,
+    provenance: &'a Provenance,
+}
+
+impl<'a, T> Traced<'a, T> {
+    pub(crate) fn new(schema: &'static str, report: &'a T, provenance: &'a Provenance) -> Self {
+        Self { schema, r#type: None, report, provenance }
+    }
+
+    pub(crate) fn summary(schema: &'static str, report: &'a T, provenance: &'a Provenance) -> Self {
+        Self { schema, r#type: Some("summary"), report, provenance }
+    }
 }
 
 impl Provenance {
@@ -47,8 +61,9 @@ impl Provenance {
     }
 }
 
-/// The names of arguments for databases in help texts: `join` takes two databases.
-const NAMES: [&str; 2] = ["DB", "A"];
+/// The names of arguments for databases in help texts: `join` takes two databases, and `repair` a
+/// damaged one.
+const NAMES: [&str; 3] = ["DB", "A", "BROKEN"];
 
 /// Returns the first database that the command line names, if any.
 fn database(definition: &Command, matches: &ArgMatches) -> Option<String> {

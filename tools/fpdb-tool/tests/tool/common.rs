@@ -121,6 +121,15 @@ impl Run {
         parse(&self.text())
     }
 
+    /// Returns standard output without its last line, which is the summary, and the summary.
+    pub(crate) fn summarized(&self) -> (String, Value) {
+        let text = self.text();
+        let start = text.trim_end().rfind('\n').map_or(0, |end| end + 1);
+        let summary = parse(&text[start..]);
+        assert_eq!(summary["type"], "summary", "{text}");
+        (text[..start].to_owned(), summary)
+    }
+
     /// Returns standard output as JSON lines.
     pub(crate) fn records(&self) -> Vec<Value> {
         records(&self.text())
@@ -132,11 +141,15 @@ pub(crate) fn records(text: &str) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// Parses JSON. Provenance, which differs between any two runs, is left out: `reports` tests it.
+/// Parses JSON. Provenance, which differs between any two runs, and the schemas of summaries are left
+/// out: `reports` tests them.
 fn parse(json: &str) -> Value {
     let mut value: Value = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {json}"));
     if let Some(object) = value.as_object_mut() {
         object.remove("provenance");
+        if object.contains_key("type") {
+            object.remove("schema");
+        }
     }
     value
 }

@@ -37,9 +37,8 @@ fn members<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Vec<u8> {
 fn extract(folder: &Folder, archive: &[u8], args: &[&str]) -> (Run, Value) {
     let args = [&["extract", "--json", "--from", "warc", "-"], args].concat();
     let run = folder.run_with(&args, archive);
-    let summary = run.err.lines().find(|line| line.starts_with('{'));
-    let summary = serde_json::from_str(summary.expect("a summary")).expect("JSON");
-    (run, summary)
+    let (pages, summary) = run.summarized();
+    (Run { out: pages.into(), ..run }, summary)
 }
 
 fn texts(run: &Run) -> Vec<(String, String)> {

@@ -46,7 +46,7 @@ fn visits() -> [Vec<(String, String)>; 3] {
 type Counts = [u64; 7];
 
 fn counts(run: &Run) -> Counts {
-    let summary = &records(&run.err)[0];
+    let (_, summary) = run.summarized();
     let keys = ["read", "inserted", "unchanged", "updated", "novel", "duplicates", "skipped"];
     keys.map(|key| summary[key].as_u64().unwrap_or_else(|| panic!("{key}: {summary}")))
 }
@@ -60,7 +60,7 @@ fn visit_all(options: &str) -> (Folder, [Counts; 3]) {
         let line = "dedup db pages.ndjson --recrawl --stamp seen --print id --json";
         let run = folder.ok(&format!("{line} {options}"));
         let counts = counts(&run);
-        assert_eq!(run.text().lines().count() as u64, counts[4], "novel ids are printed");
+        assert_eq!(run.summarized().0.lines().count() as u64, counts[4], "novel ids are printed");
         counts
     });
     (folder, counts)
@@ -97,7 +97,7 @@ fn only_ids_with_several_contents_are_updated_when_the_same_files_are_read_again
     for _ in 0..2 {
         let run = folder.ok(line);
         assert_eq!(counts(&run), [4, 0, 2, 2, 2, 0, 0]);
-        assert_eq!(run.text(), both);
+        assert_eq!(run.summarized().0, both);
         // The last content stays.
         assert_eq!(get(&folder, "http://b/")["fingerprint"], first["fingerprint"]);
     }
@@ -190,7 +190,7 @@ fn small_changes_are_counted_and_not_printed() {
     for (changed_by, is_printed) in [(distance - 1, true), (distance, false), (64, false)] {
         let run = folder.ok(&format!("dedup db docs --recrawl --changed-by {changed_by} --json"));
         assert_eq!(counts(&run), [1, 0, 0, 1, 1, 0, 0]);
-        assert_eq!(!run.out.is_empty(), is_printed, "{changed_by} of {distance}");
+        assert_eq!(!run.summarized().0.is_empty(), is_printed, "{changed_by} of {distance}");
         folder.ok("dedup db old --recrawl");
     }
     assert_eq!(bits("a"), before);
@@ -211,7 +211,7 @@ fn a_duplicate_that_becomes_an_original_is_printed_whatever_the_distance() {
     folder.ok("remove db --name a");
     folder.write("docs", &lines[1]);
     let run = folder.ok(line);
-    assert_eq!((counts(&run), run.text()), ([1, 0, 0, 1, 1, 0, 0], lines[1].clone()));
+    assert_eq!((counts(&run), &run.summarized().0), ([1, 0, 0, 1, 1, 0, 0], &lines[1]));
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn records_without_a_stamp_are_errors_with_their_place() {
         assert!(run.err.contains(message), "{}", run.err);
     }
     let run = folder.ok("dedup db docs.ndjson --stamp seen --recrawl --skip-bad --json");
-    assert_eq!(records(run.err.lines().last().unwrap())[0]["bad"], 1);
+    assert_eq!(run.summarized().1["bad"], 1);
 
     folder.write("table.csv", format!("id,text,seen\na,{},1\nb,x,\n", text(1, 50)));
     let run = folder.exits(2, "dedup db table.csv --stamp seen");

@@ -120,7 +120,6 @@ struct Record {
 
 #[derive(Serialize)]
 struct Summary<'a> {
-    r#type: &'static str,
     clusters: u64,
     duplicates: u64,
     chains: u64,
@@ -218,8 +217,8 @@ impl Args {
         let ClusterReport { clusters, duplicates, chains, .. } = report;
         if context.json {
             let sizes = &report.sizes;
-            let summary = Summary { r#type: "summary", clusters, duplicates, chains, sizes };
-            context.report(&summary)?;
+            let summary = Summary { clusters, duplicates, chains, sizes };
+            context.summary("fpdb.clusters/1", &summary)?;
         }
         let unit = unit(F::BITS);
         context.say(format!(

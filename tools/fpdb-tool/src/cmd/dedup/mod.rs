@@ -21,7 +21,7 @@ use crate::output::failure::Exit;
 use crate::output::progress;
 use crate::output::{self, Context, printable};
 use batch::{Deduplicator, Prepared, Printer, Recrawl};
-use report::Report;
+use report::{Report, SCHEMA};
 
 const EXAMPLE: &str = "\
 Examples:
@@ -260,7 +260,11 @@ impl Args {
         closed?;
         let summary = report.finish(&context.provenance)?;
         documents.counts.report_ignored(context);
-        context.summarize(&summary)?;
+        if context.json {
+            context.summary(SCHEMA, &summary)?;
+        } else {
+            context.say(summary);
+        }
         documents.verdict()?;
         Ok(Exit::Done)
     }

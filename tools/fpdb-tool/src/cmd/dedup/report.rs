@@ -11,12 +11,14 @@ use serde::Serialize;
 use crate::output::json_line;
 use crate::output::provenance::{Provenance, Traced};
 
+/// The schema of the report.
+pub(super) const SCHEMA: &str = "fpdb.dedup/1";
+
 /// Numbers of documents. Each document that was read is novel, a duplicate or skipped or, with
 /// `--recrawl`, unchanged. Only `--recrawl` counts the documents that are inserted, unchanged and
 /// updated; the novel ones are those that are inserted or updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Summary {
-    r#type: &'static str,
     pub(super) read: u64,
     #[serde(flatten)]
     recrawl: Option<RecrawlCounts>,
@@ -134,7 +136,6 @@ impl Report {
         let novel = inserted + updated;
         let skipped = self.too_short + bad;
         Summary {
-            r#type: "summary",
             read: novel + unchanged + duplicates + skipped,
             recrawl: is_recrawl.then_some(RecrawlCounts { inserted, unchanged, updated }),
             novel,
@@ -149,7 +150,7 @@ impl Report {
     /// Writes the summary, which shows that the run is complete.
     pub(super) fn finish(mut self, provenance: &Provenance) -> Result<Summary> {
         let summary = self.summary();
-        self.write(|file| json_line(file, &Traced { report: &summary, provenance }))?;
+        self.write(|file| json_line(file, &Traced::summary(SCHEMA, &summary, provenance)))?;
         self.flush()?;
         Ok(summary)
     }

@@ -101,7 +101,6 @@ struct Record<'a> {
 
 #[derive(Serialize)]
 struct Summary<'a> {
-    r#type: &'static str,
     recipe: &'a str,
     bits: u32,
     documents: u64,
@@ -131,7 +130,6 @@ impl Args {
         let mut documents =
             self.documents.start(&self.files, self.from, None, &bar, fingerprint)?;
         let mut summary = Summary {
-            r#type: "summary",
             recipe: recipe.name(),
             bits: F::BITS,
             documents: 0,
@@ -146,7 +144,7 @@ impl Args {
         (summary.bad, summary.ignored) = (counts.bad + counts.broken, counts.ignored());
         counts.report_ignored(context);
         if context.json {
-            context.report(&summary)?;
+            context.summary("fpdb.fingerprint/1", &summary)?;
         } else if summary.too_short > 0 {
             context.say(format_args!(
                 "{} of {} documents have no fingerprint: {}",

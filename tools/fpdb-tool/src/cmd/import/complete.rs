@@ -27,8 +27,8 @@ impl Args {
         let (path, read) = (self.path.display(), reader.header().count);
         let what = if reader.header().ids()? == Ids::User { "entries" } else { "documents" };
         let sentence = format!("imported {read} {what} into {path}");
-        let (schema, inserted, already_there) = ("fpdb.import/1", read, 0);
-        context.conclude(&Report { schema, read, inserted, already_there }, sentence)?;
+        let report = Report { read, inserted: read, already_there: 0 };
+        context.conclude("fpdb.import/1", &report, sentence)?;
         Ok(())
     }
 

@@ -20,7 +20,6 @@ const BATCH_BYTES: usize = 64 << 20;
 /// `fpdb.import-documents/1`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     read: u64,
     /// Documents with a new id.
     inserted: u64,
@@ -73,13 +72,12 @@ impl Args {
         let skipped = too_short + bad;
         let read = inserted + updated + unchanged + skipped;
         counts.report_ignored(context);
-        let schema = "fpdb.import-documents/1";
-        let report = Report { schema, read, inserted, updated, unchanged, skipped, bad, ignored };
+        let report = Report { read, inserted, updated, unchanged, skipped, bad, ignored };
         let sentence = format!(
             "read {read} documents: {inserted} inserted, {updated} updated, {unchanged} unchanged, \
              {skipped} skipped"
         );
-        context.conclude(&report, sentence)?;
+        context.conclude("fpdb.import-documents/1", &report, sentence)?;
         documents.verdict()
     }
 

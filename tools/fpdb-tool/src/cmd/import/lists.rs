@@ -21,7 +21,6 @@ const BATCH: usize = 4096;
 /// `fpdb.import/1`
 #[derive(Serialize)]
 pub(super) struct Report {
-    pub(super) schema: &'static str,
     pub(super) read: u64,
     pub(super) inserted: u64,
     pub(super) already_there: u64,
@@ -67,10 +66,10 @@ impl Args {
         let (read, inserted) = loaded?;
         closed?;
         let already_there = read - inserted;
-        let report = Report { schema: "fpdb.import/1", read, inserted, already_there };
+        let report = Report { read, inserted, already_there };
         let sentence =
             format!("read {read} fingerprints: {inserted} inserted, {already_there} already there");
-        context.conclude(&report, sentence)?;
+        context.conclude("fpdb.import/1", &report, sentence)?;
         Ok(())
     }
 

@@ -42,7 +42,6 @@ pub(super) struct FileReport {
 /// `fpdb.inspect-file/1`, for a file other than a table.
 #[derive(Serialize)]
 struct Report<'a> {
-    schema: &'static str,
     file: &'a str,
     kind: &'static str,
     /// The segment that it belongs to, if it belongs to one.
@@ -82,7 +81,11 @@ impl FileArgs {
         if let Some(block) = self.block {
             report.read_block(path, description, block)?;
         }
-        if context.json { Ok(context.report(&report)?) } else { report.print(context) }
+        if context.json {
+            Ok(context.report("fpdb.inspect-table/1", &report)?)
+        } else {
+            report.print(context)
+        }
     }
 
     /// Returns the requested segment.
@@ -111,10 +114,11 @@ impl FileArgs {
         if self.block.is_some() {
             bail!("{name} is no table: --block shows a block of a table");
         }
-        let (schema, kind, bytes) = ("fpdb.inspect-file/1", kind_of(name), file.bytes);
+        let (kind, bytes) = (kind_of(name), file.bytes);
         let segment = segment.map(|segment| segment.id);
         if context.json {
-            return Ok(context.report(&Report { schema, file: name, kind, segment, bytes })?);
+            return Ok(context
+                .report("fpdb.inspect-file/1", &Report { file: name, kind, segment, bytes })?);
         }
         let mut rows = vec![("file", name.to_owned()), ("kind", kind.to_owned())];
         rows.extend(segment.map(|id| ("segment", id.to_string())));

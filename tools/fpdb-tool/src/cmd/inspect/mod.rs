@@ -47,7 +47,6 @@ pub(crate) struct Args {
 /// `fpdb.inspect/1`. Sizes are in bytes.
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     #[serde(flatten)]
     description: Description,
     /// Widths of the layout's cells in bits, the most significant cell first. None for sketches.
@@ -80,7 +79,6 @@ impl Args {
         let layout = Some(&description.layout).filter(|_| description.bits != SKETCH_BITS);
         let tables = layout.map_or(0, Layout::tables);
         let report = Report {
-            schema: "fpdb.inspect/1",
             cells: layout.map(|layout| layout.cells().to_vec()).unwrap_or_default(),
             tables: (0..tables).map(|n| TableReport::of(&description.layout, n)).collect(),
             segments,
@@ -88,7 +86,7 @@ impl Args {
             description,
         };
         if context.json {
-            context.report(&report)?;
+            context.report("fpdb.inspect/1", &report)?;
         } else {
             print(&report, context)?;
         }

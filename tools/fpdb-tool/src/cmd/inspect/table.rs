@@ -16,7 +16,6 @@ use crate::output::{self, Context, iec};
 /// `fpdb.inspect-table/1`. Sizes are in bytes.
 #[derive(Serialize)]
 pub(super) struct Report {
-    schema: &'static str,
     kind: &'static str,
     segment: u64,
     table: usize,
@@ -60,10 +59,9 @@ impl Report {
             bail!("there is no table {table}: the segment has {tables}, from 0 on");
         };
         let code_lengths = stats.code_lengths.clone();
-        let schema = "fpdb.inspect-table/1";
         // The files of a segment begin with its tables.
         let kind = segment.files.get(table).map_or("table", |(name, _)| kind_of(name));
-        Ok(Self { schema, kind, segment: segment.id, table, stats, code_lengths, block: None })
+        Ok(Self { kind, segment: segment.id, table, stats, code_lengths, block: None })
     }
 
     /// Reads a block of the table.

@@ -47,22 +47,24 @@ fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Runs each query and shows what it did.
+/// Runs each query and shows what it did. Returns how many matches each has.
 pub(super) fn explain<F: Fingerprint>(
     snapshot: &Snapshot<F>,
     batch: &[Query<F>],
     options: &QueryOptions,
     context: &mut Context<'_>,
-) -> Result<()> {
+) -> Result<Vec<usize>> {
+    let mut matches = Vec::new();
     for query in batch.iter().filter_map(|query| query.fingerprint) {
         let record = Record::of(query.to_hex(), &snapshot.explain(query, options)?);
+        matches.push(record.matches);
         if context.json {
             json_line(context.out, &record)?;
         } else {
             record.print(F::BITS == SKETCH_BITS, context)?;
         }
     }
-    Ok(())
+    Ok(matches)
 }
 
 impl Record {

@@ -49,11 +49,19 @@ struct Similarity {
 
 #[derive(Serialize)]
 struct Summary {
-    r#type: &'static str,
     queries: u64,
     /// Queries with at least one match.
     matched: u64,
     matches: u64,
+}
+
+impl Summary {
+    /// Counts a query with so many matches.
+    fn count(&mut self, matches: usize) {
+        self.queries += 1;
+        self.matched += u64::from(matches > 0);
+        self.matches += matches as u64;
+    }
 }
 
 impl Args {
@@ -89,7 +97,7 @@ impl Args {
             sketches: F::BITS == SKETCH_BITS,
             names: description.ids == Ids::Names,
             similarities: recipe.as_ref().is_some_and(|recipe| recipe.similarity(0).is_some()),
-            summary: Summary { r#type: "summary", queries: 0, matched: 0, matches: 0 },
+            summary: Summary { queries: 0, matched: 0, matches: 0 },
         };
         let bar = progress::over_files(context, &files);
         let lists = self.lists(&bar);
@@ -101,7 +109,9 @@ impl Args {
             // Queries before an unreadable one are answered before the error is reported.
             let (batch, more) = queries.take(context);
             if self.explain {
-                explain::explain(&snapshot, &batch, &self.options(within), context)?;
+                let options = self.options(within);
+                let matches = explain::explain(&snapshot, &batch, &options, context)?;
+                matches.into_iter().for_each(|matches| printer.summary.count(matches));
                 if more? { continue } else { break }
             }
             let answers = self.answer(&snapshot, &batch, within)?;
@@ -115,8 +125,9 @@ impl Args {
                 break;
             }
         }
-        if context.json && !self.explain {
-            context.report(&printer.summary)?;
+        if context.json {
+            let schema = if self.explain { "fpdb.explain/1" } else { "fpdb.query/1" };
+            context.summary(schema, &printer.summary)?;
         }
         queries.verdict(context)?;
         let failed = self.exit_status && printer.summary.matched == 0;
@@ -212,9 +223,7 @@ impl Printer {
         let document = query.document.as_deref();
         let query = query.fingerprint.map(F::to_hex);
         let i = self.summary.queries;
-        self.summary.queries += 1;
-        self.summary.matched += u64::from(!matches.is_empty());
-        self.summary.matches += matches.len() as u64;
+        self.summary.count(matches.len());
         if self.json {
             json_line(context.out, &Record { r#type: "query", i, document, query, matches })?;
             return Ok(());

@@ -120,7 +120,7 @@ impl Args {
             _ => self.measure::<u64>(context)?,
         };
         if context.json {
-            context.report(&report)?;
+            context.report("fpdb.ratio/1", &report)?;
         } else {
             report.print(context.out)?;
             for line in report::LEGEND.lines().chain(report::BOUNDS.lines()) {
@@ -154,13 +154,7 @@ impl Args {
             rows.extend(measure_size(n, &designs, &source, folder.path(), &bar)?);
         }
         bar.finish_and_clear();
-        Ok(Report {
-            schema: "fpdb.ratio/1",
-            data: self.data.name(),
-            bits: F::BITS,
-            filter_bits: self.filter_bits,
-            rows,
-        })
+        Ok(Report { data: self.data.name(), bits: F::BITS, filter_bits: self.filter_bits, rows })
     }
 
     fn designs(&self, bits: u32) -> Result<Vec<Design>> {

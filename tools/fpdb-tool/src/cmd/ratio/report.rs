@@ -13,7 +13,6 @@ use crate::output;
 /// `fpdb.ratio/1`
 #[derive(Serialize)]
 pub(super) struct Report {
-    pub(super) schema: &'static str,
     pub(super) data: String,
     pub(super) bits: u32,
     pub(super) filter_bits: u32,

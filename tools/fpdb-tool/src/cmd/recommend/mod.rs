@@ -69,7 +69,6 @@ pub(crate) struct Args {
 /// `fpdb.recommend/2`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     bits: u32,
     documents: u64,
     distance: u32,
@@ -98,7 +97,7 @@ impl Args {
         }
         let report = by_word!(bits, |options| self.report(options)?);
         if context.json {
-            context.report(&report)?;
+            context.report("fpdb.recommend/2", &report)?;
         } else {
             report.print(context)?;
         }
@@ -118,7 +117,6 @@ impl Args {
         }
         let (bits, documents) = (F::BITS, self.n);
         Ok(Report {
-            schema: "fpdb.recommend/2",
             bits,
             documents,
             distance,

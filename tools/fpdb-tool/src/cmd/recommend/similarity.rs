@@ -12,7 +12,6 @@ use crate::output::{self, Context, iec};
 /// `fpdb.recommend-similarity/1`
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     documents: u64,
     jaccard: f64,
     recall: f64,
@@ -58,7 +57,11 @@ pub(super) fn run(jaccard: Jaccard, documents: u64, context: &mut Context<'_>) -
     let db = options.background(false).in_memory().map_err(|e| failure::as_usage(&e))?;
     let report = Report::new(jaccard, db.description(), documents);
     let rule = &db.description().rule;
-    if context.json { Ok(context.report(&report)?) } else { report.print(rule, context) }
+    if context.json {
+        Ok(context.report("fpdb.recommend-similarity/1", &report)?)
+    } else {
+        report.print(rule, context)
+    }
 }
 
 impl Report {
@@ -73,7 +76,6 @@ impl Report {
             read: shares_key(similarity, keys, minima),
         };
         Self {
-            schema: "fpdb.recommend-similarity/1",
             documents,
             jaccard: similarity,
             recall,

@@ -23,7 +23,6 @@ use log::Level;
 /// Where the server is reached.
 #[derive(Serialize)]
 struct Listening<'a> {
-    r#type: &'static str,
     address: &'a str,
     metrics: Option<SocketAddr>,
 }
@@ -82,9 +81,10 @@ impl Args {
         let address =
             server.local_addr().map_or(self.listen.clone(), |address| address.to_string());
         let metrics = server.metrics_addr();
-        let listening = Listening { r#type: "listening", address: &address, metrics };
+        let listening = Listening { address: &address, metrics };
         let metrics = metrics.map(|address| format!(", metrics at http://{address}/metrics"));
         context.conclude(
+            "fpdb.serve/1",
             &listening,
             format_args!("listening on {address}{}", metrics.unwrap_or_default()),
         )?;

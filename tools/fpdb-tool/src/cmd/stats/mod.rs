@@ -51,7 +51,6 @@ pub(crate) struct Args {
 /// `fpdb.stats/1`: the library's statistics, under their names there. Sizes are in bytes.
 #[derive(Serialize)]
 struct Report {
-    schema: &'static str,
     #[serde(flatten)]
     stats: Stats,
     #[serde(flatten)]
@@ -83,12 +82,12 @@ impl Args {
             bail!("--bits judges fingerprints, and this database has sketches: leave it out");
         }
         let stats = by_width!(bits, |options| self.open(options)?.stats());
-        let mut report = Report { schema: "fpdb.stats/1", stats, quality: None };
+        let mut report = Report { stats, quality: None };
         if self.bits {
             report.quality = Some(by_word!(bits, |options| self.judge(options, context)?));
         }
         if context.json {
-            context.report(&report)?;
+            context.report("fpdb.stats/1", &report)?;
         } else {
             let quality = report.quality.iter().flat_map(Quality::rows);
             let rows = rows(&report.stats, &description);

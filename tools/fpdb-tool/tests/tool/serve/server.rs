@@ -31,7 +31,7 @@ impl Server {
             panic!("{}", String::from_utf8_lossy(&child.wait_with_output().unwrap().stderr));
         }
         let listening = &records(&line)[0];
-        assert_eq!(listening["type"], "listening");
+        assert_eq!(listening["schema"], "fpdb.serve/1");
         let address = |name: &str| Some(listening[name].as_str()?.parse().unwrap());
         Self {
             address: address("address").unwrap(),
