@@ -57,7 +57,8 @@ impl Db {
     /// In bytes: page_memory for pages of files that queries have read, by default seven tenths of the
     /// machine's memory or of the container's limit; index_memory, as a part of this, for what every query
     /// needs, where 0 means to load nothing before it is asked for; bulk_memory for a bulk load, by default
-    /// 256 MiB.
+    /// 256 MiB. With trust_file_system=True, also writes on a file system whose locks and syncs may not
+    /// work, such as NFS, SMB, Ceph, 9P and FUSE: set it only if you know that they do.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", max_distance=6, ids="names") as db:
     /// ...     db.insert(0xff, "https://a.example/")

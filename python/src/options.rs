@@ -48,6 +48,7 @@ fn set<F: Bits>(options: Options<F>, name: &str, value: &Bound<'_, PyAny>) -> Py
         "index_memory" => options.index_memory(bytes()?),
         "page_memory" => options.page_memory(bytes()?),
         "bulk_memory" => options.bulk_memory(count()?),
+        "trust_file_system" => options.trust_file_system(value.extract()?),
         _ => {
             let message = format!("got an unexpected keyword argument '{name}'");
             return Err(crate::arrays::type_error(message));

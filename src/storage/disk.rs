@@ -48,6 +48,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Disk {
     root: PathBuf,
     pages: Arc<PageBudget>,
+    trusts_file_system: bool,
     folder: OnceLock<Arc<Folder>>,
 }
 
@@ -56,7 +57,14 @@ impl Disk {
     /// system.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let pages = Arc::new(PageBudget::default());
-        Self { root: root.into(), pages, folder: OnceLock::new() }
+        Self { root: root.into(), pages, trusts_file_system: false, folder: OnceLock::new() }
+    }
+
+    /// Sets whether the folder can be locked on any file system; see
+    /// [`Options::trust_file_system`](crate::Options::trust_file_system).
+    #[must_use]
+    pub fn trust_file_system(self, trusts: bool) -> Self {
+        Self { trusts_file_system: trusts, ..self }
     }
 
     /// Sets how much memory the pages of files may take; see
@@ -185,11 +193,13 @@ impl Storage for Disk {
     }
 
     fn lock(&self) -> Result<Box<dyn FolderLock>> {
-        let network = self.folder().and_then(|folder| folder.network_file_system());
-        if let Some(name) = network.map_err(|e| failed("check the folder", &self.root, e))? {
+        let doubtful = self.folder().and_then(|folder| folder.doubtful_file_system());
+        let doubtful = doubtful.map_err(|e| failed("check the folder", &self.root, e))?;
+        if let Some(name) = doubtful.filter(|_| !self.trusts_file_system) {
             let message = format!(
-                "the folder is on a network file system ({name}), where locks and syncs do not keep \
-                 what fpdb promises: put it on a local disk, or open it with open_read_only"
+                "the folder is on a file system ({name}) whose locks and syncs may not keep what \
+                 fpdb promises: put it on a local disk, open it read-only, or if you know that they \
+                 do, set trust_file_system"
             );
             return Err(Error::invalid(message).at_path(&self.root));
         }
@@ -233,7 +243,7 @@ impl Storage for Disk {
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
         let pages = Arc::new(self.pages.for_another());
-        Arc::new(Self { pages, ..Self::new(root) })
+        Arc::new(Self { pages, ..Self::new(root).trust_file_system(self.trusts_file_system) })
     }
 }
 

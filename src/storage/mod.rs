@@ -155,7 +155,8 @@ pub trait Storage: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`Locked`](crate::ErrorKind::Locked) if another handle or process has it;
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) on a network file system.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) on a file system on which locks may not
+    /// work.
     fn lock(&self) -> Result<Box<dyn FolderLock>>;
 
     /// Returns the limit for the memory that pages of files take. The default is none.

@@ -1,4 +1,5 @@
-//! A file system that is really full: a small one in memory, if this process may mount one.
+//! File systems that are really full, or that really reach another program, if this process may mount
+//! them.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,18 +8,26 @@ use fpdb::{Db, Durability, Entry, ErrorKind, Options};
 
 use crate::common::entry;
 
-/// A mounted file system of a few megabytes.
-struct Small(tempfile::TempDir);
+/// A mounted file system.
+struct Mounted(tempfile::TempDir);
 
-impl Small {
-    /// Mounts it. Returns `None`, and says so, if that is not possible here.
-    fn mount(bytes: u64) -> Option<Self> {
+impl Mounted {
+    /// Mounts one of a few megabytes.
+    fn small(bytes: u64) -> Option<Self> {
+        Self::by(Command::new("mount").args([
+            "-t",
+            "tmpfs",
+            "-o",
+            &format!("size={bytes}"),
+            "none",
+        ]))
+    }
+
+    /// Mounts one by a command that needs the folder in addition. Returns `None`, and says so, if that
+    /// is not possible here.
+    fn by(command: &mut Command) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let size = format!("size={bytes}");
-        let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &size, "none"])
-            .arg(folder.path())
-            .output();
+        let mount = command.arg(folder.path()).output();
         if mount.is_ok_and(|output| output.status.success()) {
             return Some(Self(folder));
         }
@@ -33,7 +42,7 @@ impl Small {
     }
 }
 
-impl Drop for Small {
+impl Drop for Mounted {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(self.path()).status();
         assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
@@ -74,7 +83,7 @@ fn assert_holds(db: &Db, ids: std::ops::Range<u64>) {
 #[test]
 fn database_on_a_full_file_system_can_be_emptied_closed_and_opened() {
     for megabytes in [4, 16] {
-        let Some(disk) = Small::mount(megabytes << 20) else { return };
+        let Some(disk) = Mounted::small(megabytes << 20) else { return };
         let path = disk.path().join("db");
         let db = options().create(&path).unwrap();
         let end = fill(&db, 0);
@@ -92,7 +101,7 @@ fn database_on_a_full_file_system_can_be_emptied_closed_and_opened() {
 
 #[test]
 fn disk_filled_by_another_program_loses_nothing_and_all_continues_when_it_has_space() {
-    let Some(disk) = Small::mount(24 << 20) else { return };
+    let Some(disk) = Mounted::small(24 << 20) else { return };
     let path = disk.path().join("db");
     let ballast = disk.path().join("ballast");
     let fill_up = || {
@@ -130,4 +139,22 @@ fn disk_filled_by_another_program_loses_nothing_and_all_continues_when_it_has_sp
     // The manifest, its copy, the lock and the log.
     assert_eq!(std::fs::read_dir(&path).unwrap().count() as u64, live + 4);
     db.close().unwrap();
+}
+
+/// The lock holds within the mounted folder only.
+#[test]
+fn a_database_is_written_to_through_fuse_only_if_that_is_wanted() {
+    let behind = tempfile::tempdir().unwrap();
+    let Some(mounted) = Mounted::by(Command::new("bindfs").arg(behind.path())) else { return };
+    let path = mounted.path().join("db");
+    let error = options().create(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    let trusting = options().trust_file_system(true);
+    let db = trusting.clone().create(&path).unwrap();
+    db.insert(7, 1).unwrap();
+    assert_eq!(trusting.clone().open(&path).unwrap_err().kind(), ErrorKind::Locked);
+    db.backup(mounted.path().join("copy")).unwrap();
+    db.close().unwrap();
+    assert_eq!(options().open(&path).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(options().open_read_only(&path).unwrap().snapshot().len(), 1);
 }

@@ -97,6 +97,7 @@ class _Options(TypedDict, total=False):
     index_memory: int | None
     page_memory: int | None
     bulk_memory: int | None
+    trust_file_system: bool
 
 @disjoint_base
 class Reader:

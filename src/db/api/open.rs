@@ -71,7 +71,7 @@ impl<F: Fingerprint> Options<F> {
     /// # Errors
     ///
     /// `AlreadyExists` if there is a database or anything else; `InvalidArgument` for options that
-    /// no database can have, or for a folder on a network file system; `Locked`; `NoSpace`; `Io`.
+    /// no database can have, or for a folder on a file system whose locks may not work; `Locked`; `NoSpace`; `Io`.
     /// If the options are refused, nothing is created.
     ///
     /// ```

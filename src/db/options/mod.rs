@@ -71,6 +71,7 @@ pub(crate) struct Tuning {
     pub(crate) index_memory: Option<u64>,
     pub(crate) page_memory: Option<u64>,
     pub(crate) candidate_pages: usize,
+    pub(crate) trust_file_system: bool,
 }
 
 impl Tuning {
@@ -214,6 +215,7 @@ impl<F: Fingerprint> Default for Options<F> {
                 index_memory: None,
                 page_memory: None,
                 candidate_pages: DEFAULT_CANDIDATE_PAGES,
+                trust_file_system: false,
                 threads: None,
             },
             storage: None,
@@ -396,6 +398,26 @@ impl<F: Fingerprint> Options<F> {
         Self { watch: Watch::new(report), ..self }
     }
 
+    /// Sets whether to write to a database on a file system whose locks and syncs may not work: one that
+    /// reaches another machine, the host of a virtual machine, or a program (on Linux NFS, SMB, CIFS, AFS,
+    /// Coda, Ceph, Lustre, GPFS, BeeGFS, 9P, vboxsf and all of FUSE, such as sshfs and virtiofs).
+    /// Otherwise that fails with [`InvalidArgument`](crate::ErrorKind::InvalidArgument). Reading does not.
+    ///
+    /// Set it only if you know that locks hold between all processes that may open the database, and that
+    /// a sync reaches the disk. Two writers at the same time destroy a database. Default: false; not
+    /// stored.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let options = fpdb::Db::options().trust_file_system(true);
+    /// options.create(folder.path().join("crawl.fpdb"))?.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trust_file_system(mut self, trust: bool) -> Self {
+        self.tuning.trust_file_system = trust;
+        self
+    }
+
     /// Sets a storage other than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
     /// with the feature `sim`.
     ///
@@ -424,7 +446,7 @@ impl<F: Fingerprint> Options<F> {
         match &self.storage {
             Some(storage) => storage.at(path),
             None => {
-                let disk = Disk::new(path);
+                let disk = Disk::new(path).trust_file_system(self.tuning.trust_file_system);
                 Arc::new(match self.tuning.page_memory {
                     Some(bytes) => disk.page_memory(bytes),
                     None => disk,

@@ -155,7 +155,7 @@ impl Folder {
     }
 
     /// Other systems do not say.
-    pub(in crate::storage) fn network_file_system(&self) -> io::Result<Option<&'static str>> {
+    pub(in crate::storage) fn doubtful_file_system(&self) -> io::Result<Option<&'static str>> {
         Ok(None)
     }
 }

@@ -142,17 +142,17 @@ impl Folder {
         Ok(self.fd.metadata()?.dev())
     }
 
-    /// Returns the name of the file system if it is one of another machine.
+    /// Returns the name of the file system if its locks and syncs may not work.
     #[cfg(target_os = "linux")]
-    pub(in crate::storage) fn network_file_system(&self) -> io::Result<Option<&'static str>> {
+    pub(in crate::storage) fn doubtful_file_system(&self) -> io::Result<Option<&'static str>> {
         // The type of the number differs between processors; the numbers have 32 bits.
         let number = rustix::fs::fstatfs(&self.fd)?.f_type;
-        Ok(u32::try_from(number).ok().and_then(network_name))
+        Ok(u32::try_from(number).ok().and_then(doubtful_name))
     }
 
     /// Other systems do not say.
     #[cfg(not(target_os = "linux"))]
-    pub(in crate::storage) fn network_file_system(&self) -> io::Result<Option<&'static str>> {
+    pub(in crate::storage) fn doubtful_file_system(&self) -> io::Result<Option<&'static str>> {
         Ok(None)
     }
 }
@@ -166,15 +166,23 @@ fn is_same(opened: &Stat, named: rustix::io::Result<Stat>) -> io::Result<bool> {
     }
 }
 
-/// Returns the name of a file system of another machine by the number of its type in linux/magic.h.
+/// Returns the name of a file system that reaches another machine, a host or a program, by the number
+/// of its type in linux/magic.h or in its own source.
 #[cfg(target_os = "linux")]
-fn network_name(magic: u32) -> Option<&'static str> {
+fn doubtful_name(magic: u32) -> Option<&'static str> {
     match magic {
         0x6969 => Some("NFS"),
         0x517b | 0xfe53_4d42 => Some("SMB"),
         0xff53_4d42 => Some("CIFS"),
         0x5346_414f => Some("AFS"),
         0x7375_7245 => Some("Coda"),
+        0x6573_5546 => Some("FUSE"),
+        0x0102_1997 => Some("9P"),
+        0x00c3_6400 => Some("Ceph"),
+        0x0bd0_0bd0 => Some("Lustre"),
+        0x4750_4653 => Some("GPFS"),
+        0x1983_0326 => Some("BeeGFS"),
+        0x786f_4256 => Some("vboxsf"),
         _ => None,
     }
 }
@@ -184,11 +192,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn network_file_systems_are_recognised_and_local_ones_are_not() {
-        assert_eq!(network_name(0x6969), Some("NFS"));
+    fn doubtful_file_systems_are_recognised_and_local_ones_are_not() {
+        let doubtful = [0x6969, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x00c3_6400];
+        let names = ["NFS", "SMB", "FUSE", "9P", "Ceph"];
+        assert_eq!(doubtful.map(doubtful_name), names.map(Some));
         let [ext4, xfs, btrfs, tmpfs] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
-        assert_eq!([ext4, xfs, btrfs, tmpfs].map(network_name), [None; 4]);
+        assert_eq!([ext4, xfs, btrfs, tmpfs].map(doubtful_name), [None; 4]);
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Folder::open(folder.path()).unwrap().network_file_system().unwrap(), None);
+        assert_eq!(Folder::open(folder.path()).unwrap().doubtful_file_system().unwrap(), None);
     }
 }

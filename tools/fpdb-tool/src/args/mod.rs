@@ -7,3 +7,4 @@ pub(crate) mod numbers;
 pub(crate) mod recipe;
 pub(crate) mod stamp;
 pub(crate) mod suggested;
+pub(crate) mod writing;

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::args::database::by_width;
-use crate::args::memory::MemoryArgs;
+use crate::args::writing::WritingArgs;
 use crate::output::failure::Exit;
 use crate::output::progress;
 use crate::output::{Context, iec};
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     out: PathBuf,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    memory: WritingArgs,
 }
 
 /// `fpdb.backup/1`
@@ -71,7 +71,7 @@ impl Args {
         let options = options.background(false).index_memory(0);
         let options = self.memory.apply(options);
         let db = match options.clone().open(&self.path) {
-            Err(error) if error.kind() == ErrorKind::Locked || may_not_write(&error) => {
+            Err(error) if cannot_write(&error) => {
                 let db = options.open_read_only(&self.path)?;
                 return Ok(db.on_progress(progress::on(bar)).backup(&self.out)?);
             }
@@ -83,11 +83,16 @@ impl Args {
     }
 }
 
-/// Returns whether this is about the right to write, which a copy does not need.
-fn may_not_write(error: &fpdb::Error) -> bool {
+/// Returns whether the database can only be read here: another process writes to it, there is no right to
+/// write, or the file system is not one for it.
+fn cannot_write(error: &fpdb::Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
-    let kind = cause.map(io::Error::kind);
-    matches!(kind, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem))
+    match cause.map(io::Error::kind) {
+        Some(kind) => {
+            matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        }
+        None => matches!(error.kind(), ErrorKind::Locked | ErrorKind::InvalidArgument),
+    }
 }
 
 /// Returns the number of files in a folder and their bytes.

@@ -7,7 +7,7 @@ use fpdb::{Fingerprint, Options, Stats};
 use serde::Serialize;
 
 use crate::args::database::by_width;
-use crate::args::memory::MemoryArgs;
+use crate::args::writing::WritingArgs;
 use crate::output::failure::Exit;
 use crate::output::progress;
 use crate::output::{Context, iec, say_peak};
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     path: PathBuf,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    memory: WritingArgs,
 }
 
 /// `fpdb.compact/1`

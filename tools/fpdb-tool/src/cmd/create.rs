@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::args::database::{self, IdKind, NewDatabase, by_width};
 use crate::args::recipe;
 use crate::args::suggested;
+use crate::args::writing::FileSystemArgs;
 use crate::input::web;
 use crate::output::Context;
 use crate::output::failure::Exit;
@@ -55,6 +56,9 @@ pub(crate) struct Args {
     /// another extraction [default: as named by the first documents]
     #[arg(long, value_name = "NAME", help_heading = "A new database", value_parser = web::parse_extraction)]
     extraction: Option<Extraction>,
+
+    #[command(flatten)]
+    file_system: FileSystemArgs,
 }
 
 #[derive(Serialize)]
@@ -88,7 +92,7 @@ impl Args {
     }
 
     fn create<F: Fingerprint>(&self, options: Options<F>) -> Result<()> {
-        let mut options = self.new.options(options)?;
+        let mut options = self.file_system.apply(self.new.options(options)?);
         if let Some(ids) = self.ids {
             options = options.ids(ids.into());
         }

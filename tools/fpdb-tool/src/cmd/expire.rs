@@ -8,8 +8,8 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::args::database::{self, by_width};
-use crate::args::memory::MemoryArgs;
 use crate::args::stamp;
+use crate::args::writing::WritingArgs;
 use crate::output::Context;
 use crate::output::failure::Exit;
 use crate::output::progress;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     dry_run: bool,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    memory: WritingArgs,
 }
 
 /// `fpdb.expire/1`

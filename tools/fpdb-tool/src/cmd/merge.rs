@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::args::database::{NewDatabase, by_width};
-use crate::args::memory::MemoryArgs;
+use crate::args::writing::WritingArgs;
 use crate::output::Context;
 use crate::output::failure::Exit;
 use crate::output::progress;
@@ -71,7 +71,7 @@ struct Build {
     new: NewDatabase,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    memory: WritingArgs,
 }
 
 /// `fpdb.merge/1`

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::args::database::{self, by_width, parse_id};
-use crate::args::memory::MemoryArgs;
+use crate::args::writing::WritingArgs;
 use crate::input;
 use crate::input::fingerprints::{self, ListArgs, Listed, Lists};
 use crate::input::names;
@@ -105,7 +105,7 @@ pub(crate) struct Args {
     max_ratio: u64,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    memory: WritingArgs,
 }
 
 /// `--from`

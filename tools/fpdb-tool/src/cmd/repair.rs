@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::args::database::by_width;
-use crate::args::memory::MemoryArgs;
+use crate::args::writing::WritingArgs;
 use crate::output::damage;
 use crate::output::failure::Exit;
 use crate::output::progress;
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     out: PathBuf,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    memory: WritingArgs,
 }
 
 /// `fpdb.repair/1`

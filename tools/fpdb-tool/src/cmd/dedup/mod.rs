@@ -12,10 +12,10 @@ use fpdb::{Db, Durability, Fingerprint, MatchRule, OnDuplicate, Options};
 use serde::Serialize;
 
 use crate::args::database::{self, NewDatabase, by_width};
-use crate::args::memory::MemoryArgs;
 use crate::args::recipe;
 use crate::args::stamp::StampSource;
 use crate::args::suggested;
+use crate::args::writing::WritingArgs;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
 use crate::output::failure::Exit;
 use crate::output::progress;
@@ -150,7 +150,7 @@ pub(crate) struct Args {
     bits: Option<u32>,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    memory: WritingArgs,
 }
 
 /// `--print`

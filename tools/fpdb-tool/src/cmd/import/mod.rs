@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use crate::args::database::{self, NewDatabase, by_width};
-use crate::args::memory::MemoryArgs;
 use crate::args::numbers::parse_size;
 use crate::args::suggested;
+use crate::args::writing::WritingArgs;
 use crate::input::fingerprints::ListArgs;
 use crate::input::{self, DocumentArgs, InputFormat};
 use crate::output::Context;
@@ -126,7 +126,7 @@ pub(crate) struct Args {
     bits: Option<u32>,
 
     #[command(flatten)]
-    reading: MemoryArgs,
+    reading: WritingArgs,
 }
 
 impl Args {

@@ -8,9 +8,9 @@ use clap::builder::RangedU64ValueParser;
 use fpdb_server::Options;
 
 use crate::args::database::{self, NewDatabase};
-use crate::args::memory::MemoryArgs;
 use crate::args::numbers::parse_size;
 use crate::args::suggested;
+use crate::args::writing::WritingArgs;
 use crate::cmd::serve::log::Level;
 
 const EXAMPLE: &str = "\
@@ -164,7 +164,7 @@ pub(crate) struct Args {
     write_timeout: u64,
 
     #[command(flatten)]
-    pub(super) memory: MemoryArgs,
+    pub(super) memory: WritingArgs,
 }
 
 impl Args {
