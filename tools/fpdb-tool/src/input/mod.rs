@@ -65,8 +65,31 @@ pub(crate) fn check_apart(what: &str, path: &Path, files: &[PathBuf]) -> Result<
     }
 }
 
+/// Opens an input. What a command prints must not go to the same file: it would be read again, or was
+/// emptied by the shell before.
 fn open_file(path: &Path) -> Result<File> {
-    File::open(path).with_context(|| format!("cannot open {}", path.display()))
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    if is_standard_output(&file).unwrap_or(false) {
+        bail!("{} is an input, and the standard output as well", path.display());
+    }
+    Ok(file)
+}
+
+/// Returns whether a regular file is the standard output.
+#[cfg(unix)]
+fn is_standard_output(file: &File) -> std::io::Result<bool> {
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::MetadataExt as _;
+
+    let input = file.metadata()?;
+    let output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?).metadata()?;
+    Ok(input.is_file() && (input.dev(), input.ino()) == (output.dev(), output.ino()))
+}
+
+/// Other systems do not say.
+#[cfg(not(unix))]
+fn is_standard_output(_: &File) -> std::io::Result<bool> {
+    Ok(false)
 }
 
 /// Returns the name of a file in messages.

@@ -9,6 +9,7 @@ fn a_closed_standard_output_is_an_error() {
 
     let folder = Folder::new();
     folder.write("docs", document("a", &text(1, 30)));
+    folder.write("other", "");
     let run = |line: &str| {
         let script = format!("exec \"$0\" {line}");
         let mut shell = Command::new("sh");
@@ -18,7 +19,7 @@ fn a_closed_standard_output_is_an_error() {
     };
     for line in [
         "dedup db docs --from ndjson >&-",
-        "dedup db docs --from ndjson 1<docs",
+        "dedup db docs --from ndjson 1<other",
         "recipes >&-",
         "--help >&-",
     ] {

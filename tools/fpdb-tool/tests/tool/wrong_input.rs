@@ -164,3 +164,20 @@ fn a_missing_file_is_an_error_before_a_database_is_created() {
     }
     assert!(!folder.file("db").exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_command_does_not_read_what_it_prints() {
+    let folder = Folder::new();
+    let lines: String = (0..3).map(|i| document(&i.to_string(), &text(i, 30))).collect();
+    folder.write("docs.ndjson", &lines);
+    for line in ["dedup db docs.ndjson", "fingerprint ."] {
+        let file = std::fs::File::options().append(true).open(folder.file("docs.ndjson")).unwrap();
+        let args: Vec<_> = line.split(' ').collect();
+        let output = folder.command(&args).stdout(file).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {err}");
+        assert!(err.contains("docs.ndjson is an input, and the standard output as well"), "{err}");
+        assert_eq!(folder.read("docs.ndjson"), lines, "{line}");
+    }
+}
