@@ -109,6 +109,14 @@ impl Spare {
         self.manifest.settings.database_id == database_id && self.segment.nonce == segment.nonce
     }
 
+    /// Returns whether the writer with this number wrote the segment or, as far as is known, was one
+    /// before.
+    pub(crate) fn knows(&self, nonce: u64) -> bool {
+        let Manifest { session, earlier_sessions, .. } = &self.manifest;
+        [self.segment.nonce, *session].contains(&nonce)
+            || earlier_sessions.iter().any(|earlier| earlier.nonce == nonce)
+    }
+
     /// Returns what a manifest says about the segment.
     pub(crate) fn segment(&self) -> Result<SegmentMeta> {
         let (mut len, mut crc) = (0, crc32fast::Hasher::new());

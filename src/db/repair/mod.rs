@@ -44,7 +44,7 @@ pub(crate) fn repair<F: Fingerprint>(
 ) -> Result<BuildReport> {
     let storage = options.storage_at(broken);
     let mut report = BuildReport::default();
-    let manifest = newest_manifest::<F>(&*storage, &mut report.damage)?;
+    let manifest = newest_manifest::<F>(&*storage, &mut report)?;
     options.check_agreement(&manifest.settings).map_err(|e| e.at_path(broken))?;
     let watch = options.watch.clone();
     let files: u64 = manifest.segments.iter().map(|segment| segment.bytes()).sum();

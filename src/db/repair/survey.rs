@@ -30,8 +30,8 @@ use crate::storage::{Disk, Storage};
 const ATTEMPTS: usize = 16;
 
 /// Reads the manifest or its copy, whichever is newer. Without both, puts the manifest together from
-/// the spares of the segments. Adds what is wrong with them to `damage`.
-pub(super) fn read_manifest(storage: &dyn Storage, damage: &mut Vec<Error>) -> Result<Manifest> {
+/// the spares of the segments. Reports what is wrong with them.
+pub(super) fn read_manifest(storage: &dyn Storage, report: &mut BuildReport) -> Result<Manifest> {
     let copy = Manifest::read_copy(storage);
     let error = match (Manifest::read(storage), &copy) {
         (Ok(manifest), Ok(copy)) if is_older(&manifest, copy) => {
@@ -43,7 +43,7 @@ pub(super) fn read_manifest(storage: &dyn Storage, damage: &mut Vec<Error>) -> R
     };
     let found = match copy {
         Ok(copy) => copy,
-        Err(_) => match of_spares(storage)? {
+        Err(_) => match of_spares(storage, report)? {
             Some(manifest) => manifest,
             None if error.kind() == ErrorKind::NotFound => return Err(error),
             None => {
@@ -53,13 +53,13 @@ pub(super) fn read_manifest(storage: &dyn Storage, damage: &mut Vec<Error>) -> R
             }
         },
     };
-    damage.push(error);
+    report.damage.push(error);
     Ok(found)
 }
 
 /// Puts the manifest together from the spares of the segments. Each of them has the manifest that was
 /// the first to name its segment.
-fn of_spares(storage: &dyn Storage) -> Result<Option<Manifest>> {
+fn of_spares(storage: &dyn Storage, report: &mut BuildReport) -> Result<Option<Manifest>> {
     let names = storage.list()?.unwrap_or_default();
     let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
     let mut spares = Vec::new();
@@ -91,6 +91,13 @@ fn of_spares(storage: &dyn Storage) -> Result<Option<Manifest>> {
         {
             let id = FileId { number, nonce: header.nonce };
             manifest.logs.push(LogRef { id, end: None });
+            if !spares.iter().any(|spare| spare.knows(id.nonce)) {
+                // It is of a later session, or of one of a copy of the database.
+                let path = storage.root().join(name.to_string());
+                let message = "no other file proves that this log belongs to the database";
+                report.damage.push(Error::corruption(message).at_path(&path));
+                report.losses.push(Loss { kind: LossKind::Log, count: None, path });
+            }
         }
     }
     // So that each file that is not named counts as lost: no session can have left it.
@@ -105,19 +112,21 @@ fn log_header(storage: &dyn Storage, name: FileName) -> Result<FileHeader> {
 }
 
 /// Returns the manifest for a repair. If files that it does not name prove that it is an old one, puts
-/// the right one together from the spares of the segments. Adds what is wrong to `damage`.
+/// the right one together from the spares of the segments. Reports what is wrong.
 pub(super) fn newest_manifest<F: Fingerprint>(
     storage: &dyn Storage,
-    damage: &mut Vec<Error>,
+    report: &mut BuildReport,
 ) -> Result<Manifest> {
-    let manifest = read_manifest(storage, damage)?;
+    let manifest = read_manifest(storage, report)?;
     let strays = orphans::strays::<F>(storage, &manifest)?;
+    let mut of_newer = BuildReport::default();
     if !strays.is_empty()
-        && let Some(newer) = of_spares(storage)?
+        && let Some(newer) = of_spares(storage, &mut of_newer)?
         && newer.settings.database_id == manifest.settings.database_id
         && newer.generation > manifest.generation
     {
-        damage.extend(strays);
+        report.damage.extend(strays.into_iter().chain(of_newer.damage));
+        report.losses.append(&mut of_newer.losses);
         return Ok(newer);
     }
     Ok(manifest)
@@ -175,7 +184,7 @@ impl Description {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_damaged(path: impl AsRef<Path>) -> Result<Self> {
-        read_manifest(&Disk::new(path.as_ref()), &mut Vec::new()).map(Self::of)
+        read_manifest(&Disk::new(path.as_ref()), &mut BuildReport::default()).map(Self::of)
     }
 }
 
@@ -196,7 +205,7 @@ pub(crate) fn verify<F: Fingerprint>(
         Err(error) => return Err(error),
     };
     let mut found = BuildReport::default();
-    let manifest = newest_manifest::<F>(&*storage, &mut found.damage)?;
+    let manifest = newest_manifest::<F>(&*storage, &mut found)?;
     let mut report = VerifyReport::default();
     let bytes = manifest.segments.iter().map(SegmentMeta::bytes).sum();
     let meter = Meter::new(&options.watch, Phase::Check, Some(bytes));

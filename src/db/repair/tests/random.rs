@@ -27,7 +27,7 @@ fn write<F: Fingerprint>(
 ) {
     let db: Db<F> = options.clone().open(path).unwrap();
     let name = |i: u64| format!("https://example.org/{i}");
-    let mut commit = |batch: &[(u64, u64)], remembers: bool| {
+    let commit = |states: &mut Vec<Contents<F>>, batch: &[(u64, u64)], remembers: bool| {
         let names: Vec<String> = batch.iter().map(|&(_, i)| name(i)).collect();
         let keyed = batch.iter().zip(&names).map(|(&(f, i), name)| match ids {
             Ids::Names => (fingerprint::<F>(f), Key::from(name.as_str())),
@@ -44,22 +44,23 @@ fn write<F: Fingerprint>(
     let batch = |range: std::ops::Range<u64>, shift: u64| -> Vec<(u64, u64)> {
         range.map(|i| (i.wrapping_add(shift), i)).collect()
     };
-    commit(&batch(from..from + 300, 0), false);
+    commit(states, &batch(from..from + 300, 0), false);
     db.flush().unwrap();
-    commit(&batch(from + 300..from + 350, 0), false);
+    commit(states, &batch(from + 300..from + 350, 0), false);
     // Duplicates, of which some become originals, and new fingerprints.
-    commit(&batch(from + 310..from + 330, 9000), false);
-    commit(&batch(from + 350..from + 370, u64::MAX - 299), true);
+    commit(states, &batch(from + 310..from + 330, 9000), false);
+    commit(states, &batch(from + 350..from + 370, u64::MAX - 299), true);
     for i in (from..from + 300).step_by(17) {
         match ids {
             Ids::User => assert!(db.remove_entry(fingerprint(i), DocId(i)).unwrap()),
             Ids::Unique => assert!(db.remove(DocId(i)).unwrap()),
             Ids::Names => assert!(db.remove(&*name(i)).unwrap()),
         }
+        states.push(contents(&db.snapshot()));
     }
     db.flush().unwrap();
-    commit(&batch(from + 350..from + 360, 7000), true);
-    commit(&batch(from + 370..from + 400, 0), false);
+    commit(states, &batch(from + 350..from + 360, 7000), true);
+    commit(states, &batch(from + 370..from + 400, 0), false);
 }
 
 fn intact<F: Fingerprint>(options: &Options<F>, ids: Ids) -> Intact<F> {
