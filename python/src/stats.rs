@@ -25,7 +25,7 @@ pub(crate) fn stats<'py>(py: Python<'py>, source: &AnySource) -> PyResult<Bound<
 
 fn fill(dict: &Bound<'_, PyDict>, stats: &Stats) -> PyResult<()> {
     let py = dict.py();
-    put!(dict, stats, entries fingerprints removed documents duplicates generation);
+    put!(dict, stats, entries rows removed documents duplicates generation);
     put!(dict, stats, bits max_distance layout tables block_size recipe extraction);
     dict.set_item("ids", stats.ids.to_string())?;
     put!(dict, stats, bytes_total bytes_tables bytes_ids bytes_documents bytes_names);

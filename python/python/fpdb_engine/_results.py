@@ -141,8 +141,8 @@ class Stats(typing.TypedDict):
 
     entries: int
     """Exact number of entries."""
-    fingerprints: int
-    """Number of different fingerprints in the segments. One counts once per segment that has it."""
+    rows: int
+    """Number of rows of each table. A fingerprint counts once per segment that has it, until compaction."""
     removed: int
     """Number of removed entries that still take space."""
     documents: int

@@ -27,7 +27,7 @@ use crate::version::Version;
 /// db.insert(7, 2)?;
 /// db.flush()?;
 /// let stats = db.stats();
-/// assert_eq!((stats.entries, stats.fingerprints), (2, 1));
+/// assert_eq!((stats.entries, stats.rows), (2, 1));
 /// println!("{} bytes, {} segments", stats.bytes_total, stats.segments.len());
 /// let segment = &stats.segments[0];
 /// assert_eq!(segment.bytes, segment.files.iter().map(|(_, bytes)| bytes).sum());
@@ -44,7 +44,7 @@ pub struct Stats {
     /// Number of rows that each table has, over all segments. A fingerprint counts once per segment
     /// that has it, and until compaction it counts even if all its entries were removed. Entries in
     /// memory do not count.
-    pub fingerprints: u64,
+    pub rows: u64,
     /// Number of tombstones that compaction has not dropped yet.
     pub removed: u64,
     /// The segments, oldest first.
@@ -257,11 +257,11 @@ impl Stats {
         let (rows, tables) = (sum(&|m| m.fingerprints), settings.layout.tables());
         Self {
             entries,
-            fingerprints: rows,
+            rows,
             removed: sum(&|m| m.removed),
             segments: version.segments.iter().map(|s| SegmentStats::of(s)).collect(),
             tables,
-            bytes_total: bytes_tables + bytes_ids + bytes_documents + bytes_tombstones + bytes_log,
+            bytes_total: sum(&SegmentMeta::bytes) + bytes_log,
             bytes_tables,
             bytes_ids,
             documents,

@@ -30,7 +30,7 @@ fn stats_has_the_keys_that_scripts_use() {
     let stats = folder().ok("stats a --json").json();
     assert_eq!(stats["schema"], "fpdb.stats/1");
     assert_eq!(stats["entries"], 10_000);
-    assert_eq!(stats["fingerprints"], 10_000);
+    assert_eq!(stats["rows"], 10_000);
     assert_eq!(stats["tables"], 2);
     assert_eq!(stats["layout"], "half-2");
     assert_eq!(stats["ids"], "user");

@@ -137,12 +137,12 @@ impl Row {
             bytes_other: stats.bytes_tables - blocks - index - filters,
             bytes_ids: stats.bytes_ids,
             bytes_total,
-            bytes_per_fingerprint: share(bytes_total, stats.fingerprints),
+            bytes_per_fingerprint: share(bytes_total, stats.rows),
             bits_per_fingerprint_per_table: bits,
             bits_above_entropy_bound: bits - set.entropy(),
             paper_bits: Some(set.paper(design.block_size)),
             payload_bits: set.payload(),
-            ids_bits: share(stats.bytes_ids * 8, stats.fingerprints),
+            ids_bits: share(stats.bytes_ids * 8, stats.rows),
             table_list: tables.iter().map(Table::from).collect(),
             ..Self::of_other(n, set, "fpdb", stats.bytes_tables)
         }

@@ -150,12 +150,12 @@ fn rows(stats: &Stats, description: &Description) -> Vec<(&'static str, String)>
     rows.push(("ids", stats.ids.to_string()));
     match &keys {
         Some(keys) => rows.extend([
-            ("sketches", stats.fingerprints.to_string()),
+            ("fingerprints", "sketches".to_owned()),
             ("match rule", description.rule.to_string()),
             ("keys", keys.clone()),
         ]),
         None => rows.extend([
-            ("fingerprints", format!("{} of {} bits", stats.fingerprints, stats.bits)),
+            ("fingerprints", format!("{} bits", stats.bits)),
             ("max distance", stats.max_distance.to_string()),
             ("layout", format!("{} ({} tables)", stats.layout, stats.tables)),
             ("block size", iec(stats.block_size as u64)),
