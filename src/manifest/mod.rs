@@ -120,6 +120,16 @@ impl Manifest {
         Err(Error::new(ErrorKind::Unfinished, message))
     }
 
+    /// Refuses settings that could not be read again once they are stored.
+    pub(crate) fn expect_readable(&self) -> Result<()> {
+        let prefix = "such a database could not be opened again: ";
+        match Self::decode(&self.encode()) {
+            Ok(read) if read == *self => Ok(()),
+            Ok(_) => Err(Error::invalid(format!("{prefix}it would have other settings"))),
+            Err(error) => Err(error.repeat_as(ErrorKind::InvalidArgument, prefix)),
+        }
+    }
+
     /// Refuses to write a database that uses a feature which this build does not know.
     pub(crate) fn expect_writable(&self) -> Result<()> {
         self.features.expect_writable()

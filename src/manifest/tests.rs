@@ -61,6 +61,27 @@ fn manifest_round_trips_and_replaces_the_old_one() {
     assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
 }
 
+#[test]
+fn settings_that_could_not_be_read_again_are_refused() {
+    let settings = |recipe: &str, distance| Settings {
+        recipe: Some(recipe.to_owned()),
+        rule: MatchRule::within(64, distance).unwrap(),
+        ..sample().settings
+    };
+    for (settings, expected) in [
+        (settings("words/1", 3), None),
+        (settings(&"x".repeat(256), 3), Some("recipe name of 256 bytes")),
+        (settings("", 3), Some("it would have other settings")),
+    ] {
+        let error = Manifest::new(settings, 90).expect_readable().err();
+        assert_eq!(error.is_some(), expected.is_some(), "{error:?}");
+        if let Some((error, expected)) = error.zip(expected) {
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+}
+
 /// Returns a manifest of this many segments, each of another writer.
 fn of_segments(count: usize) -> Manifest {
     let mut manifest = sample();

@@ -40,6 +40,9 @@ impl<F: Fingerprint> Db<F> {
     /// Prepares a write of several documents in one commit. Conditions can be added before
     /// [`run`](Write::run) does it.
     ///
+    /// A thousand to ten thousand documents are a good size: more save little time, and each takes about
+    /// 700 bytes of memory until the write is done.
+    ///
     /// ```
     /// use fpdb::{Db, Ids};
     /// let db = Db::options().ids(Ids::Names).in_memory()?;

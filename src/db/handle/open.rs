@@ -169,6 +169,7 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
             F::BITS
         )));
     }
+    Manifest::new(settings.clone(), 0).expect_readable()?;
     Ok(settings)
 }
 
