@@ -79,7 +79,7 @@ const LAYERS: [(&str, &str, Layers); 5] = [
         "crates/fpdb-server/src",
         "",
         &[
-            &["password", "resp", "stop"],
+            &["password", "process", "resp", "stop"],
             &["users"],
             &["command", "error", "options"],
             &["metrics"],
