@@ -26,6 +26,10 @@ use crate::segment::{Segment, SegmentMeta};
 use crate::settings::Settings;
 use crate::storage::{Disk, Storage};
 
+/// What an error says if there is nothing to begin a repair with.
+const LOST: &str = "nothing says what the database was, because the copy of the manifest and the spares of \
+                    all segments are lost, too; restore a backup: ";
+
 /// How often a manifest may be replaced while files are compared with it.
 const ATTEMPTS: usize = 16;
 
@@ -46,10 +50,12 @@ pub(super) fn read_manifest(storage: &dyn Storage, report: &mut BuildReport) -> 
         Err(_) => match of_spares(storage, report)? {
             Some(manifest) => manifest,
             None if error.kind() == ErrorKind::NotFound => return Err(error),
+            None if storage.open(MANIFEST).is_ok() => {
+                return Err(error.repeat_as(ErrorKind::Corruption, LOST));
+            }
             None => {
-                let message = "the manifest, its copy and the spares of all segments are lost, so nothing \
-                               says what the other files are: restore a backup";
-                return Err(Error::corruption(message).at_path(storage.root()));
+                let message = format!("{LOST}the manifest is missing");
+                return Err(Error::corruption(message).at_path(storage.root().join(MANIFEST)));
             }
         },
     };

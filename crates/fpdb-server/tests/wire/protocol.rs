@@ -165,7 +165,7 @@ fn info_has_the_sections_that_are_named() {
             let lines = reply.text().lines().filter_map(|line| line.strip_prefix("# "));
             lines.map(str::to_owned).collect()
         };
-        let all = ["Server", "Clients", "Stats", "Database"];
+        let all = ["Server", "Clients", "Memory", "Stats", "Database"];
         assert_eq!(titles(&client.call(&["INFO"])), all);
         for name in ["everything", "ALL"] {
             assert_eq!(titles(&client.call(&["INFO", name])), all);

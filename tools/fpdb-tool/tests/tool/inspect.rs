@@ -82,6 +82,7 @@ fn every_file_shows_what_it_is_and_how_large() {
                 "d" if name.ends_with(".del") => json!("tombstones"),
                 "d" => json!("documents"),
                 "l" => json!("log"),
+                "s" => json!("spare"),
                 _ => json!("manifest"),
             };
             assert_eq!(report["kind"], kind, "{name}");
@@ -111,7 +112,7 @@ fn a_database_of_sketches_has_tables_of_keys() {
     let text = folder.ok("inspect db").text();
     assert!(text.contains("keys        8 keys of 5 minima") && !text.contains("layout"), "{text}");
     let text = folder.ok("stats db").text();
-    assert!(text.contains("sketches      9\n") && !text.contains("layout"), "{text}");
+    assert!(text.contains("fingerprints  sketches\n") && !text.contains("layout"), "{text}");
     let text = folder.ok("inspect db --table 7").text();
     assert!(text.contains("keys     7\n"), "{text}");
 }

@@ -196,6 +196,13 @@ fn repair_after_an_earlier_manifest_was_put_back_saves_all_or_says_what_it_left_
     assert!(run.err.contains("saved 10001 of 10001 entries to all: nothing was lost"), "{run:?}");
     assert!(run.text().contains("an earlier manifest was put back"), "{}", run.text());
     fs::write(manifest("MANIFEST.copy"), &earlier).unwrap();
+    let run = folder.ok("repair a --out again");
+    assert!(run.err.contains("saved 10001 of 10001 entries to again: nothing"), "{run:?}");
+    let is_spare = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "spare");
+    files_under(&folder.file("a"))
+        .iter()
+        .filter(is_spare)
+        .for_each(|f| fs::remove_file(f).unwrap());
     let run = folder.exits(1, "repair a --out rest");
     assert!(run.err.contains(" entries to rest: "), "{}", run.err);
     assert!(!run.err.contains("no damage") && !run.err.contains("nothing was lost"), "{}", run.err);

@@ -66,7 +66,7 @@ fn a_missing_database_for_a_similarity_is_created_with_sketches() {
 fn a_missing_database_is_created_with_names_and_a_recipe_and_opened_the_next_time() {
     let folder = Folder::new();
     let text = "Trains leave for the airport every ten minutes, until midnight.";
-    for word in ["inserted", "duplicate"] {
+    for word in ["inserted", "exists"] {
         let mut server = Server::start(&folder, &["-k", "4"]);
         let added = server.connect().call(&["FP.ADDNX", "https://a.example/", "TEXT", text]);
         assert_eq!(added.word(), word);
