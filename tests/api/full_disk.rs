@@ -168,12 +168,13 @@ fn compaction_that_does_not_fit_merges_fewer_segments() {
     assert_eq!(stats.segments.len(), 16);
     assert!(stats.background_error.is_some_and(|e| e.contains("compaction needs")));
     // Enough for about half of them.
-    add(16, stats.bytes_total * 9 / 16 + LEFT);
+    add(16, stats.bytes_total / 2 + LEFT);
     let segments = db.stats().segments.len();
     assert!((2..=10).contains(&segments), "{segments} segments");
     assert_entries(&db.snapshot(), &Oracle(range(0, 17_000).into_iter().collect()));
     add(17, 1 << 30);
-    assert_eq!((db.stats().segments.len(), db.stats().background_error), (1, None));
+    assert!(db.stats().segments.len() < segments, "{} segments", db.stats().segments.len());
+    assert_eq!(db.stats().background_error, None);
 }
 
 #[test]
