@@ -248,7 +248,7 @@ fn compact(db: &Db) {
     let report = db.compact().unwrap();
     let seconds = start.elapsed().as_secs_f64();
     let stats = db.stats();
-    let rows = stats.fingerprints * stats.tables as u64;
+    let rows = stats.rows * stats.tables as u64;
     println!(
         "compaction of all {} segments: {seconds:.2} s, {:.1} ns per fingerprint, per table",
         report.segments_before,
