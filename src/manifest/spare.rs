@@ -40,16 +40,19 @@ fn write_body(
     segment: &SegmentMeta,
 ) -> Result<()> {
     let manifest = manifest.encode();
-    let mut tails = Vec::new();
-    for (name, file) in segment.files() {
-        tails.push(tail(storage, &name.to_string(), file.len)?);
-    }
+    let tails = || {
+        let files = segment.files().into_iter();
+        files.map(|(name, file)| tail(storage, &name.to_string(), file.len))
+    };
     let mut front = Vec::new();
     front.put_u32(u32::try_from(manifest.len()).unwrap_or(u32::MAX));
     front.extend_from_slice(&manifest);
-    tails.iter().for_each(|tail| front.put_u64(tail.len() as u64));
+    // Each is read twice, because that of a large file takes much memory.
+    for tail in tails() {
+        front.put_u64(tail?.len() as u64);
+    }
     writer.write(&front)?;
-    tails.iter().try_for_each(|tail| writer.write(tail))
+    tails().try_for_each(|tail| writer.write(&tail?))
 }
 
 /// An open spare.
