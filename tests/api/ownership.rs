@@ -380,7 +380,8 @@ fn links_and_pipes_in_the_folder_are_not_followed() {
                     );
                     insert(&db, 30..31);
                     db.close().unwrap();
-                    let is_replaced = fs::symlink_metadata(&file).unwrap().is_file();
+                    // A compaction may have removed the segment of a spare.
+                    let is_replaced = fs::symlink_metadata(&file).is_ok_and(|m| m.is_file());
                     assert_eq!(is_replaced, name == "MANIFEST.copy", "{kind}");
                 }
                 Err(e) => assert_eq!(e.kind(), ErrorKind::Corruption, "{name:?}, {kind}: {e}"),
