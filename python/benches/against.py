@@ -37,8 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         before = time.monotonic()
-        ids = (f"first/{row}" for row in range(first))
-        found = fpdb.dedup(chunks(pool, first), ids, against=folder / "first", expected=first)
+        found = fpdb.dedup(chunks(pool, first), range(first), against=folder / "first", run="first")
         seconds = time.monotonic() - before
         print(f"{len(found):,} texts, {found.dropped:,} dropped, {seconds:.0f} s with making the texts")
         print("| second data set | alone, s | processor s | against the first, s | processor s | us per text | dropped |")
@@ -46,14 +45,13 @@ def main() -> None:
         for number in SECONDS:
             known = texts(pool, range(0, number // 10))
             second = known + texts(pool, range(first, first + number - len(known)))
-            names = [f"second/{row}" for row in range(number)]
             row = [f"{number:,}"]
             for earlier in (None, folder / "first"):
                 against = folder / "copy"
                 if earlier is not None:
                     shutil.copytree(earlier, against)
                 before, processor = time.monotonic(), time.process_time()
-                found = fpdb.dedup(second, names, against=against)
+                found = fpdb.dedup(second, range(number), against=against, run="second")
                 processor = time.process_time() - processor
                 row += [f"{time.monotonic() - before:.2f}", f"{processor:.2f}"]
                 shutil.rmtree(against)

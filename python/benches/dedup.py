@@ -158,10 +158,11 @@ def with_datasketch(texts: list[str], folder: Path) -> list[int]:
 
 PROGRAMS = {
     "fpdb": with_fpdb,
-    "fpdb-verified": partial(with_fpdb, verify=True, ngram=5),
+    "fpdb-estimated": partial(with_fpdb, verify=False),
+    "fpdb-ngram": partial(with_fpdb, ngram=5),
     "fpdb-fives": partial(with_fpdb, recipe="fives/1"),
     "fpdb-fives-complete": partial(with_fpdb, recipe="fives/1", recall=0.98),
-    "fpdb-fives-verified": partial(with_fpdb, recipe="fives/1", verify=True),
+    "fpdb-fives-estimated": partial(with_fpdb, recipe="fives/1", verify=False),
     "datatrove": with_datatrove,
     "datasketch": with_datasketch,
 }

@@ -15,12 +15,13 @@
 //! | `answers` `pairs` `writes` `stats` | queries; searches for pairs; writes of batches; statistics |
 //! | `reader` `db` `read_only` | the classes of handles |
 //! | `repair` | repair of damaged databases |
-//! | `text` `jaccard` | fingerprints of texts; their exact similarity |
+//! | `text` `jaccard` `compare` | fingerprints of texts; their exact similarity; which rows are duplicates |
 //! | `web` `tool` | web pages and archives; the command-line tool |
 
 mod answers;
 mod arrays;
 mod chunks;
+mod compare;
 mod db;
 mod documents;
 mod errors;
@@ -54,9 +55,11 @@ mod _native {
     #[pymodule_export]
     use super::chunks::{EntryIterator, PairIterator};
     #[pymodule_export]
+    use super::compare::Comparer;
+    #[pymodule_export]
     use super::db::Db;
     #[pymodule_export]
-    use super::jaccard::{jaccard, jaccard_pairs, verified_duplicates};
+    use super::jaccard::{jaccard, jaccard_pairs};
     #[pymodule_export]
     use super::read_only::ReadOnlyDb;
     #[pymodule_export]
@@ -77,7 +80,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("MOST_CANDIDATES", super::jaccard::MOST_CANDIDATES)?;
+        module.add("MOST_CANDIDATES", super::compare::MOST_CANDIDATES)?;
         fork::watch(module.py())
     }
 }

@@ -294,7 +294,7 @@ def test_many_ranks_are_compared_with_earlier_data_sets(tmp_path: Path) -> None:
     # The same database serves the other ways.
     step = NearDuplicateFilter(tmp_path / "db", namespace="2026-12/")
     assert filtered(step, words(3), words(5)) == ["000.jsonl/1"]
-    again = fpdb.dedup([words(5), words(6)], ["x", "y"], against=tmp_path / "db")
+    again = fpdb.dedup([words(5), words(6)], ["x", "y"], against=tmp_path / "db", run="2027-01")
     assert again.earlier == {0: "2026-12/000.jsonl/1"}
     with pytest.raises(fpdb.InvalidArgumentError, match="give namespace too"):
         Clusters(str(tmp_path), str(tmp_path), against=tmp_path / "db")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 import random
-from collections.abc import Iterator
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import fpdb_engine as fpdb
 import numpy as np
 import pytest
+from fpdb_engine import _columns
 
 WORDS = [f"w{number:04}" for number in range(3000)]
 
@@ -59,7 +65,10 @@ def test_copies_are_dropped_and_name_the_row_that_they_are_like() -> None:
     assert len(found) == len(texts) and found.dropped == int((~found.keep).sum())
     assert found.sizes()[0] == 3 and found.too_short == 0 and not found.earlier
     assert "rows: 799" in str(found) and "799" in found._repr_html_()
-    assert all(similarity > 0.5 for _, _, similarity in found.examples())
+    for example in found.examples():
+        assert example.text and example.text.strip(".") in texts[example.row]
+        assert example.other and example.other.strip(".") in texts[int(example.of)]
+        assert "<b>edit" in example._repr_html_()
 
 
 def chunks(texts: list[str]) -> Iterator[list[str]]:
@@ -103,43 +112,267 @@ def test_missing_and_short_texts_are_kept_and_counted() -> None:
     texts = [document(1), None, "", document(1)]
     for column in [texts, pd.Series(texts)]:
         found = fpdb.dedup(column)
-        assert found.keep.tolist() == [True, True, True, False] and found.too_short == 2
+        assert found.keep.tolist() == [True, True, True, False] and found.empty == 2
     assert len(fpdb.dedup([])) == 0
-    with pytest.raises(TypeError, match="a text must be a str, not int"):
+    with pytest.raises(TypeError, match="row 0: a text must be a str, not int"):
         fpdb.dedup([1, 2])
     with pytest.raises(TypeError, match="not str"):
         fpdb.dedup("text")
 
 
-def test_the_longest_text_of_a_cluster_is_kept_on_request() -> None:
-    short = document(1, 190)
-    texts = [short, document(2), short + " " + document(3, 10)]
-    found = fpdb.dedup(texts, keep="longest")
-    assert found.keep.tolist() == [False, True, True]
-    assert found.duplicate_of.tolist() == [2, -1, -1]
-    assert fpdb.dedup(texts).duplicate_of.tolist() == [-1, -1, 0]
-    with pytest.raises(fpdb.InvalidArgumentError, match="must be in memory"):
-        fpdb.dedup(iter(texts), keep="longest")
+def test_short_texts_are_dropped_only_if_they_are_equal() -> None:
+    texts = ["ox", "pig", "Ox!", "thank you", "thank you so", "thank you", "buy now " * 900, "buy now " * 901]
+    texts += ["buy now " * 900, "+1", "+2", "+1 ", "谢谢", "谢谢。", "| | |"]
+    kept = [True, True, False, True, True, False, True, True, False, True, True, False, True, False, True]
+    for verify in (True, False):
+        found = fpdb.dedup(texts, verify=verify)
+        assert found.keep.tolist() == kept and found.duplicate_of[[2, 5, 8]].tolist() == [0, 3, 6]
+        assert found.too_short == len(texts) and found.empty == found.estimated == 0
+        assert (found.similarity[~found.keep] == 1).all()
 
 
-def test_a_second_data_set_is_compared_with_the_first_and_a_run_can_be_repeated(
-    tmp_path: Path,
+@pytest.mark.parametrize(("shared", "own"), [(200, 200), (250, 110), (300, 100), (300, 70)])
+def test_texts_that_share_a_template_are_kept(shared: int, own: int) -> None:
+    rng = random.Random(shared + own)
+
+    def words(number: int) -> str:
+        return " ".join(f"w{rng.randrange(50_000)}" for _ in range(number))
+
+    template = words(shared)
+    texts = [f"{template} {words(own)}" for _ in range(400)]
+    found = fpdb.dedup(texts)
+    assert found.keep.all() and found.estimated == 0
+    # The estimates of many pairs decide otherwise, and the report says so.
+    estimated = fpdb.dedup(texts, verify=False)
+    assert estimated.dropped == estimated.estimated and (own > 100) or estimated.below > 0.9 * estimated.dropped > 0
+
+
+def test_what_is_kept_is_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_columns, "CHUNK", 2)
+    texts = [document(1, 190), document(2), document(1, 190) + " " + document(3, 10), None, document(2)]
+    ids = ["d", "c", "b", "e", "a"]
+    day = datetime.date(2026, 1, 1)
+    choices: list[tuple[Any, Any, list[bool], list[int]]] = [
+        ("first", None, [True, True, False, True, False], [-1, -1, 0, -1, 1]),
+        ("longest", None, [False, True, True, True, False], [2, -1, -1, -1, 1]),
+        ("least id", ids, [False, False, True, True, True], [2, 4, -1, -1, -1]),
+        ([1, 1, 1, 1, 2], None, [True, False, False, True, True], [-1, 4, 0, -1, -1]),
+        ([-2.5, 0.1, -1.0, 0.0, math.nan], None, [False, True, True, True, False], [2, -1, -1, -1, 1]),
+        ([day, None, day.replace(year=2027), day, day], None, [False, False, True, True, True], [2, 4, -1, -1, -1]),
+    ]
+    for keep, names, kept, of in choices:
+        for column in (texts, iter(texts), np.array(texts, object)):
+            found = fpdb.dedup(column, names, keep=keep)
+            assert found.keep.tolist() == kept and found.duplicate_of.tolist() == of, keep
+    with pytest.raises(fpdb.InvalidArgumentError, match="4 scores for 5 texts"):
+        fpdb.dedup(texts, keep=[1, 2, 3, 4])
+    with pytest.raises(TypeError, match="numbers or dates"):
+        fpdb.dedup(texts, keep=["a"] * 5)
+
+
+def test_a_later_text_that_wins_replaces_an_earlier_document(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"against": tmp_path / "db", "keep": "longest"}
+    short, other = document(1, 190), document(2, 190)
+    fpdb.dedup([short, other], ["a", "b"], run="1", **options)
+    found = fpdb.dedup([short + " more words", other[:1300]], ["c", "d"], run="2", **options)
+    assert found.keep.tolist() == [True, False]
+    assert found.replaced == {0: ["1/a"]} and found.earlier == {1: "1/b"}
+    with fpdb.ReadOnlyDb.open(tmp_path / "db") as db:
+        assert [db.get(name) is not None for name in ("1/a", "1/b", "2/c", "2/d")] == [False, True, True, False]
+
+
+def test_an_id_means_a_document_of_its_run(tmp_path: Path) -> None:
+    a, b, c = document(1), document(2), document(3)
+
+    def run(name: str, texts: list[str], ids: list[Any], **options: Any) -> fpdb.Deduplicated:
+        return fpdb.dedup(texts, ids, against=tmp_path / "db", run=name, **options)
+
+    # The rows of each dump are numbered.
+    assert run("1", [a, b], [1, 2]).keep.all()
+    found = run("2", [c, a], [1, 2])
+    assert found.keep.tolist() == [True, False] and found.earlier == {1: "1/1"} and found.same_id == 0
+    # A page that did not change is a duplicate of itself, and another version of one that did is a document.
+    found = run("3", [b, edited(a, 1, 100)], [2, 1])
+    assert found.keep.tolist() == [False, True] and found.earlier == {0: "1/2"} and found.same_id == 1
+    assert found.replaced == {} and "of the same id: 1" in str(found)
+    found = run("4", [edited(a, 2, 100)], [1], replaces=["2", "3"])
+    assert found.replaced == {0: ["2/1", "3/1"]}
+    with fpdb.ReadOnlyDb.open(tmp_path / "db") as db:
+        assert [db.get(name) is not None for name in ("1/1", "1/2", "2/1", "3/1", "4/1")] == [True, True, False, False, True]
+
+
+def test_ids_that_repeat_or_are_missing_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_columns, "CHUNK", 3)
+    a, b, c = document(1), document(2), document(3)
+    found = fpdb.dedup(
+        [a, b, a, c, b], ["x", "x", "x", None, math.nan], against=tmp_path / "db", run="1"
+    )
+    assert found.keep.tolist() == [True, True, False, True, False] and found.unnamed == 4
+    with fpdb.ReadOnlyDb.open(tmp_path / "db") as db:
+        assert [db.get(name) is not None for name in ("1/x", "1/x#1", "1/#3")] == [True] * 3
+    again = fpdb.dedup([c, b, a], ["x", None, "y"], against=tmp_path / "db", run="2")
+    assert again.earlier == {0: "1/#3", 1: "1/x#1", 2: "1/x"}
+    for ids, message in ((["x", "x"], "row 1: the id 'x' occurred before"), (["x", None], "row 1: there is no id")):
+        with pytest.raises(fpdb.InvalidArgumentError, match=message):
+            fpdb.dedup([a, b], ids, against=tmp_path / "strict", run="1", strict_ids=True)
+
+
+@pytest.mark.parametrize("keep", ["first", "longest"])
+def test_an_interrupted_run_gives_the_same_rows_when_it_is_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: str
 ) -> None:
+    monkeypatch.setattr(_columns, "CHUNK", 50)
+    texts, _ = corpus(200)
+    texts = [*texts, *(document(seed) for seed in range(1000, 1100)), "ox", "too short", "ox"]
+    random.Random(1).shuffle(texts)
+    half = len(texts) // 2
+    runs = [(texts[:half], "1"), (texts[half:], "2")]
+
+    def dedup(path: Path, rows: list[str], run: str, progress: Any = None) -> fpdb.Deduplicated:
+        ids = [f"{row % 7}" for row in range(len(rows))]
+        return fpdb.dedup(rows, ids, against=path, run=run, keep=keep, progress=progress)
+
+    whole = [dedup(tmp_path / "whole", *run) for run in runs]
+    assert whole[1].earlier and (keep == "first" or whole[1].replaced)
+
+    def stop(done: int, total: int | None) -> None:
+        if done > half // 2:
+            raise KeyboardInterrupt
+
+    for run, expected in zip(runs, whole):
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                dedup(tmp_path / "db", *run, stop)
+        found = dedup(tmp_path / "db", *run)
+        assert found.stored_before > 0
+        for name in ("keep", "duplicate_of", "similarity"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name), equal_nan=name == "similarity")
+        assert found.earlier == expected.earlier and found.replaced == expected.replaced
+    with fpdb.ReadOnlyDb.open(tmp_path / "db") as db, fpdb.ReadOnlyDb.open(tmp_path / "whole") as other:
+        assert len(db) == len(other)
+
+
+def test_a_stricter_threshold_needs_no_second_run() -> None:
+    texts, _ = corpus(150)
+    texts += [edited(text, 5, 12) for text in texts[:50]]
+    found, strict = fpdb.dedup(texts), fpdb.dedup(texts, similarity=0.93)
+    at = found.at(0.93)
+    assert found.dropped > at.dropped > 0
+    # Rows that are like a row which is not kept any more are kept.
+    assert (at.keep >= strict.keep).mean() > 0.99
+    assert (at.similarity[~at.keep] >= 0.93).all() and (at.duplicate_of[at.keep] == -1).all()
+    with pytest.raises(ValueError, match="expected at least 0.8"):
+        found.at(0.7)
+
+
+def test_a_large_cluster_is_worth_a_warning() -> None:
+    assert "warning: a single cluster holds 60% of the rows" in str(fpdb.dedup([document(1)] * 150 + [
+        document(seed) for seed in range(2, 102)
+    ]))
+    assert "warning" not in str(fpdb.dedup([document(1)] * 50))
+
+
+def test_examples_show_texts_of_earlier_documents_too(tmp_path: Path) -> None:
+    texts = {"1/a": document(1)}
+    fpdb.dedup([document(1)], ["a"], against=tmp_path / "db", run="1")
+    found = fpdb.dedup(
+        [edited(document(1), 1)], ["b"], against=tmp_path / "db", run="2", text_of=lambda names: map(texts.get, names)
+    )
+    (example,) = found.examples()
+    assert (example.row, example.of) == (0, "1/a") and example.other and found.sizes().tolist() == [2]
+    assert example.other.strip(".") in texts["1/a"] and "1/a" in found._repr_html_()
+
+
+def test_lone_surrogates_are_replaced_and_counted(tmp_path: Path) -> None:
+    text = document(1)
+    texts = [text + " \ud800", text, document(2)]
+    found = fpdb.dedup(texts, ["a", "b", "c"], against=tmp_path / "db", run="1")
+    assert found.keep.tolist() == [True, False, True] and found.mended == 1
+    assert fpdb.dedup(iter(texts), keep="longest").mended == 1
+
+
+def test_wrong_arguments_are_refused_before_any_work(tmp_path: Path) -> None:
+    import polars as pl
+
+    texts, path = [document(1), document(2)], tmp_path / "db"
+    fpdb.dedup(texts, ["a", "b"], against=path, run="1", similarity=0.9)
+    fpdb.Db.create(tmp_path / "distance").close()
+    ids: dict[str, Any] = {"ids": ["a", "b"], "against": path}
+    calls: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"texts": set(texts)}, TypeError, "a column or a list, not set"),
+        ({"texts": {"text": texts}}, TypeError, "a column or a list, not dict"),
+        ({"texts": np.array([texts, texts])}, TypeError, r"not an array of shape \(2, 2\)"),
+        ({"texts": pl.LazyFrame({"text": texts})}, TypeError, "not LazyFrame"),
+        ({"texts": [texts[0], 5]}, TypeError, "row 1: a text must be a str, not int"),
+        ({"similarity": 80}, ValueError, "similarity 80: expected a number from 0.5 to 1"),
+        ({"similarity": math.nan}, ValueError, "similarity nan"),
+        ({"recall": 95}, ValueError, "recall 95: expected a number from 0.5 to 0.999"),
+        ({"recipe": "five/1"}, ValueError, "recipe 'five/1': expected one of .*fives/1"),
+        ({"keep": "last"}, ValueError, "keep 'last': expected"),
+        ({"keep": "least id"}, ValueError, "ids: give the names"),
+        ({"ids": ["a", "b"]}, ValueError, "ids: only against"),
+        ({"run": "1"}, ValueError, "run: it is for earlier documents"),
+        ({"text_of": list}, ValueError, "text_of: it is for earlier documents"),
+        ({"ngram": 5, "verify": False}, ValueError, "ngram: it is for exact similarities"),
+        ({"ngram": 0}, ValueError, "ngram 0: expected 1 to 1000"),
+        (ids, ValueError, "run: give the run a name"),
+        ({**ids, "run": "2026/11"}, ValueError, "a name without a slash"),
+        ({**ids, "run": "2", "replaces": "1"}, TypeError, "expected a list of names of runs"),
+        ({**ids, "run": "2", "replaces": ["2"]}, ValueError, "'2' is this run"),
+        ({**ids, "run": "2", "similarity": 0.8}, ValueError, "similarity"),
+        ({**ids, "against": tmp_path / "distance", "run": "2"}, ValueError, "was not created with a similarity"),
+        ({**ids, "run": "2", "text_of": dict.fromkeys}, TypeError, "text_of: it must return a list of texts, not dict"),
+    ]
+    for options, error, message in calls:
+        with pytest.raises(error, match=message):
+            fpdb.dedup(**{"texts": texts, **options})
+    # What the database has need not be given again.
+    found = fpdb.dedup(texts, run="2", **ids)
+    assert found.dropped == 2 and found.threshold == 0.9
+
+
+TERMINATED = """
+import sys, tempfile, time
+import fpdb_engine as fpdb
+from fpdb_engine import _columns
+tempfile.tempdir = sys.argv[1]
+_columns.CHUNK = 2
+def texts():
+    for row in range(1000):
+        yield " ".join(f"w{row}-{word}" for word in range(9))
+        if row == 10:
+            print("ready", flush=True)
+            time.sleep(60)
+fpdb.dedup(texts())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM")
+def test_a_terminated_run_leaves_no_temporary_files(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", TERMINATED, str(tmp_path)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout and child.stdout.readline() == "ready\n" and list(tmp_path.iterdir())
+        child.send_signal(signal.SIGTERM)
+        assert child.wait() == 128 + signal.SIGTERM
+    assert not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_second_data_set_is_compared_with_the_first(tmp_path: Path) -> None:
     texts, origins = corpus(100)
-    names = [f"a/{row}" for row in range(len(texts))]
-    first = fpdb.dedup(texts, names, against=tmp_path / "db")
+    names = [f"{row}" for row in range(len(texts))]
+    first = fpdb.dedup(texts, names, against=tmp_path / "db", run="a")
     check(first, origins)
-    again = fpdb.dedup(texts, names, against=tmp_path / "db")
-    assert again.keep.tolist() == first.keep.tolist()
     more = [edited(texts[0], 7), document(5000), edited(document(5000), 8)]
-    found = fpdb.dedup(more, ["b/0", "b/1", "b/2"], against=tmp_path / "db")
+    found = fpdb.dedup(more, names[:3], against=tmp_path / "db", run="b")
     assert found.keep.tolist() == [False, True, False]
     assert found.duplicate_of.tolist() == [-1, -1, 1] and found.earlier == {0: "a/0"}
-    with pytest.raises(fpdb.InvalidArgumentError, match="give ids"):
-        fpdb.dedup(texts, against=tmp_path / "db")
-    for wrong in (["c/0"], ["c/0", "c/1", "c/2", "c/3"]):
-        with pytest.raises(fpdb.InvalidArgumentError, match="than the 3 texts"):
-            fpdb.dedup(more, wrong, against=tmp_path / "db")
+    # The text of the earlier document is not known.
+    assert found.estimated == 1 and found.below == 0
+    for wrong in (["0"], ["0", "1", "2", "3"]):
+        for keep in ("first", "longest"):
+            with pytest.raises(fpdb.InvalidArgumentError, match="than the 3 texts"):
+                fpdb.dedup(more, wrong, against=tmp_path / "db", run="c", keep=keep)
 
 
 def test_progress_counts_the_rows() -> None:

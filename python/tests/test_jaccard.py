@@ -17,7 +17,7 @@ import pytest
 
 
 def runs(text: str, length: int) -> set[tuple[str, ...]]:
-    words = re.findall(r"\w+", text.lower())
+    words = re.findall(r"[^\W_]+", text.lower())
     return {tuple(words[place : place + length]) for place in range(len(words) - length + 1)}
 
 
@@ -61,7 +61,13 @@ def test_jaccard_is_that_of_the_sets_of_words() -> None:
     for a, b in zip(texts, texts[1:]):
         assert fpdb.jaccard(a, b) == exact(a, b, 2)  # no text of these has punctuation
     assert np.isnan(fpdb.jaccard("", "", ngram=5)) and fpdb.jaccard("", "a b", ngram=2) == 0
+    # A text that is too short for a feature is one as a whole.
+    assert [fpdb.jaccard("a", b) for b in ("A!", "b", "a b")] == [1, 0, 0]
+    assert fpdb.jaccard("one two", "One, two", ngram=5) == 1 and fpdb.jaccard("+", "-") == 0
     assert fpdb.jaccard("图书馆晚上六点闭馆", "图书馆晚上七点闭馆") == 6 / 10
+    # Runs are cut as the recipe does.
+    assert fpdb.jaccard("图书馆晚上六点闭馆", "图书馆晚上七点闭馆", ngram=3) == 4 / 10
+    assert fpdb.jaccard("die größe der straße", "DIE GRÖSSE DER STRASSE", ngram=3) == 1
     for wrong in (0, 10**9):
         with pytest.raises(fpdb.InvalidArgumentError, match="expected 1 to 1000 words"):
             fpdb.jaccard("a", "b", ngram=wrong)
@@ -93,14 +99,14 @@ def test_pairs_have_the_similarities_of_jaccard() -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_nothing_below_the_threshold_is_dropped(ngram: int | None, threads: int) -> None:
     texts = crowd()
-    estimated = fpdb.dedup(texts, threads=threads)
+    estimated = fpdb.dedup(texts, threads=threads, verify=False)
     wrong = [
         row
         for row in np.flatnonzero(~estimated.keep)
         if exact(texts[row], texts[estimated.duplicate_of[row]], 2) < 0.8
     ]
     assert wrong, "the estimate is exact for these texts, so they test nothing"
-    found = fpdb.dedup(texts, verify=True, ngram=ngram, threads=threads)
+    found = fpdb.dedup(texts, ngram=ngram, threads=threads)
     check_verified(found, texts, ngram or 2, 0.8)
     # Of the kept rows, nearly all pairs are below the threshold, though many are near.
     kept = np.flatnonzero(found.keep)
@@ -114,7 +120,8 @@ def neighbours(kept: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield kept[:-step], kept[step:]
 
 
-def test_iterators_of_many_chunks_give_the_rows_of_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("verify", [True, False])
+def test_iterators_of_many_chunks_give_the_rows_of_a_column(monkeypatch: pytest.MonkeyPatch, verify: bool) -> None:
     import pyarrow as pa
     from fpdb_engine import _columns
 
@@ -122,11 +129,11 @@ def test_iterators_of_many_chunks_give_the_rows_of_a_column(monkeypatch: pytest.
     texts[7:7] = ["", "short"]
     texts.append(texts[0])
     monkeypatch.setattr(_columns, "CHUNK", 64)
-    # An iterator does not know how many there are, and the match rule depends on that.
-    options: dict[str, Any] = {"verify": True, "expected": len(texts)}
+    options: dict[str, Any] = {"verify": verify}
     expected = fpdb.dedup(texts, **options)
-    check_verified(expected, texts, 2, 0.8)
-    assert expected.too_short == 2
+    if verify:
+        check_verified(expected, texts, 2, 0.8)
+    assert (expected.empty, expected.too_short) == (1, 1)
     for column in (
         iter(texts),
         (texts[at : at + 50] for at in range(0, len(texts), 50)),
@@ -139,14 +146,17 @@ def test_iterators_of_many_chunks_give_the_rows_of_a_column(monkeypatch: pytest.
         assert found.duplicate_of.tolist() == expected.duplicate_of.tolist()
         assert np.array_equal(found.similarity, expected.similarity, equal_nan=True)
     # The division into chunks makes no difference.
+    monkeypatch.setattr(_columns, "BYTES", 1000)
+    assert fpdb.dedup(pa.array(texts), **options).duplicate_of.tolist() == expected.duplicate_of.tolist()
     monkeypatch.undo()
-    assert fpdb.dedup(texts, verify=True).duplicate_of.tolist() == expected.duplicate_of.tolist()
+    for threads in (1, 3):
+        assert fpdb.dedup(texts, **options, threads=threads).duplicate_of.tolist() == expected.duplicate_of.tolist()
 
 
 def test_the_longest_of_similar_texts_is_kept_and_verified() -> None:
     texts = crowd(200)
     texts = [text + " and more words" * (at % 2) for at, text in enumerate(texts)]
-    found = fpdb.dedup(texts, verify=True, keep="longest")
+    found = fpdb.dedup(texts, keep="longest")
     for row in np.flatnonzero(~found.keep).tolist():
         of = int(found.duplicate_of[row])
         assert found.keep[of] and len(texts[of]) >= len(texts[row])
@@ -164,42 +174,30 @@ def test_earlier_documents_are_verified_by_their_texts(tmp_path: Path) -> None:
 
     def text_of(some: list[str]) -> list[str | None]:
         asked.extend(some)
-        return [texts[int(name)] for name in some]
+        return [texts[int(name.removeprefix("run/").removeprefix("other/"))] for name in some]
 
-    path = tmp_path / "db"
-    first = fpdb.dedup(texts[:half], names[:half], against=path, verify=True, text_of=text_of)
+    options: dict[str, Any] = {"against": tmp_path / "db", "text_of": text_of}
+    first = fpdb.dedup(texts[:half], names[:half], run="run", **options)
     assert not asked, "the texts of this run were given as a column"
     for _ in range(2):  # the second time, the rows are there already
-        found = fpdb.dedup(texts[half:], names[half:], against=path, verify=True, text_of=text_of)
-        assert found.earlier and all(first.keep[int(name)] for name in found.earlier.values())
+        found = fpdb.dedup(texts[half:], names[half:], run="other", **options)
+        assert found.earlier and all(first.keep[int(name[4:])] for name in found.earlier.values())
+        assert found.estimated == 0
         for row, name in found.earlier.items():
-            assert exact(texts[half + row], texts[int(name)], 2) >= 0.8
+            assert exact(texts[half + row], texts[int(name[4:])], 2) >= 0.8
             assert not found.keep[row] and found.duplicate_of[row] == -1
         for row in np.flatnonzero(found.duplicate_of >= 0).tolist():
             assert exact(texts[half + row], texts[half + int(found.duplicate_of[row])], 2) >= 0.8
-    whole = fpdb.dedup(texts, verify=True)
+    whole = fpdb.dedup(texts)
     assert found.keep.tolist() == whole.keep.tolist()[half:]
-    again = fpdb.dedup(texts[:half], names[:half], against=path, verify=True, text_of=text_of)
-    assert again.keep.tolist() == first.keep.tolist()
-    # Some are more like a row of the second half, which is an earlier document by now.
-    is_same = again.duplicate_of == first.duplicate_of
-    assert is_same.sum() > half // 2 and set(np.flatnonzero(~is_same).tolist()) <= again.earlier.keys()
-    # Documents whose texts are unknown are like nothing.
-    unknown = fpdb.dedup(
-        texts[:1] * 2, ["a", "b"], against=path, verify=True, text_of=lambda names: [None] * len(names)
-    )
-    assert unknown.duplicate_of.tolist() == [-1, 0] and not unknown.earlier
-
-
-def test_what_verification_needs_is_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(fpdb.InvalidArgumentError, match="give text_of"):
-        fpdb.dedup(["a"], ["a"], against=tmp_path / "db", verify=True)
-    with pytest.raises(fpdb.InvalidArgumentError, match="give verify=True too"):
-        fpdb.dedup(["a"], ngram=5)
-    text = crowd(1)
-    fpdb.dedup(text, ["a"], against=tmp_path / "db")
-    with pytest.raises(fpdb.InvalidArgumentError, match="asked for 1 texts and returned 0"):
-        fpdb.dedup(text, ["b"], against=tmp_path / "db", verify=True, text_of=lambda names: [])
+    # For documents whose texts are unknown, the estimate must reach the threshold.
+    options["text_of"] = lambda names: [None] * len(names)
+    unknown = fpdb.dedup(texts[half:], names[half:], run="third", **options)
+    assert unknown.estimated == len(unknown.earlier) > 0 == unknown.below
+    assert min(unknown.similarity[row] for row in unknown.earlier) >= 0.8
+    with pytest.raises(fpdb.InvalidArgumentError, match=r"asked for \d+ texts and returned 0"):
+        options["text_of"] = lambda names: []
+        fpdb.dedup(texts[:1], ["b"], run="fourth", **options)
 
 
 def test_no_removal_from_real_texts_is_below_the_threshold() -> None:
@@ -211,7 +209,7 @@ def test_no_removal_from_real_texts_is_below_the_threshold() -> None:
         with gzip.open(Path(os.environ["FPDB_DATA"]) / f"{name}.ndjson.gz", "rt", encoding="utf-8") as lines:
             texts += [json.loads(line)["text"] for line in lines]
     for ngram in (2, 5):
-        found = fpdb.dedup(texts, verify=True, ngram=ngram)
+        found = fpdb.dedup(texts, ngram=ngram)
         check_verified(found, texts, ngram, 0.8)
         assert found.dropped > 500
 

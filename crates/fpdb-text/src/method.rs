@@ -1,7 +1,7 @@
 //! What every recipe can do.
 
 use crate::explain::Explanation;
-use crate::hash::xxh3_128;
+use crate::hash::{xxh3, xxh3_128};
 use crate::jaccard::Shingles;
 use crate::width::{Fingerprinted, Width};
 
@@ -16,7 +16,24 @@ pub(crate) trait Method<F: Width>: Send + Sync {
     /// Returns the distinct features of a text.
     fn features(&self, text: &str) -> Shingles {
         let features = self.explain(text).features;
-        Shingles::of_hashes(features.iter().map(|it| xxh3_128(it.text.as_bytes())).collect())
+        Shingles::of_hashes(features.iter().map(|it| xxh3(it.text.as_bytes())).collect())
+    }
+
+    /// Returns both. A text without a fingerprint may come without its features.
+    fn fingerprint_with_features(&self, text: &str) -> (Fingerprinted<F>, Shingles) {
+        (self.fingerprint(text), self.features(text))
+    }
+
+    /// Returns the distinct runs of `n` words of a text.
+    fn runs(&self, text: &str, n: usize) -> Shingles {
+        Shingles::of_words(text, n)
+    }
+
+    /// Returns a hash of what the text says: of all its words in their order, or of the text itself if
+    /// it has none. `None` for a text of white space.
+    fn text_hash(&self, text: &str) -> Option<u128> {
+        let text = text.trim();
+        (!text.is_empty()).then(|| xxh3_128(text.as_bytes()))
     }
 
     /// Returns the number of distinct features below which a text has no fingerprint.

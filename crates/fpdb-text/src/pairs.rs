@@ -28,11 +28,11 @@ use crate::cut::{AnyLanguage, Cut};
 #[cfg(feature = "zh")]
 use crate::error::Result;
 use crate::explain::{Explanation, Feature};
-use crate::hash::xxh3;
+use crate::hash::{xxh3, xxh3_128};
 use crate::jaccard::Shingles;
 use crate::method::Method;
 use crate::minhash::OneBit;
-use crate::tokens::is_one_of_few;
+use crate::tokens;
 use crate::width::{Fingerprinted, Operations, Width};
 
 /// The smallest number of distinct runs that makes a text comparable. With fewer, pages that have
@@ -96,10 +96,16 @@ impl<const N: usize, const L: usize> Window<N, L> {
     /// The number of tokens of a run that ends with this one.
     #[inline]
     fn length(token: &str) -> usize {
-        // Each of these letters takes three bytes, and begins with one of these two.
-        let maybe = matches!(token.as_bytes().first(), Some(0xe0 | 0xe1));
-        if maybe && token.chars().next().is_some_and(is_one_of_few) { L } else { N }
+        if is_one_of_few(token) { L } else { N }
     }
+}
+
+/// Returns whether a token is a letter of a script without spaces and with few letters.
+#[inline]
+fn is_one_of_few(token: &str) -> bool {
+    // Each of these letters takes three bytes, and begins with one of these two.
+    let maybe = matches!(token.as_bytes().first(), Some(0xe0 | 0xe1));
+    maybe && token.chars().next().is_some_and(tokens::is_one_of_few)
 }
 
 /// The hash of a run, from those of its tokens.
@@ -130,8 +136,10 @@ impl Needed {
     }
 }
 
-impl<F: Width, C: Cut, const N: usize, const L: usize> Method<F> for Runs<C, N, L> {
-    fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
+impl<C: Cut, const N: usize, const L: usize> Runs<C, N, L> {
+    /// Returns the set of a text's runs, and how many there are; `None` with the number of distinct ones if
+    /// these are too few.
+    fn sketch<F: Width>(&self, text: &str) -> (Option<OneBit<F>>, usize) {
         let mut window = self.window();
         let mut needed = Needed { min: self.min, seen: Vec::with_capacity(self.min) };
         // An ideograph has three bytes; most words, with their space, have more.
@@ -145,11 +153,23 @@ impl<F: Width, C: Cut, const N: usize, const L: usize> Method<F> for Runs<C, N, 
             }
         });
         match needed.seen.len() {
-            distinct if distinct < self.min => {
-                Fingerprinted { fingerprint: None, features: distinct }
-            }
-            _ => Fingerprinted { fingerprint: sketch.finish(), features },
+            distinct if distinct < self.min => (None, distinct),
+            _ => (Some(sketch), features),
         }
+    }
+}
+
+impl<F: Width, C: Cut, const N: usize, const L: usize> Method<F> for Runs<C, N, L> {
+    fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
+        let (sketch, features) = self.sketch(text);
+        Fingerprinted { fingerprint: sketch.and_then(|mut it| it.finish()), features }
+    }
+
+    fn fingerprint_with_features(&self, text: &str) -> (Fingerprinted<F>, Shingles) {
+        let (sketch, features) = self.sketch(text);
+        let (fingerprint, hashes) =
+            sketch.map_or_else(Default::default, OneBit::finish_with_hashes);
+        (Fingerprinted { fingerprint, features }, Shingles::of_hashes(hashes))
     }
 
     fn explain(&self, text: &str) -> Explanation<F> {
@@ -182,8 +202,30 @@ impl<F: Width, C: Cut, const N: usize, const L: usize> Method<F> for Runs<C, N, 
     fn features(&self, text: &str) -> Shingles {
         let mut window = self.window();
         let mut hashes = Vec::with_capacity(text.len() / 4);
-        self.cut.cut(text, |token| hashes.extend(window.push(token).map(u128::from)));
+        self.cut.cut(text, |token| hashes.extend(window.push(token)));
         Shingles::of_hashes(hashes)
+    }
+
+    fn runs(&self, text: &str, n: usize) -> Shingles {
+        let (mut tokens, mut runs) = (Vec::with_capacity(text.len() / 4), Vec::new());
+        self.cut.cut(text, |token| {
+            tokens.push(xxh3(token.as_bytes()));
+            // As in fingerprints, a word is three letters of some scripts.
+            let length = if is_one_of_few(token) { n.saturating_mul(3) } else { n };
+            let start = tokens.len().checked_sub(length);
+            runs.extend(start.map(|start| hash_of_run(&tokens[start..])));
+        });
+        Shingles::of_hashes(runs)
+    }
+
+    fn text_hash(&self, text: &str) -> Option<u128> {
+        let mut words = String::with_capacity(text.len());
+        self.cut.cut(text, |token| {
+            words.push_str(token);
+            words.push(' ');
+        });
+        let text = if words.is_empty() { text.trim() } else { &words };
+        (!text.is_empty()).then(|| xxh3_128(text.as_bytes()))
     }
 
     fn min_features(&self) -> usize {

@@ -112,6 +112,64 @@ impl<F: Width> Recipe<F> {
         self.method.features(text)
     }
 
+    /// Returns the fingerprint of a text and its [features](Self::features), in about the time of one
+    /// of them. A text without a fingerprint may come without its features.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::{Recipe, Sketch};
+    ///
+    /// let recipe = Recipe::<Sketch>::for_sketches("pairs/1")?;
+    /// let text = "The cat sat on the mat.";
+    /// let (sketch, features) = recipe.fingerprint_with_features(text);
+    /// assert_eq!((sketch, features), (recipe.fingerprint(text), recipe.features(text)));
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn fingerprint_with_features(&self, text: &str) -> (Fingerprinted<F>, Shingles) {
+        self.method.fingerprint_with_features(text)
+    }
+
+    /// Returns the set of the runs of `n` words of a text, which is cut and normalized as for the
+    /// fingerprint. So a Chinese character is a word, and in Thai and similar scripts three letters are.
+    /// If `n` is 0, it counts as 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    ///
+    /// let recipe = Recipe::named("pairs/1")?;
+    /// let [a, b] = ["图书馆晚上六点闭馆", "图书馆晚上七点闭馆"].map(|text| recipe.runs(text, 3));
+    /// assert_eq!((a.len(), a.shared(&b)), (7, 4));
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn runs(&self, text: &str, n: usize) -> Shingles {
+        self.method.runs(text, n.max(1))
+    }
+
+    /// Returns a hash of all words of a text in their order, cut and normalized as for the fingerprint;
+    /// of the text itself if it has no words; `None` if it is empty. Texts of equal hash say the same,
+    /// also those that are too short for a fingerprint.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    ///
+    /// let recipe = Recipe::named("pairs/1")?;
+    /// assert_eq!(recipe.text_hash("Thank you!"), recipe.text_hash("thank you"));
+    /// assert_ne!(recipe.text_hash("thank you"), recipe.text_hash("thank you thank you"));
+    /// assert_ne!(recipe.text_hash("+1"), recipe.text_hash("+2"));
+    /// assert_eq!(recipe.text_hash(" \n"), None);
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn text_hash(&self, text: &str) -> Option<u128> {
+        self.method.text_hash(text)
+    }
+
     /// Returns the estimated Jaccard similarity of the [features](Self::features) of two texts whose
     /// fingerprints are at this [distance](crate::distance), and the standard error of the estimate;
     /// `None` for a recipe that is not a one-bit MinHash, whose distances do not tell a similarity.

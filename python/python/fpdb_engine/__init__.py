@@ -26,7 +26,7 @@ Snapshot is either of them at one moment. Reader has what the three have in comm
 
 from __future__ import annotations
 
-from ._dedup import Deduplicated, dedup
+from ._dedup import dedup
 from ._errors import (
     AlreadyExistsError,
     ArchiveError,
@@ -45,6 +45,7 @@ from ._errors import (
     UnfinishedError,
     UnsupportedError,
 )
+from ._files import dedup_files
 from ._native import (
     Db,
     Document,
@@ -70,7 +71,7 @@ from ._native import (
     recipes,
     repair,
 )
-from ._parquet import dedup_parquet
+from ._report import Deduplicated, Example
 from ._results import (
     Answers,
     Clusters,
@@ -100,6 +101,7 @@ __all__ = [
     "Entries",
     "EntryIterator",
     "Error",
+    "Example",
     "ExpireReport",
     "InvalidArgumentError",
     "IoError",
@@ -132,7 +134,7 @@ __all__ = [
     "WarcRecords",
     "__version__",
     "dedup",
-    "dedup_parquet",
+    "dedup_files",
     "estimate_jaccard",
     "extract_html",
     "fingerprint",

@@ -154,6 +154,9 @@ def _chunk(pa: Any, chunk: Any) -> tuple[Any, ...]:
         or pa.types.is_null(chunk.type)
     ):
         raise TypeError(f"expected strings, not an Arrow array of {chunk.type}")
+    if pa.types.is_dictionary(chunk.type):
+        # Those of Polars have views, from which Arrow can take nothing.
+        chunk = pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.large_string()))
     if not pa.types.is_large_string(chunk.type):
         # Copies only the offsets of ordinary strings.
         chunk = chunk.cast(pa.large_string())

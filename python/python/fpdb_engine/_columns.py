@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from ._errors import InvalidArgumentError
-
-# Texts that are compared and written together.
-CHUNK = 8192
+# Texts that are compared and written together, and the characters or bytes from which on there are fewer.
+CHUNK = 4096
+BYTES = 32 << 20
 
 
 def length(texts: Any) -> int | None:
@@ -20,17 +19,6 @@ def length(texts: Any) -> int | None:
         return len(texts)
     except TypeError:
         return None
-
-
-def is_in_memory(texts: Any) -> bool:
-    """Returns whether chunks of texts take no memory beside the texts. Those of a query, of a dataset on the disk and
-    of an iterator do."""
-    if length(texts) is None or hasattr(texts, "to_arrow_reader"):
-        return False
-    if isinstance(texts, np.ndarray):
-        return bool(texts.dtype == object)
-    names = ("__arrow_c_array__", "__arrow_c_stream__", "to_numpy")
-    return isinstance(texts, (list, tuple)) or any(hasattr(texts, name) for name in names)
 
 
 def _as_arrow(values: Any) -> Iterable[Any] | None:
@@ -69,27 +57,53 @@ def _plain(values: Any) -> Any:
 
 
 def chunks(texts: Any) -> Iterator[Any]:
-    """Divides texts into chunks that fingerprint_batch takes."""
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(f"texts must be a column or a list, not {type(texts).__name__}")
+    """Divides texts into chunks that Comparer.read takes."""
     arrow = _as_arrow(texts)
     if arrow is not None:
         for part in arrow:
             for start in range(0, len(part), CHUNK):
-                yield part[start : start + CHUNK]
+                yield from _bounded(part[start : start + CHUNK])
+    elif isinstance(texts, (str, bytes, Mapping, Set)) or getattr(texts, "ndim", 1) != 1:
+        raise TypeError(f"texts must be a column or a list, not {_kind(texts)}")
     elif hasattr(texts, "to_numpy"):
-        yield from _slices(texts.to_numpy())
-    elif isinstance(texts, (Sequence, np.ndarray)) or hasattr(texts, "__getitem__"):
-        yield from _slices(texts)
+        yield from _of_values(iter(texts.to_numpy()))
     elif isinstance(texts, Iterable):
         yield from _from_iterator(iter(texts))
     else:
-        raise TypeError(f"texts must be a column, a list or an iterator, not {type(texts).__name__}")
+        raise TypeError(f"texts must be a column, a list or an iterator, not {_kind(texts)}")
 
 
-def _slices(texts: Any) -> Iterator[list[str | None]]:
-    for start in range(0, len(texts), CHUNK):
-        yield [_text(value) for value in texts[start : start + CHUNK]]
+def _kind(texts: Any) -> str:
+    shape = getattr(texts, "shape", ())
+    return f"an array of shape {shape}" if len(shape) > 1 else type(texts).__name__
+
+
+def _bounded(part: Any) -> Iterator[Any]:
+    """Divides a slice of an Arrow array if its texts are long."""
+    ends = np.cumsum(_lengths(part))
+    begin = 0
+    while begin < len(part):
+        before = int(ends[begin - 1]) if begin else 0
+        end = max(int(np.searchsorted(ends, before + BYTES, "right")), begin + 1)
+        yield part[begin:end]
+        begin = end
+
+
+def _lengths(part: Any) -> Any:
+    """Returns the lengths of texts in bytes: zeros for what is no text, which is refused later."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(part.type):
+        # A value can occur many times.
+        lengths = pa.array(_lengths(part.dictionary)).take(part.indices)
+    elif pa.types.is_string(part.type) or pa.types.is_large_string(part.type):
+        lengths = pc.binary_length(part)
+    elif pa.types.is_string_view(part.type):
+        lengths = pc.binary_length(part.cast(pa.large_string()))
+    else:
+        return np.zeros(len(part), np.int64)
+    return lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _from_iterator(values: Iterator[Any]) -> Iterator[Any]:
@@ -98,54 +112,54 @@ def _from_iterator(values: Iterator[Any]) -> Iterator[Any]:
     if first is _END:
         return
     values = itertools.chain([first], values)
-    if first is not None and not isinstance(first, str):
-        for chunk in values:
-            yield from chunks(chunk)
+    is_chunk = isinstance(first, Iterable) or hasattr(first, "__arrow_c_array__") or hasattr(first, "chunks")
+    if isinstance(first, (str, bytes, Mapping)) or not is_chunk:
+        yield from _of_values(values)
         return
-    while some := [_text(value) for value in itertools.islice(values, CHUNK)]:
+    for chunk in values:
+        yield from chunks(chunk)
+
+
+def _of_values(values: Iterator[Any]) -> Iterator[list[str | None]]:
+    some: list[str | None] = []
+    size = 0
+    for row, value in enumerate(values):
+        some.append(text(value, row))
+        size += len(some[-1] or "")
+        if len(some) == CHUNK or size >= BYTES:
+            yield some
+            some, size = [], 0
+    if some:
         yield some
 
 
 _END = object()
 
 
-def _text(value: Any) -> str | None:
+def text(value: Any, row: int | None = None) -> str | None:
+    """Returns a text, or None for a missing one."""
+    if isinstance(value, str):
+        return value
     # Missing values of numpy and pandas are floats or of types of their own.
-    return value if isinstance(value, str) else None if _is_missing(value) else _refuse(value)
+    if is_missing(value):
+        return None
+    where = "" if row is None else f"row {row}: "
+    raise TypeError(f"{where}a text must be a str, not {type(value).__name__}")
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Returns whether a value stands for a missing one."""
     return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _refuse(value: Any) -> str:
-    raise TypeError(f"a text must be a str, not {type(value).__name__}")
-
-
-def names(ids: Any) -> Iterator[str]:
-    """Iterates over the names of rows."""
+def names(ids: Any) -> Iterator[str | None]:
+    """Iterates over the names of rows, with None for each that is missing."""
     arrow = _as_arrow(ids)
     values = ids if arrow is None else (value for part in arrow for value in part.to_pylist())
-    for row, value in enumerate(values):
-        if _is_missing(value):
-            raise InvalidArgumentError(f"ids: row {row} has no id")
-        yield str(value)
+    return (None if is_missing(value) else str(value) for value in values)
 
 
-def text_at(chunk: Any, row: int) -> str | None:
-    """Returns a text of a chunk."""
-    value = chunk[row]
-    text = value.as_py() if hasattr(value, "as_py") else value
-    return None if text is None else str(text)
-
-
-def take(chunk: Any, rows: Any) -> Any:
-    """Returns the texts of these rows of a chunk."""
-    if len(rows) == len(chunk):
-        return chunk
-    if hasattr(chunk, "take"):
-        if str(chunk.type) == "string_view":
-            # Nothing can be taken from views.
-            chunk = chunk.cast("large_string")
-        return chunk.take(rows)
-    return [chunk[row] for row in rows.tolist()]
+def without_surrogates(chunk: list[str | None]) -> tuple[list[str | None], int]:
+    """Replaces what no text can have, lone surrogates, and returns the number of texts that had some."""
+    found = [it and it.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for it in chunk]
+    return found, sum(a != b for a, b in zip(chunk, found))

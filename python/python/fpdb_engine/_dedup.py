@@ -2,119 +2,71 @@
 
 from __future__ import annotations
 
-import dataclasses
-import html
+import contextlib
 import itertools
 import logging
-import tempfile
-from collections.abc import Callable, Iterator
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _columns
+from ._documents import EARLIER, Documents, Row, Stored, TextOf, id_of
 from ._errors import InvalidArgumentError
-from ._native import Db, estimate_jaccard, fingerprint_batch
-from ._results import OutcomeKind, Outcomes
-from ._verify import KeptTexts, TextOf, Verifier
+from ._native import Comparer, Db, recipes
+from ._order import Order, order_of
+from ._report import Deduplicated, Example, chosen, excerpts
 
 _log = logging.getLogger("fpdb_engine")
 
-# Fingerprints of this width are sketches.
-_BITS = 768
-# Pairs and clusters of which a report shows an example.
-_EXAMPLES = 5
-
 Progress = Callable[[int, "int | None"], None]
 
+# What Comparer.read says of rows without text, and of those that are compared for equality.
+_NOTHING, _EQUALITY = 0, 2
+# What Comparer.decide says of rows to keep.
+_KEPT = np.uint64(2**64 - 1)
+# Up to this number of texts, the same keys are chosen. So a list and an iterator give the same rows.
+_EXPECTED = 10_000_000
 
-@dataclasses.dataclass(frozen=True)
-class Deduplicated:
-    """What dedup found. All arrays have an element per row."""
 
-    keep: npt.NDArray[np.bool_]
-    """Whether to keep the row."""
-    duplicate_of: npt.NDArray[np.int64]
-    """For a dropped row, the kept row that it is like; -1 for others, and for a row that is like a document
-    of an earlier run, whose name is in earlier."""
-    similarity: npt.NDArray[np.float32]
-    """For a dropped row, its Jaccard similarity to that document: exact with verify, and otherwise an
-    estimate with a standard error of about 0.04. NaN for others."""
-    earlier: dict[int, str]
-    """For rows that are like a document of an earlier run: the name of that document."""
-    too_short: int
-    """Number of rows that are kept because they have too little text to be compared."""
+class Options(TypedDict, total=False):
+    """The options of dedup() that other functions pass on."""
 
-    def __len__(self) -> int:
-        return len(self.keep)
-
-    @property
-    def dropped(self) -> int:
-        """Number of rows to drop."""
-        return len(self) - int(np.count_nonzero(self.keep))
-
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """Returns the number of rows in each cluster: a kept row and all that are like it. The largest first.
-
-        >>> dedup(["a b c d e f g"] * 3 + ["h i j k l m n"]).sizes().tolist()
-        [3]
-        """
-        of = self.duplicate_of[self.duplicate_of >= 0]
-        _, counts = np.unique(of, return_counts=True)
-        return np.sort(counts.astype(np.int64) + 1)[::-1]
-
-    def examples(self, number: int = _EXAMPLES) -> list[tuple[int, int, float]]:
-        """Returns some dropped rows: the row, the row that it is like, and the similarity. The least similar
-        come first, since these are the ones to look at."""
-        rows = np.flatnonzero(self.duplicate_of >= 0)
-        rows = rows[np.argsort(self.similarity[rows], kind="stable")][:number]
-        return [(int(r), int(self.duplicate_of[r]), float(self.similarity[r])) for r in rows]
-
-    def _figures(self) -> list[tuple[str, str]]:
-        sizes = self.sizes()
-        figures = [
-            ("rows", f"{len(self):,}"),
-            ("kept", f"{len(self) - self.dropped:,}"),
-            ("dropped", f"{self.dropped:,}"),
-            ("of these, like an earlier document", f"{len(self.earlier):,}"),
-            ("too short to be compared", f"{self.too_short:,}"),
-            ("clusters", f"{len(sizes):,}"),
-            ("largest clusters", ", ".join(f"{size:,}" for size in sizes[:_EXAMPLES]) or "none"),
-        ]
-        return figures
-
-    def __repr__(self) -> str:
-        return f"<fpdb_engine.Deduplicated: {len(self):,} rows, {self.dropped:,} to drop>"
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self._figures())
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>"
-            for name, value in self._figures()
-        )
-        pairs = "".join(
-            f"<tr><td>row {row:,}</td><td>is like row {of:,}, similarity {similarity:.2f}</td></tr>"
-            for row, of, similarity in self.examples()
-        )
-        return f"<table>{rows}{pairs}</table>"
+    keep: Any
+    similarity: float | None
+    recall: float | None
+    verify: bool
+    ngram: int | None
+    against: str | Path | None
+    run: str | None
+    replaces: Sequence[str]
+    text_of: TextOf | None
+    strict_ids: bool
+    recipe: str | None
+    expected: int | None
+    threads: int | None
+    progress: Progress | bool | None
 
 
 def dedup(
     texts: Any,
     ids: Any = None,
     *,
-    similarity: float = 0.8,
-    recall: float = 0.95,
-    verify: bool = False,
+    similarity: float | None = None,
+    recall: float | None = None,
+    verify: bool = True,
     ngram: int | None = None,
-    keep: Literal["first", "longest"] = "first",
+    keep: Any = "first",
     against: str | Path | None = None,
+    run: str | None = None,
+    replaces: Sequence[str] = (),
     text_of: TextOf | None = None,
-    recipe: str = "default",
+    strict_ids: bool = False,
+    recipe: str | None = None,
     expected: int | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
@@ -123,30 +75,42 @@ def dedup(
 
     texts is a list, an array of numpy or pyarrow, a series of pandas or Polars, a column of datasets, anything
     with the Arrow C stream interface, or an iterator of texts or of such chunks, which may be larger than
-    memory: about 140 bytes are stored per text, on the disk, and the result takes 13 bytes per row. The last
-    131,072 texts take up to 500 bytes more. None is a text without content.
+    memory. None is a text without content. The rows found are the same for all of these.
 
-    Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity; with
-    recipe="fives/1", that of their runs of five words, as MinHash programs compare them. Of pairs of exactly
-    this similarity, the share recall is found, and of more similar ones more. A row is kept unless it is like
-    one that is kept already. keep says which comes first: "first" the rows in their order,
-    "longest" the longest texts. Texts that are too short to be compared are kept.
+    Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity, 0.8 by
+    default; with recipe="fives/1", that of their runs of five words, as MinHash programs compare them; with ngram,
+    that of the runs of this number of words. Of pairs of exactly this similarity, the share recall is found, 0.95 by
+    default, and of more similar ones more. A row is kept unless it is like one that is kept already. Texts that are
+    too short to be compared are dropped only if they are equal to a kept one, but for case and punctuation.
 
-    Similarities are estimated by sketches, with a standard error of about 0.04, so that some pairs below
-    the threshold are found too. With verify, the exact similarity of each pair found is computed from the
-    texts, as jaccard() does, and a row is dropped only if it reaches the threshold. It is that of the pairs of
-    words, or with ngram that of the runs of this number of words: with 5, what MinHash programs such as
-    datatrove estimate by default. Texts of an iterator, a query or a dataset on the disk are then written to a
-    temporary file, since they are needed again.
+    Near-duplicates are found by sketches, which estimate the similarity. Then the exact one is computed, as jaccard()
+    does, so no row is dropped that is less similar. With verify=False the estimate decides, in less time: it has a
+    standard error of about 0.04, so rows below the threshold are dropped too, and more of them the more rows there
+    are. The report counts them.
 
-    With against, the rows are also compared with the documents of a database, and kept rows are added to it
-    under the names in ids. It is created if it is missing. If a run is repeated, the rows that it had added
-    are kept again, so an interrupted run can be started again. A database has no texts, so verify also needs
-    text_of: a function that takes names of earlier documents, and returns their texts. In a repeated run, rows
-    of later chunks can be among them. A document whose text is None is like no row.
+    keep says which row of several to keep: the "first", the "longest", that with the "least id" as text, or, with
+    scores in an array or a column, that with the greatest score. So a date keeps the newest.
 
-    expected is the number of texts for which the keys are chosen, if texts has no length. progress is called
-    with the number of rows so far and the number of all, or None if that is not known; True shows tqdm's bar.
+    With against, the rows are also compared with the documents of a database, and kept rows are added to it. It is
+    created if it is missing. ids are the names of the rows, and run is the name of this run, such as the month of the
+    crawl; the database knows a document as "run/id". If a run is repeated under its name, for example after it was
+    interrupted, it finds the same rows again. Any other run compares itself with it: a page that did not
+    change is a duplicate of itself. Of a page that did, both versions stay, unless replaces names the runs whose
+    documents of the same id give way. Rows whose id is missing or occurred before in the run are named by their
+    row, and counted; with strict_ids they are refused.
+
+    A database has no texts. text_of is a function that takes names of earlier documents, and returns their texts,
+    or None for those that it does not know. Without the text of an earlier document, a row is dropped if the estimate
+    reaches the threshold. With keep, an earlier document that loses is removed from the database, and listed in
+    replaced.
+
+    Time grows linearly with the length of the texts. On the disk, temporary files take about one and a half times the
+    size of the kept texts, or 140 bytes per kept text with verify=False. In memory, the result takes 13 bytes per row,
+    comparing about 10 more, and recent sketches up to 40 MB. Other values of keep than "first" write texts
+    that are not in memory to a temporary file. Temporary files are where the module tempfile puts them.
+
+    expected is needed for iterators of more than ten million texts, for which other keys are chosen. progress is
+    called with the number of rows so far and the number of all, or None if that is not known; True shows tqdm's bar.
 
     >>> texts = [
     ...     "The quick brown fox jumps over the lazy dog and runs into the forest behind the old mill.",
@@ -158,261 +122,272 @@ def dedup(
     ([True, True, False], [-1, -1, 0])
     >>> [text for text, is_kept in zip(texts, found.keep) if is_kept] == texts[:2]
     True
+    >>> dedup(texts, keep=[1, 1, 2]).keep.tolist()  # a score for each
+    [False, True, True]
     """
-    if keep not in ("first", "longest"):
-        raise InvalidArgumentError(f'keep {keep!r}: expected "first" or "longest"')
-    if against is not None and ids is None:
-        raise InvalidArgumentError("against: give ids, the names under which the rows to keep are stored")
-    if ngram is not None and not verify:
-        raise InvalidArgumentError("ngram: only the exact similarity uses it; give verify=True too")
-    if verify and against is not None and text_of is None:
-        raise InvalidArgumentError(
-            "verify: the texts of earlier documents are not in the database; give text_of, a function that "
-            "takes a list of their names and returns their texts"
-        )
+    _check_keep(keep, ids, against)
+    _check(similarity, recall, recipe, verify, ngram, text_of)
+    _check_run(against, run, replaces, text_of)
     total = _columns.length(texts)
-    is_in_memory = _columns.is_in_memory(texts)
-    options: dict[str, Any] = {
-        "similarity": similarity,
-        "recall": recall,
-        "recipe": recipe,
-        "durability": "buffered",
-        "threads": threads,
-        "expected_entries": expected if expected is not None else total,
-    }
-    if keep == "longest":
-        texts, ids, order = _longest_first(texts, ids)
-    names = None if ids is None else _columns.names(ids)
-    report = _reporter(progress)
-
-    def run(db: Db, names: Iterator[str] | None) -> Deduplicated:
-        rows = _Run(db, recipe, threads)
-        if verify:
-            exact = {"similarity": similarity, "recipe": recipe, "ngram": ngram, "threads": threads}
-            kept = KeptTexts(is_column=is_in_memory)
-            rows.verifier = Verifier(db, kept, rows.row_of, text_of, exact)
-        return rows.all(_columns.chunks(texts), names, total, report)
-
-    if against is not None:
-        with Db.open_or_create(against, ids="names", **options) as db:
-            found = run(db, names)
-    else:
-        with tempfile.TemporaryDirectory(prefix="fpdb-") as folder:
-            with Db.create(Path(folder) / "dedup.fpdb", **options) as db:
-                found = run(db, None)
-    if keep == "longest":
-        found = _in_order(found, order)
+    expected = max(expected or total or 0, _EXPECTED)
+    settings: dict[str, Any] = {"similarity": similarity, "recall": recall, "recipe": recipe}
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_ended_by_sigterm())
+        documents, rule = Documents(stack, **_defaults(settings)), None
+        if against is not None:
+            options: dict[str, Any] = {"expected_entries": expected, "threads": threads, "durability": "buffered"}
+            if Path(against).exists():
+                db = Db.open(against, **{name: it for name, it in settings.items() if it is not None}, **options)
+            else:
+                db = Db.create(against, ids="names", **_defaults(settings), **options)
+            stack.enter_context(db)
+            if db.sketch_keys is None or db.id_kind != "names":
+                raise InvalidArgumentError(f'against: {against} was not created with a similarity and ids="names"')
+            settings = {"similarity": db.similarity, "recall": db.recall, "recipe": db.recipe}
+            documents, rule = Stored(db, str(run), replaces, text_of), (*db.sketch_keys, db.max_distance)
+        settings = _defaults(settings)
+        comparer = Comparer(**settings, rule=rule, expected=expected, ngram=ngram, exact=verify, threads=threads)
+        order = order_of(keep, texts, ids)
+        rows = _Rows(comparer, documents, order, strict_ids, is_exact=verify)
+        found = rows.all(total, _reporter(progress), settings["similarity"])
+        documents.finish()
+    found.shown.extend(_examples(found, texts, text_of))
     _log.info("dedup: %d rows, %d to drop", len(found), found.dropped)
     return found
 
 
-class _RowOf:
-    """The rows of this run by the ids of their documents. The database numbers new documents in order, so that
-    most ids of a run follow each other."""
-
-    def __init__(self, has_names: bool) -> None:
-        self._has_names = has_names
-        self._first = 0
-        # 1 more than the row. Zeros that nobody writes to take no memory.
-        self._rows = np.zeros(0, np.int64)
-
-    def add(self, ids: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> None:
-        if not self._has_names or not len(ids):
-            return
-        low, high = int(ids.min()), int(ids.max()) + 1
-        if not len(self._rows):
-            self._first = low
-        if low < self._first or high > self._first + len(self._rows):
-            first = min(low, self._first)
-            end = max(high, self._first + 2 * len(self._rows))
-            grown = np.zeros(end - first, np.int64)
-            grown[self._first - first :][: len(self._rows)] = self._rows
-            self._first, self._rows = first, grown
-        self._rows[ids - self._first] = rows + 1
-
-    def __call__(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns the row of each document, and -1 for those of earlier runs."""
-        if not self._has_names:
-            return ids
-        found = np.full(len(ids), -1, np.int64)
-        places = ids - self._first
-        is_own = (places >= 0) & (places < len(self._rows))
-        found[is_own] = self._rows[places[is_own]] - 1
-        return found
+def _defaults(settings: dict[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a new database, with defaults for those that were not given."""
+    defaults = {"similarity": 0.8, "recall": 0.95, "recipe": "default"}
+    return {name: defaults[name] if value is None else value for name, value in settings.items()}
 
 
-class _Run:
-    """One pass over the texts."""
+def _check_keep(keep: Any, ids: Any, against: Any) -> None:
+    words = ("first", "longest", "least id")
+    if isinstance(keep, str) and keep not in words:
+        raise InvalidArgumentError(f'keep {keep!r}: expected "first", "longest", "least id", or a column of scores')
+    uses_ids = against is not None or isinstance(keep, str) and keep == "least id"
+    if uses_ids and ids is None:
+        raise InvalidArgumentError("ids: give the names of the rows")
+    if ids is not None and not uses_ids:
+        raise InvalidArgumentError('ids: only against and keep="least id" use them; leave them out')
 
-    def __init__(self, db: Db, recipe: str, threads: int | None) -> None:
-        self.db = db
-        self.recipe = recipe
-        self.threads = threads
-        # By distance.
-        self.estimates = np.array(
-            [estimate_jaccard(distance, recipe)[0] for distance in range(db.max_distance + 1)], np.float32
+
+def _check(similarity: Any, recall: Any, recipe: Any, verify: bool, ngram: Any, text_of: Any) -> None:
+    """Refuses options before any work is done."""
+    for name, share, most in (("similarity", similarity, 1), ("recall", recall, 0.999)):
+        if share is not None and not (isinstance(share, (int, float)) and 0.5 <= share <= most):
+            raise InvalidArgumentError(f"{name} {share!r}: expected a number from 0.5 to {most}")
+    names = recipes(bits=768)
+    if recipe is not None and recipe != "default" and recipe not in names:
+        raise InvalidArgumentError(f"recipe {recipe!r}: expected one of {', '.join(names)}")
+    for name, option in (("ngram", ngram), ("text_of", text_of)):
+        if option is not None and not verify:
+            raise InvalidArgumentError(f"{name}: it is for exact similarities; leave out verify=False")
+
+
+def _check_run(against: Any, run: Any, replaces: Any, text_of: Any) -> None:
+    if against is None:
+        for name, option in (("run", run), ("replaces", replaces), ("text_of", text_of)):
+            if option:
+                raise InvalidArgumentError(f"{name}: it is for earlier documents; give against, a database of them")
+        return
+    if run is None:
+        raise InvalidArgumentError(
+            'run: give the run a name, such as run="2026-11". An interrupted run is continued under its name, and '
+            "the same id in another run is another document"
         )
-        # For exact similarities, if they are wanted.
-        self.verifier: Verifier | None = None
-        self.row_of = _RowOf(db.id_kind == "names")
-        self.keep: list[npt.NDArray[np.bool_]] = []
+    if isinstance(replaces, str):
+        raise TypeError("replaces: expected a list of names of runs, not a str")
+    for name in [run, *replaces]:
+        if not isinstance(name, str) or not name or "/" in name:
+            raise InvalidArgumentError(f"run {name!r}: expected a name without a slash")
+    if run in replaces:
+        raise InvalidArgumentError(f"replaces: {run!r} is this run")
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Lets SIGTERM end the program as an exception does, so that temporary files are removed."""
+    is_default = threading.current_thread() is threading.main_thread() and (
+        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if not is_default:
+        yield
+        return
+
+    def end(number: int, _frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+class _Rows:
+    """One pass over the rows, in the order in which they are compared. Numbers of rows are places in it."""
+
+    def __init__(
+        self, comparer: Comparer, documents: Documents, order: Order, strict_ids: bool, is_exact: bool
+    ) -> None:
+        self.comparer = comparer
+        self.documents = documents
+        self.order = order
+        self.strict_ids = strict_ids
+        self.is_exact = is_exact
         self.duplicate_of: list[npt.NDArray[np.int64]] = []
         self.similarity: list[npt.NDArray[np.float32]] = []
+        self.is_estimated: list[npt.NDArray[np.bool_]] = []
+        self.keep: list[npt.NDArray[np.bool_]] = []
         self.earlier: dict[int, str] = {}
-        self.rows = 0
-        self.too_short = 0
+        self.rows = self.empty = self.too_short = self.mended = self.unnamed = self.same_id = 0
 
-    def all(
-        self,
-        chunks: Iterator[Any],
-        names: Iterator[str] | None,
-        total: int | None,
-        report: Progress,
-    ) -> Deduplicated:
-        for chunk in chunks:
-            self._chunk(chunk, names)
+    def all(self, total: int | None, report: Progress, threshold: float) -> Deduplicated:
+        for chunk in self.order.texts:
+            self._chunk(chunk)
             report(self.rows, total)
-        if names is not None and next(names, None) is not None:
+        if self.order.ids is not None and next(self.order.ids, self) is not self:
             raise InvalidArgumentError(f"ids: there are more than the {self.rows} texts")
-        return Deduplicated(
+        similarity = _joined(self.similarity, np.float32)
+        is_estimated = _joined(self.is_estimated, np.bool_)
+        found = Deduplicated(
             keep=_joined(self.keep, np.bool_),
             duplicate_of=_joined(self.duplicate_of, np.int64),
-            similarity=_joined(self.similarity, np.float32),
+            similarity=similarity,
+            threshold=threshold,
             earlier=self.earlier,
+            empty=self.empty,
             too_short=self.too_short,
+            estimated=int(np.count_nonzero(is_estimated)),
+            below=int(np.count_nonzero(similarity[is_estimated] < np.float32(threshold))),
+            same_id=self.same_id,
+            unnamed=self.unnamed,
+            mended=self.mended,
+            **self.documents.counts(),
         )
+        return found if self.order.rows is None else _as_given(found, self.order.rows)
 
-    def _chunk(self, texts: Any, names: Iterator[str] | None) -> None:
-        sketches, has_one = fingerprint_batch(
-            texts, self.recipe, bits=_BITS, threads=self.threads
+    def _chunk(self, texts: Any) -> None:
+        sketches, kinds = self._read(texts)
+        first, self.rows = self.rows, self.rows + len(kinds)
+        rows = self._named(first)
+        places = np.flatnonzero(kinds != _NOTHING)
+        self.empty += len(kinds) - len(places)
+        self.too_short += int(np.count_nonzero(kinds == _EQUALITY))
+        near = self.documents.near(sketches, places, rows)
+        offsets = np.searchsorted(near.rows, np.arange(len(kinds) + 1)).astype(np.uint64)
+        of, similarity, gave_way = self.comparer.decide(
+            offsets, near.of, near.distances, near.gives_way, near.texts
         )
-        number = len(has_one)
-        rows = np.arange(self.rows, self.rows + number, dtype=np.int64)
-        self.rows += number
-        self.too_short += number - int(np.count_nonzero(has_one))
-        own = None
-        if names is not None:
-            own = list(itertools.islice(names, number))
-            if len(own) < number:
-                raise InvalidArgumentError(f"ids: there are fewer than the {self.rows} texts")
-        keep = np.ones(number, np.bool_)
-        duplicate_of = np.full(number, -1, np.int64)
-        similarity = np.full(number, np.nan, np.float32)
-        places = np.flatnonzero(has_one)
-        if len(places):
-            some = _Rows(
-                _columns.take(texts, places) if self.verifier else [],
-                sketches[places],
-                rows[places],
-                None if own is None else [own[place] for place in places.tolist()],
-            )
-            of, document, similarity[places] = self._verified(some) if self.verifier else self._near(some)
-            duplicate_of[places] = of
-            keep[places] = (of < 0) & (document < 0)
-            is_earlier = document >= 0
-            for row, name in zip(
-                some.rows[is_earlier].tolist(), self.db.names(document[is_earlier]), strict=True
-            ):
-                self.earlier[row] = name or ""
-        if self.verifier:
-            self.verifier.texts.append(int(rows[0]) if number else 0, texts, keep)
+        keep = of == _KEPT
+        is_earlier = ~keep & (of >= EARLIER)
+        for place in np.flatnonzero(is_earlier).tolist():
+            self.earlier[first + place] = name = near.names[int(of[place]) - EARLIER]
+            self.same_id += id_of(name) == rows[place].id
+        for place, position in gave_way:
+            self.documents.give_way(first + place, near.names[position])
+        is_estimated = ~keep & (kinds != _EQUALITY)
+        if self.is_exact:
+            is_estimated &= is_earlier
+            for place in np.flatnonzero(is_estimated).tolist():
+                is_estimated[place] = near.texts[int(of[place]) - EARLIER] is None
+        kept = places[keep[places]]
+        self.documents.add(sketches[kept], first + kept, [rows[place] for place in kept.tolist()] if rows else [])
         self.keep.append(keep)
-        self.duplicate_of.append(duplicate_of)
-        self.similarity.append(similarity)
+        self.duplicate_of.append(np.where(keep | is_earlier, np.uint64(2**64 - 1), of).view(np.int64))
+        self.similarity.append(similarity.astype(np.float32))
+        self.is_estimated.append(is_estimated)
 
-    def _near(self, some: _Rows) -> tuple[Any, Any, Any]:
-        """Writes rows unless there is a document whose sketch is near. Returns the row, the earlier
-        document and the estimated similarity of what each is like, if anything."""
-        outcomes = self._write(some, unless_near="rule")
-        is_dropped = outcomes.kinds == OutcomeKind.DUPLICATE
-        similarity = np.full(len(some.rows), np.nan, np.float32)
-        similarity[is_dropped] = self.estimates[outcomes.distances[is_dropped]]
-        of = np.full(len(some.rows), -1, np.int64)
-        document = of.copy()
-        ids = outcomes.ids[is_dropped].astype(np.int64)
-        of[is_dropped] = self.row_of(ids)
-        document[is_dropped] = np.where(of[is_dropped] < 0, ids, -1)
-        return of, document, similarity
+    def _read(self, texts: Any) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint8]]:
+        try:
+            return self.comparer.read(texts)
+        except UnicodeEncodeError:
+            texts, mended = _columns.without_surrogates(texts)
+            self.mended += mended
+            return self.comparer.read(texts)
 
-    def _verified(self, some: _Rows) -> tuple[Any, Any, Any]:
-        """Does the same with exact similarities."""
-        assert self.verifier is not None
-        found = self.verifier.decide(some.texts, some.sketches, some.rows, some.names)
-        kept = np.flatnonzero((found.row < 0) & (found.document < 0))
-        self._write(
-            _Rows(
-                [],
-                some.sketches[kept],
-                some.rows[kept],
-                None if some.names is None else [some.names[place] for place in kept.tolist()],
-            )
-        )
-        return found
+    def _named(self, first: int) -> list[Row]:
+        """Returns the names of the rows of a chunk: unique ones in this run."""
+        if self.order.ids is None:
+            return []
+        number = self.rows - first
+        ids = list(itertools.islice(self.order.ids, number))
+        if len(ids) < number:
+            raise InvalidArgumentError(f"ids: there are fewer than the {self.rows} texts")
+        rows = np.arange(first, self.rows) if self.order.rows is None else self.order.rows[first : self.rows]
+        is_new = self.comparer.are_new([id or "" for id in ids])
+        for place, (row, id) in enumerate(zip(rows.tolist(), ids)):
+            if id and is_new[place]:
+                continue
+            if self.strict_ids:
+                problem = f"the id {id!r} occurred before" if id else "there is no id"
+                raise InvalidArgumentError(f"ids: row {row}: {problem}; leave out strict_ids to name such rows by number")
+            self.unnamed += 1
+            ids[place] = f"{id or ''}#{row}"
+        return [Row(id or "", self._priority(first + place, id)) for place, id in enumerate(ids)]
 
-    def _write(self, some: _Rows, unless_near: Literal["rule"] | None = None) -> Outcomes:
-        if some.names is None:
-            return self.db.write(some.sketches, some.rows, unless_near=unless_near)
-        outcomes = self.db.write(
-            some.sketches, names=some.names, unless_near=unless_near, or_update="keep"
-        )
-        is_own = outcomes.kinds != OutcomeKind.DUPLICATE
-        self.row_of.add(outcomes.ids[is_own].astype(np.int64), some.rows[is_own])
-        return outcomes
-
-
-@dataclasses.dataclass(frozen=True)
-class _Rows:
-    """Rows that have a sketch."""
-
-    texts: Any
-    sketches: npt.NDArray[np.void]
-    rows: npt.NDArray[np.int64]
-    names: list[str] | None
+    def _priority(self, number: int, id: str | None) -> int | str | None:
+        if self.order.priorities is not None:
+            return int(self.order.priorities[number])
+        return None if self.order.rows is None else id
 
 
 def _joined(parts: list[Any], dtype: Any) -> Any:
     return np.concatenate(parts) if parts else np.empty(0, dtype)
 
 
-def _longest_first(texts: Any, ids: Any) -> tuple[list[str | None], Any, npt.NDArray[np.int64]]:
-    if _columns.length(texts) is None:
-        raise InvalidArgumentError('keep "longest": the texts must be in memory, not an iterator')
-    everything: list[str | None] = []
-    for chunk in _columns.chunks(texts):
-        everything.extend(chunk.to_pylist() if hasattr(chunk, "to_pylist") else chunk)
-    lengths = np.array([-len(text or "") for text in everything], np.int64)
-    order = np.argsort(lengths, kind="stable")
-    if ids is not None:
-        names = list(_columns.names(ids))
-        ids = [names[row] for row in order]
-    return [everything[row] for row in order], ids, order
-
-
-def _in_order(found: Deduplicated, order: npt.NDArray[np.int64]) -> Deduplicated:
-    """Puts rows that were sorted by length back into their order."""
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
+def _as_given(found: Deduplicated, rows: npt.NDArray[np.int64]) -> Deduplicated:
+    """Puts rows that were compared in another order back into the order in which they were given."""
+    places = np.empty_like(rows)
+    places[rows] = np.arange(len(rows))
     of = found.duplicate_of[places]
-    return Deduplicated(
+    found.__dict__.update(
         keep=found.keep[places],
-        duplicate_of=np.where(of >= 0, order[of], -1),
+        duplicate_of=np.where(of >= 0, rows[of], -1),
         similarity=found.similarity[places],
-        earlier={int(order[row]): name for row, name in found.earlier.items()},
-        too_short=found.too_short,
+        earlier={int(rows[place]): name for place, name in found.earlier.items()},
+        replaced={int(rows[place]): names for place, names in found.replaced.items()},
     )
+    return found
+
+
+def _examples(found: Deduplicated, texts: Any, text_of: TextOf | None) -> Iterator[Example]:
+    """Yields examples with their texts, if texts are not an iterator."""
+    for row in chosen(found).tolist():
+        of: int | str = found.earlier.get(row, int(found.duplicate_of[row]))
+        if isinstance(of, int):
+            other = _text_at(texts, of)
+        else:
+            other = None if text_of is None else next(iter(text_of([of])), None)
+        yield Example(row, of, float(found.similarity[row]), *excerpts(_text_at(texts, row), other))
+
+
+def _text_at(texts: Any, row: int) -> str | None:
+    """Returns the text of a row, if texts is a column in memory."""
+    is_arrow = hasattr(texts, "null_count") and not hasattr(texts, "columns")
+    if hasattr(texts, "iloc") and not hasattr(texts, "columns"):
+        texts = texts.iloc
+    elif not isinstance(texts, (list, tuple, np.ndarray)) and not is_arrow:
+        return None
+    value = texts[row]
+    return _columns.text(value.as_py() if hasattr(value, "as_py") else value)
 
 
 def _reporter(progress: Progress | bool | None) -> Progress:
     if callable(progress):
         return progress
-    if progress:
+    if not progress:
+        return lambda done, total: None
+    try:
         import tqdm.auto
+    except ImportError as error:
+        raise ImportError("progress=True needs tqdm: pip install tqdm") from error
+    bar = tqdm.auto.tqdm(unit=" texts", unit_scale=True)
 
-        bar = tqdm.auto.tqdm(unit=" texts", unit_scale=True)
+    def show(done: int, total: int | None) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
 
-        def show(done: int, total: int | None) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        return show
-    return lambda done, total: None
+    return show

@@ -383,22 +383,33 @@ def jaccard_pairs(
     ngram: int | None = None,
     threads: int | None = None,
 ) -> npt.NDArray[np.float64]: ...
-def verified_duplicates(
-    texts: _Texts,
-    sketches: _Fingerprints,
-    is_stored: _Numbers,
-    offsets: _Numbers,
-    places: _Numbers,
-    distances: _Numbers,
-    earlier: _Texts,
-    *,
-    keys: tuple[int, int],
-    within: int,
-    similarity: float,
-    recipe: str,
-    ngram: int | None,
-    threads: int | None,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
+@final
+class Comparer:
+    """Compares the rows of a deduplication with those before them, chunk by chunk."""
+
+    def __new__(
+        cls,
+        *,
+        similarity: float,
+        recall: float,
+        recipe: str,
+        rule: tuple[int, int, int] | None,
+        expected: int,
+        ngram: int | None,
+        exact: bool,
+        threads: int | None,
+    ) -> Self: ...
+    def read(self, texts: _Texts) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint8]]: ...
+    def are_new(self, names: list[str]) -> list[bool]: ...
+    def decide(
+        self,
+        offsets: _Numbers,
+        of: _Numbers,
+        distances: _Numbers,
+        gives_way: _Numbers,
+        earlier: _Texts,
+    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], list[tuple[int, int]]]: ...
+
 def recipes(*, bits: int = 64) -> dict[str, str]: ...
 def extract_html(
     html: bytes | str,

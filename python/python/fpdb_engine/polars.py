@@ -1,62 +1,51 @@
-"""A namespace for Polars: importing this module adds `fpdb` to expressions and series.
+"""Expressions for Polars.
 
 >>> import polars as pl
->>> import fpdb_engine.polars
+>>> from fpdb_engine.polars import fingerprint, keep
 >>> pages = pl.DataFrame({"text": ["a b c d e f g h", "A, b, c, d, e, f, g, h!", "too short", None]})
->>> pages.filter(pl.col("text").fpdb.keep())["text"].to_list()
+>>> pages.filter(keep("text"))["text"].to_list()
 ['a b c d e f g h', 'too short', None]
->>> pages.select(pl.col("text").fpdb.fingerprint()).dtypes, pages["text"].fpdb.fingerprint().null_count()
+>>> pages.select(fingerprint("text")).dtypes, pages.select(fingerprint("text"))["text"].null_count()
 ([UInt64], 2)
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from . import dedup, fingerprint_batch
 
-__all__ = ["FpdbExpr", "FpdbSeries"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._dedup import Options
+
+__all__ = ["fingerprint", "keep"]
 
 
-@pl.api.register_series_namespace("fpdb")
-class FpdbSeries:
-    """What `Series.fpdb` has, for a series of texts."""
+def fingerprint(texts: str | pl.Expr, recipe: str = "default", *, threads: int | None = None) -> pl.Expr:
+    """Returns the fingerprints of 64 bits of a column: null where a text is missing or too short."""
 
-    def __init__(self, series: pl.Series) -> None:
-        self._series = series
-
-    def fingerprint(self, recipe: str = "default", *, threads: int | None = None) -> pl.Series:
-        """Returns the fingerprints of 64 bits: null where a text is missing or too short."""
-        values, has_one = fingerprint_batch(self._series, recipe, threads=threads)
-        found = pl.Series(self._series.name, values)
+    def some(values: pl.Series) -> pl.Series:
+        fingerprints, has_one = fingerprint_batch(values, recipe, threads=threads)
+        found = pl.Series(values.name, fingerprints)
         return found if has_one.all() else found.set(pl.Series(~has_one), None)
 
-    def keep(self, similarity: float = 0.8, **options: Any) -> pl.Series:
-        """Returns whether to keep each text: false for those that are near-duplicates of an earlier one. The
-        options are those of `fpdb_engine.dedup`, which also says what each is like."""
-        return pl.Series(self._series.name, dedup(self._series, similarity=similarity, **options).keep)
+    return _expr(texts).map_batches(some, return_dtype=pl.UInt64, is_elementwise=True)
 
 
-@pl.api.register_expr_namespace("fpdb")
-class FpdbExpr:
-    """What `Expr.fpdb` has, for a column of texts."""
+def keep(texts: str | pl.Expr, **options: Unpack[Options]) -> pl.Expr:
+    """Returns whether to keep each text of a column: false for near-duplicates of one that is kept. The whole column is
+    compared, so it is in memory; with `.over(group)`, each group by itself. The options are those of
+    `fpdb_engine.dedup`, which also says what each is like."""
 
-    def __init__(self, expr: pl.Expr) -> None:
-        self._expr = expr
+    def all_of(values: pl.Series) -> pl.Series:
+        return pl.Series(values.name, dedup(values, **options).keep)
 
-    def fingerprint(self, recipe: str = "default", *, threads: int | None = None) -> pl.Expr:
-        """Returns the fingerprints of 64 bits: null where a text is missing or too short."""
-        return self._expr.map_batches(
-            lambda texts: FpdbSeries(texts).fingerprint(recipe, threads=threads),
-            return_dtype=pl.UInt64,
-            is_elementwise=True,
-        )
+    return _expr(texts).map_batches(all_of, return_dtype=pl.Boolean)
 
-    def keep(self, similarity: float = 0.8, **options: Any) -> pl.Expr:
-        """Returns whether to keep each text: false for those that are near-duplicates of an earlier one. The
-        whole column is compared, so it is in memory. The options are those of `fpdb_engine.dedup`."""
-        return self._expr.map_batches(
-            lambda texts: FpdbSeries(texts).keep(similarity, **options), return_dtype=pl.Boolean
-        )
+
+def _expr(texts: str | pl.Expr) -> pl.Expr:
+    return pl.col(texts) if isinstance(texts, str) else texts

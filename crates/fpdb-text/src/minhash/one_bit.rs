@@ -89,14 +89,23 @@ impl<F: Width> OneBit<F> {
     /// Returns `None` if the set is empty.
     #[must_use]
     pub fn finish(&mut self) -> Option<F> {
+        let fingerprint = self.fingerprint();
+        self.hashes.clear();
+        self.bins = [EMPTY; MAX_BINS];
+        fingerprint
+    }
+
+    /// Returns the fingerprint of the set, and the hashes as they were added.
+    pub(crate) fn finish_with_hashes(mut self) -> (Option<F>, Vec<u64>) {
+        (self.fingerprint(), self.hashes)
+    }
+
+    fn fingerprint(&mut self) -> Option<F> {
         if self.hashes.is_empty() {
             return None;
         }
         self.fill_all_bins();
-        let fingerprint = F::of_minima(self.bins());
-        self.hashes.clear();
-        self.bins = [EMPTY; MAX_BINS];
-        Some(fingerprint)
+        Some(F::of_minima(self.bins()))
     }
 
     /// Returns what decides the lowest bit of each minimum of the current set, starting with that of

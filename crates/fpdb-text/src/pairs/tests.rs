@@ -176,6 +176,23 @@ fn features_are_the_distinct_pairs_of_the_explanation() {
                 assert_eq!((found.len(), others.len()), (a.len(), b.len()), "{text}");
                 assert_eq!(found.shared(&others), a.intersection(&b).count(), "{text}, {other}");
             }
+            let (fingerprint, found) = recipe.fingerprint_with_features(text);
+            assert_eq!(fingerprint, recipe.fingerprint(text));
+            assert!(fingerprint.fingerprint.is_none() || found == recipe.features(text), "{text}");
         }
     }
+}
+
+#[test]
+fn runs_of_any_length_are_cut_as_the_features_are() {
+    for (recipe, n) in [("pairs/1", 2), ("fives/1", 5)] {
+        let recipe = Recipe::for_sketches(recipe).unwrap();
+        for text in [ENGLISH, MIXED, CHINESE, THAI, "", "one", "a a a a b a a"] {
+            assert_eq!(recipe.runs(text, n).hashes(), recipe.features(text).hashes(), "{text}");
+        }
+    }
+    let recipe = Recipe::named("pairs/1").unwrap();
+    assert_eq!(recipe.runs("die größe der straße", 3), recipe.runs("DIE GRÖSSE DER STRASSE", 3));
+    assert_eq!(recipe.runs("one two three", 0), recipe.runs("one two three", 1));
+    assert!(recipe.runs("one two three", usize::MAX).is_empty());
 }

@@ -138,14 +138,14 @@ fn check_sketches(bases: &Documents, variants: &Documents, pairs: &[Pair], max_b
 }
 
 fn one_bit_estimate<F: Width>(a: &Shingles, b: &Shingles) -> f64 {
-    let [x, y] = [a, b].map(|set| one_bit::<F>(&set.hashes().collect::<Vec<_>>()).unwrap());
+    let [x, y] = [a, b].map(|set| one_bit::<F>(set.hashes()).unwrap());
     Recipe::<F>::find("pairs/1").unwrap().similarity(distance(x, y)).unwrap().0
 }
 
 fn bottom_k_estimate(a: &Shingles, b: &Shingles) -> f64 {
     let [x, y] = [a, b].map(|set| {
         let mut sketch = BottomK::new(128);
-        sketch.extend(set.hashes());
+        sketch.extend(set.hashes().iter().copied());
         sketch
     });
     x.jaccard(&y)

@@ -1,0 +1,230 @@
+"""The documents that a deduplication compares its rows with: its own kept rows, and those of earlier runs."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import InvalidArgumentError
+from ._native import MOST_CANDIDATES, Db
+
+TextOf = Callable[[list[str]], "Iterable[str | None]"]
+
+Numbers = npt.NDArray[np.int64]
+Unsigned = npt.NDArray[np.uint64]
+Sketches = npt.NDArray[np.void]
+
+# For the matches of a chunk that are in memory at the same time.
+_JOIN_MEMORY = 64 << 20
+# Added to positions of documents of earlier runs, as Comparer has them.
+EARLIER = 1 << 63
+
+
+class Near(NamedTuple):
+    """The documents near the rows of a chunk, sorted by row and distance, for Comparer.decide."""
+
+    rows: Numbers
+    of: Unsigned
+    """Numbers of rows; for documents of earlier runs, 2**63 more than a position in texts."""
+    distances: Numbers
+    gives_way: Unsigned
+    names: list[str]
+    """The names of the documents of earlier runs."""
+    texts: list[str | None]
+
+
+class Row(NamedTuple):
+    """What is stored of a row beside its sketch."""
+
+    id: str
+    """Unique in the run."""
+    priority: int | str | None
+    """Of rows that are alike, the one with the greatest priority is kept, or with the least if it is a
+    str; None if it is the first one."""
+
+
+class Documents:
+    """The kept rows of a run that compares its rows with nothing else. There is a database only if they
+    are more than one chunk."""
+
+    def __init__(self, stack: contextlib.ExitStack, **options: Any) -> None:
+        self._stack = stack
+        self._options = options
+        self._waiting: tuple[Numbers, Sketches] | None = None
+        self._db: Db | None = None
+
+    def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row]) -> Near:
+        """Returns the documents near these rows of a chunk."""
+        if self._waiting is not None:
+            if self._db is None:
+                folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fpdb-"))
+                path = Path(folder) / "dedup.fpdb"
+                self._db = self._stack.enter_context(Db.create(path, durability="buffered", **self._options))
+            numbers, waiting = self._waiting
+            self._db.write(waiting, numbers)
+            self._waiting = None
+        found, ids, distances = _near(self._db, sketches[places])
+        gives_way = np.zeros(len(ids), np.uint64)
+        return Near(places[found], ids.astype(np.uint64), distances, gives_way, [], [])
+
+    def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:
+        """Adds kept rows with these numbers."""
+        if len(numbers):
+            self._waiting = numbers, sketches
+
+    def give_way(self, number: int, name: str) -> None:
+        """Notes that a document of an earlier run gives way to a kept row."""
+
+    def counts(self) -> dict[str, Any]:
+        """Returns the fields of Deduplicated that are known here."""
+        return {}
+
+    def finish(self) -> None:
+        """Does what must be done last."""
+
+
+class Stored(Documents):
+    """The documents of a database, and the kept rows of this run, which are added to it. The document of a row is
+    named "run/id"."""
+
+    def __init__(self, db: Db, run: str, replaces: Sequence[str], text_of: TextOf | None) -> None:
+        self.db = db
+        self.replaced: dict[int, list[str]] = {}
+        self.stored_before = 0
+        self._prefix = f"{run}/"
+        self._replaces = [f"{other}/" for other in replaces]
+        self._text_of = text_of
+        self._number_of = _NumberOf()
+        # Names of rows of an earlier attempt at this run, which may be dropped this time.
+        self._undecided: set[str] = set()
+
+    def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row]) -> Near:
+        found, ids, distances = _near(self.db, sketches[places])
+        numbers = self._number_of(ids)
+        is_earlier = numbers < 0
+        documents, position = np.unique(ids[is_earlier], return_inverse=True)
+        names = [name or "" for name in self.db.names(documents)]
+        # What an earlier attempt at this run stored is decided again, so that the results are the same.
+        self._undecided.update(name for name in names if name.startswith(self._prefix))
+        is_other = np.array([not name.startswith(self._prefix) for name in names], np.bool_)
+        of = numbers.astype(np.uint64)
+        of[is_earlier] = (np.cumsum(is_other) - 1)[position].astype(np.uint64) + np.uint64(EARLIER)
+        is_used = np.ones(len(ids), np.bool_)
+        is_used[is_earlier] = is_other[position]
+        names = [name for name in names if not name.startswith(self._prefix)]
+        found, of, distances = places[found[is_used]], of[is_used], distances[is_used]
+        return Near(found, of, distances, self._give_way(found, of, names, rows), names, self._texts(names))
+
+    def _give_way(
+        self, found: Numbers, of: Unsigned, names: list[str], rows: Sequence[Row]
+    ) -> Unsigned:
+        """Returns which documents lose against the row that they are near."""
+        gives_way = np.zeros(len(of), np.uint64)
+        if not rows or rows[0].priority is None:
+            return gives_way
+        is_earlier = of >= EARLIER
+        ids = [id_of(name) for name in names]
+        documents = [self.db.get(name) for name in names]
+        priorities = [(it.stamp or 0) if it else 0 for it in documents]
+        for place in np.flatnonzero(is_earlier).tolist():
+            own = rows[found[place]].priority
+            position = int(of[place]) - EARLIER
+            gives_way[place] = own < ids[position] if isinstance(own, str) else own > priorities[position]
+        return gives_way
+
+    def _texts(self, names: list[str]) -> list[str | None]:
+        if not names or self._text_of is None:
+            return [None] * len(names)
+        given = self._text_of(names)
+        if isinstance(given, (str, Mapping)):
+            raise TypeError(f"text_of: it must return a list of texts, not {type(given).__name__}")
+        texts = list(given)
+        if len(texts) != len(names):
+            raise InvalidArgumentError(f"text_of: it was asked for {len(names)} texts and returned {len(texts)}")
+        return texts
+
+    def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:
+        if not len(numbers):
+            return
+        names = [self._prefix + row.id for row in rows]
+        stamps = [row.priority for row in rows if isinstance(row.priority, int)]
+        outcomes = self.db.write(sketches, names=names, stamps=stamps or None)
+        self.stored_before += int(np.count_nonzero(outcomes.kinds != 0))
+        self._number_of.add(outcomes.ids.astype(np.int64), numbers)
+        self._undecided.difference_update(names)
+        for other in self._replaces:
+            for number, row in zip(numbers.tolist(), rows):
+                if self.db.get(other + row.id) is not None:
+                    self.give_way(number, other + row.id)
+
+    def give_way(self, number: int, name: str) -> None:
+        known = self.replaced.setdefault(number, [])
+        if name not in known:
+            known.append(name)
+
+    def counts(self) -> dict[str, Any]:
+        return {"replaced": self.replaced, "stored_before": self.stored_before}
+
+    def finish(self) -> None:
+        # Not before, so that an interrupted run finds them again.
+        for name in self._undecided:
+            self.db.remove(name)
+        for names in self.replaced.values():
+            for name in names:
+                self.db.remove(name)
+
+
+def id_of(name: str) -> str:
+    """Returns the id in the name of a document."""
+    return name.partition("/")[2]
+
+
+def _near(db: Db | None, sketches: Sketches) -> tuple[Numbers, Numbers, Numbers]:
+    """Returns the nearest documents of a database: positions of sketches, ids and distances, sorted by position,
+    distance and id."""
+    found = np.zeros((3, 0), np.int64)
+    if db is None or not len(sketches):
+        return found[0], found[2], found[1]
+    for ids, places, distances in db.join(sketches, memory=_JOIN_MEMORY):
+        more = np.stack([places.astype(np.int64), distances.astype(np.int64), ids.astype(np.int64)])
+        found = np.concatenate([found, more], axis=1)
+        found = found[:, np.lexsort(found[::-1])]
+        begins = np.searchsorted(found[0], found[0])
+        found = found[:, np.arange(found.shape[1]) - begins < MOST_CANDIDATES]
+    return found[0], found[2], found[1]
+
+
+class _NumberOf:
+    """The numbers of rows of this run by the ids of their documents. The database numbers new documents in order,
+    so that most ids of a run follow each other."""
+
+    def __init__(self) -> None:
+        self._first = 0
+        # 1 more than the number. Zeros that nobody writes to take no memory.
+        self._numbers = np.zeros(0, np.int64)
+
+    def add(self, ids: Numbers, numbers: Numbers) -> None:
+        low, high = int(ids.min()), int(ids.max()) + 1
+        if not len(self._numbers):
+            self._first = low
+        if low < self._first or high > self._first + len(self._numbers):
+            first = min(low, self._first)
+            end = max(high, self._first + 2 * len(self._numbers))
+            grown = np.zeros(end - first, np.int64)
+            grown[self._first - first :][: len(self._numbers)] = self._numbers
+            self._first, self._numbers = first, grown
+        self._numbers[ids - self._first] = numbers + 1
+
+    def __call__(self, ids: Numbers) -> Numbers:
+        """Returns the number of each document's row, and -1 for documents of earlier runs."""
+        found = np.full(len(ids), -1, np.int64)
+        places = ids - self._first
+        is_own = (places >= 0) & (places < len(self._numbers))
+        found[is_own] = self._numbers[places[is_own]] - 1
+        return found

@@ -1,0 +1,119 @@
+"""Which row of several is kept: the order in which rows are compared."""
+
+from __future__ import annotations
+
+import array
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _columns
+from ._errors import InvalidArgumentError
+
+
+class Order(NamedTuple):
+    """Rows in the order in which they are compared. The first one of those that are alike is kept."""
+
+    texts: Iterator[Any]
+    """Chunks of texts."""
+    ids: Iterator[str | None] | None
+    rows: npt.NDArray[np.int64] | None
+    """The row at each place of the order; None if they are in the order in which they were given."""
+    priorities: npt.NDArray[np.uint64] | None
+    """The greatest is kept, for "longest" and scores."""
+
+
+def order_of(keep: Any, texts: Any, ids: Any) -> Order:
+    """Puts rows into their order."""
+    names = None if ids is None else _columns.names(ids)
+    if isinstance(keep, str) and keep == "first":
+        return Order(_columns.chunks(texts), names, None, None)
+    spool = _Texts(texts)
+    listed = None if names is None else list(names)
+    if listed is not None and len(listed) != len(spool):
+        more = "more" if len(listed) > len(spool) else "fewer"
+        raise InvalidArgumentError(f"ids: there are {more} than the {len(spool)} texts")
+    priorities = None
+    if isinstance(keep, str) and keep == "least id":
+        assert listed is not None, "dedup checks that there are ids"
+        places = sorted(range(len(spool)), key=lambda row: listed[row] or "")
+        rows = np.array(places, np.int64)
+    else:
+        priorities = spool.lengths() if isinstance(keep, str) else priorities_of(keep)
+        if len(priorities) != len(spool):
+            raise InvalidArgumentError(f"keep: there are {len(priorities)} scores for {len(spool)} texts")
+        # Of equal ones the first.
+        rows = np.argsort(~priorities, kind="stable")
+        priorities = priorities[rows]
+    ordered = None if listed is None else (listed[row] for row in rows.tolist())
+    return Order(spool.chunks(rows), ordered, rows, priorities)
+
+
+def priorities_of(scores: Any) -> npt.NDArray[np.uint64]:
+    """Maps scores to numbers of the same order: integers, floats, booleans, dates or times. Missing ones come last.
+
+    >>> np.argsort(priorities_of([0.5, -2.0, float("nan"), 1e9])).tolist()
+    [2, 1, 0, 3]
+    """
+    values = scores.to_numpy() if hasattr(scores, "to_numpy") else np.asarray(scores)
+    if values.dtype == object:
+        present = [value for value in values.tolist() if not _columns.is_missing(value)]
+        missing: Any = np.datetime64("NaT") if present and hasattr(present[0], "year") else np.nan
+        values = np.array([missing if _columns.is_missing(value) else value for value in values.tolist()])
+        if missing is not np.nan:
+            values = values.astype("M8[us]")
+    if values.ndim != 1 or values.dtype.kind not in "iufbmM":
+        raise TypeError(f"keep: scores must be a column of numbers or dates, not {values.dtype}")
+    if values.dtype.kind == "u":
+        return values.astype(np.uint64)
+    if values.dtype.kind == "f":
+        bits = values.astype(np.float64).view(np.uint64)
+        is_negative = bits >> np.uint64(63) != 0
+        ordered = np.where(is_negative, ~bits, bits | np.uint64(1 << 63))
+        return np.where(np.isnan(values), np.uint64(0), ordered)
+    if values.dtype.kind in "mM":
+        # The same unit in each run. A missing one is the least integer.
+        values = values.astype(f"{values.dtype.kind}8[us]").view(np.int64)
+    return values.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63)
+
+
+class _Texts:
+    """Texts by their row. Those that are not in a list are written to a file without a name."""
+
+    def __init__(self, texts: Any) -> None:
+        self._list = texts if isinstance(texts, (list, tuple)) else None
+        # Where each text begins in the file, and where the last one ends. A missing one is empty.
+        self._offsets = array.array("q", [0])
+        if self._list is not None:
+            return
+        self._file = tempfile.TemporaryFile(prefix="fpdb-")
+        for chunk in _columns.chunks(texts):
+            for text in chunk.to_pylist() if hasattr(chunk, "to_pylist") else chunk:
+                data = (text or "").encode(errors="surrogatepass")
+                self._file.write(data)
+                self._offsets.append(self._offsets[-1] + len(data))
+        self._file.flush()
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1 if self._list is None else len(self._list)
+
+    def lengths(self) -> npt.NDArray[np.uint64]:
+        """Returns the length of each text: in bytes, so that both forms agree."""
+        if self._list is None:
+            return np.diff(np.array(self._offsets)).astype(np.uint64)
+        texts = (_columns.text(value) for value in self._list)
+        return np.array([len((it or "").encode(errors="surrogatepass")) for it in texts], np.uint64)
+
+    def chunks(self, rows: npt.NDArray[np.int64]) -> Iterator[list[str | None]]:
+        """Yields the texts of these rows."""
+        return _columns.chunks(self._text(row) for row in rows.tolist())
+
+    def _text(self, row: int) -> str | None:
+        if self._list is not None:
+            return _columns.text(self._list[row])
+        begin, end = self._offsets[row], self._offsets[row + 1]
+        return os.pread(self._file.fileno(), end - begin, begin).decode(errors="surrogatepass")

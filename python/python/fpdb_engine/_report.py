@@ -1,0 +1,222 @@
+"""What a deduplication found, and how a person reads it."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import os.path
+import re
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+# Pairs and clusters of which a report shows an example.
+_SHOWN = 5
+# Pairs whose texts a result keeps.
+EXAMPLES = 20
+# Characters of a text in an example.
+_EXCERPT = 240
+# A cluster with more than this share of the rows, and more than this number, is worth a warning.
+_LARGE_SHARE, _LARGE = 0.05, 100
+
+
+class Example(NamedTuple):
+    """A dropped row and what it is like."""
+
+    row: int
+    of: int | str
+    """The kept row, or the name of the document of an earlier run."""
+    similarity: float
+    text: str | None
+    """The part of the text where it begins to differ; None if the text is not known any more."""
+    other: str | None
+    """The same part of the other text."""
+
+    def _repr_html_(self) -> str:
+        a, b = marked(self.text, self.other)
+        of = f"row {self.of:,}" if isinstance(self.of, int) else html.escape(self.of)
+        return (
+            f"<tr><td>row {self.row:,} is like {of}<br>similarity {self.similarity:.2f}</td>"
+            f'<td style="text-align:left">{a}</td><td style="text-align:left">{b}</td></tr>'
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Deduplicated:
+    """What dedup found. All arrays have an element per row."""
+
+    keep: npt.NDArray[np.bool_]
+    """Whether to keep the row."""
+    duplicate_of: npt.NDArray[np.int64]
+    """For a dropped row, the kept row that it is like; -1 for others, and for a row that is like a document
+    of an earlier run, whose name is in earlier."""
+    similarity: npt.NDArray[np.float32]
+    """For a dropped row, its Jaccard similarity to that document: exact unless it is among the estimated ones. NaN for
+    others."""
+    threshold: float
+    """The similarity from which on rows are near-duplicates."""
+    earlier: dict[int, str] = dataclasses.field(default_factory=dict)
+    """For rows that are like a document of an earlier run: the name of that document. It takes some hundred
+    bytes for each."""
+    replaced: dict[int, list[str]] = dataclasses.field(default_factory=dict)
+    """For kept rows to which documents of earlier runs gave way: the names of these. They are not in the database any
+    more."""
+    too_short: int = 0
+    """Number of rows that are too short to be compared: they are dropped only if they are equal to a kept one."""
+    empty: int = 0
+    """Number of rows without text. They are kept."""
+    estimated: int = 0
+    """Number of dropped rows whose similarity is estimated: all with verify=False, and otherwise those like an
+    earlier document whose text is not known."""
+    below: int = 0
+    """Number of these whose estimate is below the threshold."""
+    same_id: int = 0
+    """Number of rows that are like a document of an earlier run with the same id."""
+    stored_before: int = 0
+    """Number of kept rows that were stored already, because the run is repeated."""
+    unnamed: int = 0
+    """Number of rows whose id is missing or occurred before in the run."""
+    mended: int = 0
+    """Number of texts with lone surrogates, which were compared as if they were U+FFFD."""
+    shown: list[Example] = dataclasses.field(default_factory=list, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.keep)
+
+    @property
+    def dropped(self) -> int:
+        """Number of rows to drop."""
+        return len(self) - int(np.count_nonzero(self.keep))
+
+    def at(self, threshold: float) -> Deduplicated:
+        """Returns what to keep at a higher threshold, without comparing the texts again: also the rows that are less
+        similar to the row that they are like.
+
+        Such rows are not compared with each other. So if some of them are near-duplicates, all are kept, while dedup()
+        with this threshold keeps one.
+
+        >>> found = dedup(["a b c d e f g h i j k", "a b c d e f g h i j x", "a b c d e f g h i j k"])
+        >>> found.keep.tolist(), found.at(0.9).keep.tolist()
+        ([True, False, False], [True, True, False])
+        """
+        if not threshold >= self.threshold:
+            raise ValueError(f"threshold {threshold}: expected at least {self.threshold}, with which rows were compared")
+        keep = self.keep | (self.similarity < threshold)
+        return dataclasses.replace(
+            self,
+            keep=keep,
+            duplicate_of=np.where(keep, -1, self.duplicate_of),
+            similarity=np.where(keep, np.float32(np.nan), self.similarity),
+            threshold=threshold,
+            earlier={row: name for row, name in self.earlier.items() if not keep[row]},
+            shown=[example for example in self.shown if not keep[example.row]],
+        )
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Returns the number of texts in each cluster: a kept row or an earlier document, and all rows that are like
+        it. The largest first.
+
+        >>> dedup(["a b c d e f g"] * 3 + ["h i j k l m n"]).sizes().tolist()
+        [3]
+        """
+        _, counts = np.unique(self.duplicate_of[self.duplicate_of >= 0], return_counts=True)
+        _, earlier = np.unique(list(self.earlier.values()), return_counts=True)
+        sizes = np.concatenate([counts, earlier]).astype(np.int64) + 1
+        return np.sort(sizes)[::-1]
+
+    def examples(self, number: int = _SHOWN) -> list[Example]:
+        """Returns up to 20 dropped rows, each with what it is like. The least similar come first, since these are the
+        ones to look at.
+
+        >>> for example in dedup(["a b c d e f g", "A, b, c, d, e, f, g!"]).examples():
+        ...     print(example)
+        Example(row=1, of=0, similarity=1.0, text='A, b, c, d, e, f, g!', other='a b c d e f g')
+        """
+        return self.shown[:number]
+
+    def _figures(self) -> list[tuple[str, str]]:
+        sizes = self.sizes()
+        figures = [
+            ("rows", len(self)),
+            ("kept", len(self) - self.dropped),
+            ("dropped", self.dropped),
+            ("like an earlier document", len(self.earlier)),
+            ("like an earlier document of the same id", self.same_id),
+            ("dropped by an estimate", self.estimated),
+            (f"estimated below {self.threshold:g}", self.below),
+            ("kept, and an earlier document gave way", len(self.replaced)),
+            ("kept, and stored before by this run", self.stored_before),
+            ("ids missing or repeated", self.unnamed),
+            ("too short, so only compared for equality", self.too_short),
+            ("without text", self.empty),
+            ("with invalid characters", self.mended),
+            ("clusters", len(sizes)),
+        ]
+        always = ("rows", "kept", "dropped")
+        lines = [(name, f"{value:,}") for name, value in figures if value or name in always]
+        if len(sizes):
+            lines.append(("largest clusters", ", ".join(f"{size:,}" for size in sizes[:_SHOWN])))
+        if len(sizes) and sizes[0] > max(_LARGE, _LARGE_SHARE * len(self)):
+            share = sizes[0] / len(self)
+            lines.append(("warning", f"a single cluster holds {share:.0%} of the rows; look at its texts"))
+        return lines
+
+    def __repr__(self) -> str:
+        return f"<fpdb_engine.Deduplicated: {len(self):,} rows, {self.dropped:,} to drop>"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self._figures())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>"
+            for name, value in self._figures()
+        )
+        pairs = "".join(example._repr_html_() for example in self.examples())
+        return f"<table>{rows}</table><table>{pairs}</table>" if pairs else f"<table>{rows}</table>"
+
+
+def chosen(found: Deduplicated) -> npt.NDArray[np.int64]:
+    """Returns the dropped rows to show: half of them the least similar, the others from everywhere."""
+    rows = np.flatnonzero(~found.keep)
+    return rows[np.argsort(found.similarity[rows], kind="stable")][:EXAMPLES]
+
+
+def excerpts(a: str | None, b: str | None) -> tuple[str | None, str | None]:
+    """Shortens two texts to where they begin to differ.
+
+    >>> a, b = excerpts("same " * 100 + "one", "same " * 100 + "two")
+    >>> a[:8], a[-8:], b[-8:], len(a)
+    ('...same ', 'same one', 'same two', 241)
+    """
+    same = len(os.path.commonprefix([a or "", b or ""])) if a and b else 0
+    longest = max(len(a or ""), len(b or ""))
+    begin = 0 if longest <= _EXCERPT else max(0, min(same - _EXCERPT // 3, longest - _EXCERPT))
+
+    def part(text: str | None) -> str | None:
+        if text is None:
+            return None
+        before, after = "..." if begin else "", "..." if len(text) > begin + _EXCERPT else ""
+        return before + text[begin : begin + _EXCERPT] + after
+
+    return part(a), part(b)
+
+
+def marked(a: str | None, b: str | None) -> tuple[str, str]:
+    """Returns both texts as HTML, with the words in bold that only one of them has.
+
+    >>> marked("one <two> three", "one two four")
+    ('one &lt;two&gt; <b>three</b>', 'one two <b>four</b>')
+    """
+    words = [set(re.findall(r"\w+", (text or "").lower())) for text in (a, b)]
+
+    def mark(text: str | None, others: set[str]) -> str:
+        parts = re.split(r"(\w+)", text or "")
+        is_other = [part[:1].isalnum() and part.lower() not in others for part in parts]
+        return "".join(
+            f"<b>{html.escape(part)}</b>" if other else html.escape(part) for part, other in zip(parts, is_other)
+        )
+
+    return mark(a, words[1]), mark(b, words[0])

@@ -1,0 +1,440 @@
+//! The decisions of a deduplication: which rows of a chunk are like a row that is kept.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+
+use fpdb::text::jaccard::Shingles;
+use fpdb::text::{FeatureHash, Recipe};
+use fpdb::{Fingerprint, Jaccard, MatchRule, Options, Sketch};
+use pyo3::prelude::*;
+
+use crate::arrays::{array, with_numbers};
+use crate::errors::{self, OrRaise};
+use crate::interrupt::{Cancel, interruptible};
+use crate::jaccard::{or_whole, words_of};
+use crate::numbers::Number;
+use crate::parallel;
+use crate::strings::Strings;
+use crate::width::Bits;
+
+/// Documents with which a row is compared, the nearest first. Without a limit, each text of a crowd
+/// whose sketches are near, but whose texts are not alike, would be compared with all others.
+pub(crate) const MOST_CANDIDATES: usize = 64;
+
+/// Features of rows of earlier chunks that are in memory at the same time.
+const MOST_FEATURES: usize = 1 << 20;
+
+type Array<'py> = Bound<'py, PyAny>;
+/// What rows are like, how similar they are, and what gives way to which row.
+type Decided<'py> = (Array<'py>, Array<'py>, Vec<(usize, usize)>);
+
+/// What is compared of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// There is no text.
+    Nothing,
+    /// The sketch.
+    Sketch,
+    /// Whether the texts are equal, because this one is too short for a sketch. Its sketch is made of the
+    /// hash of the text, so it is at a great distance from all others.
+    Equality,
+}
+
+/// A row whose text has been read.
+#[derive(Debug, Clone)]
+struct Row {
+    kind: Kind,
+    sketch: Sketch,
+    /// Empty unless exact similarities are wanted.
+    features: Shingles,
+}
+
+/// What a row is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Like {
+    /// A document of an earlier run: its position in the list of these.
+    Earlier(usize),
+    /// A row that is kept, of this chunk or an earlier one.
+    Row(usize),
+}
+
+/// The features of rows that are kept, in a file without a name.
+struct Kept {
+    file: File,
+    /// Where the features of each row begin, and where those of the last one end.
+    offsets: Vec<u64>,
+    /// Those that were read last.
+    read: HashMap<usize, Shingles>,
+    size: usize,
+}
+
+impl Kept {
+    fn new() -> std::io::Result<Self> {
+        let file = tempfile::tempfile()?;
+        Ok(Self { file, offsets: vec![0], read: HashMap::new(), size: 0 })
+    }
+
+    /// Adds the next rows, those without features if they are not kept.
+    fn append<'a>(
+        &mut self,
+        rows: impl Iterator<Item = Option<&'a Shingles>>,
+    ) -> std::io::Result<()> {
+        let mut end = self.offsets[self.offsets.len() - 1];
+        self.file.seek(SeekFrom::Start(end))?;
+        let mut file = BufWriter::with_capacity(1 << 16, &self.file);
+        for features in rows {
+            let hashes = features.map_or(&[][..], Shingles::hashes);
+            for hash in hashes {
+                file.write_all(&hash.to_le_bytes())?;
+            }
+            end += size_of_val(hashes) as u64;
+            self.offsets.push(end);
+        }
+        file.flush()
+    }
+
+    /// Returns the features of a row.
+    fn of(&mut self, row: usize) -> std::io::Result<&Shingles> {
+        if !self.read.contains_key(&row) {
+            let (begin, end) = (self.offsets[row], self.offsets[row + 1]);
+            let mut bytes = vec![0; usize::try_from(end - begin).unwrap_or(usize::MAX)];
+            self.file.seek(SeekFrom::Start(begin))?;
+            self.file.read_exact(&mut bytes)?;
+            let (hashes, _) = bytes.as_chunks();
+            let features =
+                Shingles::of_hashes(hashes.iter().map(|it| u64::from_le_bytes(*it)).collect());
+            self.size += features.len();
+            if self.size > MOST_FEATURES {
+                self.read.clear();
+                self.size = features.len();
+            }
+            self.read.insert(row, features);
+        }
+        Ok(&self.read[&row])
+    }
+}
+
+/// The documents near the rows of a chunk, among those of earlier chunks and runs.
+struct Candidates<'a> {
+    /// Where the candidates of each row of the chunk begin, and where the last ones end.
+    offsets: &'a [u64],
+    /// Rows of earlier chunks; and 2^63 + p for the document at position p of `earlier`.
+    of: &'a [u64],
+    distances: &'a [u64],
+    /// Which of them give way to the row, if they are like it.
+    gives_way: &'a [u64],
+    /// The features of the documents of earlier runs, if their texts are known.
+    earlier: Vec<Option<Shingles>>,
+}
+
+const EARLIER: u64 = 1 << 63;
+
+/// A candidate of a row: what it is, its distance, and whether it gives way.
+type Candidate = (u32, Like, bool);
+
+impl Candidates<'_> {
+    fn are_consistent(&self, rows: usize, before: usize) -> bool {
+        let offsets = self.offsets;
+        let is_known = |&of: &u64| match of.checked_sub(EARLIER) {
+            Some(place) => Number(place).count() < self.earlier.len(),
+            None => Number(of).count() < before,
+        };
+        offsets.len() == rows + 1
+            && offsets.is_sorted()
+            && [self.of, self.distances, self.gives_way]
+                .iter()
+                .all(|it| it.len() == Number(offsets[rows]).count())
+            && self.of.iter().all(is_known)
+    }
+
+    fn of(&self, row: usize) -> impl Iterator<Item = Candidate> {
+        let range = Number(self.offsets[row]).count()..Number(self.offsets[row + 1]).count();
+        range.map(|at| {
+            let like = match self.of[at].checked_sub(EARLIER) {
+                Some(place) => Like::Earlier(Number(place).count()),
+                None => Like::Row(Number(self.of[at]).count()),
+            };
+            let distance = u32::try_from(self.distances[at]).unwrap_or(u32::MAX);
+            (distance, like, self.gives_way[at] != 0)
+        })
+    }
+}
+
+/// What was decided of a row.
+#[derive(Debug, Default)]
+struct Decision {
+    like: Option<(Like, f64)>,
+    /// The documents of earlier runs that give way to it, if it is kept.
+    replaced: Vec<usize>,
+}
+
+/// Compares the rows of a deduplication with those before them, chunk by chunk.
+///
+/// A row is like another one if their sketches match by the rule, and if the exact similarity of their texts is at
+/// least the threshold. If exact is false, the sketches decide alone. Where the text of an earlier document is not
+/// known, the similarity that the sketches estimate must reach the threshold.
+#[pyclass(module = "fpdb_engine._native")]
+pub(crate) struct Comparer {
+    recipe: Recipe<Sketch>,
+    /// The number of words of a feature, if it is not the recipe's.
+    ngram: Option<usize>,
+    rule: MatchRule,
+    similarity: f64,
+    threads: usize,
+    /// `None` if the sketches decide alone.
+    kept: Option<Kept>,
+    /// The rows of the current chunk, and which of them are kept.
+    chunk: Vec<Row>,
+    is_kept: Vec<bool>,
+    /// Number of rows in earlier chunks.
+    before: usize,
+    /// Hashes of the names of rows.
+    names: HashSet<u64>,
+}
+
+#[pymethods]
+impl Comparer {
+    /// The rule is that of a database: keys, minima per key, and distance. Without one, it is chosen.
+    #[new]
+    #[pyo3(signature = (*, similarity, recall, recipe, rule, expected, ngram, exact, threads))]
+    #[expect(clippy::too_many_arguments, reason = "only called by dedup")]
+    fn new(
+        similarity: f64,
+        recall: f64,
+        recipe: &str,
+        rule: Option<(u32, u32, u32)>,
+        expected: Number,
+        ngram: Option<Number>,
+        exact: bool,
+        threads: Option<Number>,
+    ) -> PyResult<Self> {
+        let ngram = words_of(ngram)?;
+        let recipe = Recipe::for_sketches(recipe).or_raise()?;
+        let jaccard = Jaccard::at_least(similarity).recall(recall);
+        let rule = match rule {
+            Some((keys, minima, distance)) => MatchRule::of_keys(jaccard, keys, minima, distance),
+            None => {
+                let options = Options::sketches().expected_entries(expected.0).similar(jaccard);
+                options.in_memory().map(|db| db.description().rule.clone())
+            }
+        };
+        Ok(Self {
+            recipe,
+            ngram,
+            rule: rule.or_raise()?,
+            similarity,
+            threads: parallel::threads(threads),
+            kept: exact.then(Kept::new).transpose()?,
+            chunk: Vec::new(),
+            is_kept: Vec::new(),
+            before: 0,
+            names: HashSet::new(),
+        })
+    }
+
+    /// Reads the next chunk. Returns the sketches, and what is compared of each row: 0 for nothing, 1 for the sketch,
+    /// and 2 for whether the texts are equal.
+    fn read<'py>(&mut self, texts: &Bound<'py, PyAny>) -> PyResult<(Array<'py>, Array<'py>)> {
+        let py = texts.py();
+        if let Some(kept) = &mut self.kept {
+            let rows = self.chunk.iter().zip(&self.is_kept);
+            kept.append(rows.map(|(row, &is_kept)| is_kept.then_some(&row.features)))?;
+        }
+        self.before += self.chunk.len();
+        let strings = Strings::new(texts, "text")?;
+        let texts = strings.all()?;
+        let read = |text: &Option<&str>| self.row(text.unwrap_or_default());
+        self.chunk = interruptible(py, |cancel| parallel::map(&texts, self.threads, cancel, read))?;
+        self.is_kept = vec![false; self.chunk.len()];
+        let sketches = self.chunk.iter().map(|row| row.sketch).collect();
+        let kinds = self.chunk.iter().map(|row| row.kind as u8).collect();
+        Ok((Sketch::into_array(sketches, py)?, array::<u8>(py, kinds)))
+    }
+
+    /// Returns which names have not occurred before.
+    fn are_new(&mut self, names: Vec<String>) -> Vec<bool> {
+        let hash = |name: &String| FeatureHash::Xxh3.hash(name).unwrap_or_default();
+        names.iter().map(|name| self.names.insert(hash(name))).collect()
+    }
+
+    /// Decides about the chunk that was read. The candidates of row i are the elements offsets[i] to offsets[i + 1] of
+    /// the lists: rows of earlier chunks that are kept, or 2^63 + p for the text at position p in earlier. Rows of the
+    /// chunk itself are found here.
+    ///
+    /// Returns what each row is like, in the same form, or 2^64 - 1 for a row to keep; the similarities; and
+    /// pairs of a row and a position in earlier that gives way to it.
+    fn decide<'py>(
+        &mut self,
+        offsets: &Bound<'py, PyAny>,
+        of: &Bound<'py, PyAny>,
+        distances: &Bound<'py, PyAny>,
+        gives_way: &Bound<'py, PyAny>,
+        earlier: &Bound<'py, PyAny>,
+    ) -> PyResult<Decided<'py>> {
+        let py = of.py();
+        let earlier = Strings::new(earlier, "text")?;
+        let earlier = earlier.all()?;
+        let numbers = |list, what| with_numbers(list, what, |it| Ok(it.to_vec()));
+        let (offsets, of) = (numbers(offsets, "offset")?, numbers(of, "row")?);
+        let (distances, gives_way) = (numbers(distances, "distance")?, numbers(gives_way, "flag")?);
+        let decided = interruptible(py, |cancel| {
+            let make = |text: &Option<&str>| text.map(|text| self.sketch_and_features(text).1);
+            let earlier = parallel::map(&earlier, self.threads, cancel, make);
+            let candidates = Candidates {
+                offsets: &offsets,
+                of: &of,
+                distances: &distances,
+                gives_way: &gives_way,
+                earlier,
+            };
+            self.decisions(&candidates, cancel)
+        })?;
+        let decided =
+            decided?.ok_or_else(|| errors::invalid("the candidates do not fit the texts"))?;
+        let of = decided.iter().map(|decision| match decision.like {
+            None => u64::MAX,
+            Some((Like::Row(row), _)) => row as u64,
+            Some((Like::Earlier(place), _)) => EARLIER + place as u64,
+        });
+        let similarities =
+            decided.iter().map(|it| it.like.map_or(f64::NAN, |(_, similarity)| similarity));
+        let replaced = (0..).zip(&decided);
+        let replaced =
+            replaced.flat_map(|(row, it)| it.replaced.iter().map(move |&place| (row, place)));
+        Ok((array(py, of.collect()), array(py, similarities.collect()), replaced.collect()))
+    }
+}
+
+impl Comparer {
+    fn row(&self, text: &str) -> Row {
+        let (sketch, features) = match self.kept {
+            None => (self.recipe.fingerprint(text).fingerprint, Shingles::default()),
+            Some(_) => self.sketch_and_features(text),
+        };
+        if let Some(sketch) = sketch {
+            return Row { kind: Kind::Sketch, sketch, features };
+        }
+        let (kind, sketch) = match self.recipe.text_hash(text) {
+            Some(hash) => (Kind::Equality, sketch_of(hash)),
+            None => (Kind::Nothing, Sketch::ZERO),
+        };
+        Row { kind, sketch, features: Shingles::default() }
+    }
+
+    fn sketch_and_features(&self, text: &str) -> (Option<Sketch>, Shingles) {
+        let (found, features) = match self.ngram {
+            None => self.recipe.fingerprint_with_features(text),
+            Some(words) => (self.recipe.fingerprint(text), self.recipe.runs(text, words)),
+        };
+        (found.fingerprint, or_whole(features, &self.recipe, text))
+    }
+
+    /// Decides about each row of the chunk. `None` if the candidates are not consistent.
+    fn decisions(
+        &mut self,
+        candidates: &Candidates<'_>,
+        cancel: &Cancel,
+    ) -> std::io::Result<Option<Vec<Decision>>> {
+        if !candidates.are_consistent(self.chunk.len(), self.before) {
+            return Ok(None);
+        }
+        let by_key = self.by_key();
+        let mut decided = Vec::with_capacity(self.chunk.len());
+        for row in 0..self.chunk.len() {
+            if cancel.is_cancelled() {
+                break;
+            }
+            let mut near: Vec<_> = candidates.of(row).chain(self.near(&by_key, row)).collect();
+            near.sort_unstable();
+            near.truncate(MOST_CANDIDATES);
+            let decision = self.decide_row(row, &near, candidates)?;
+            self.is_kept[row] = decision.like.is_none();
+            decided.push(decision);
+        }
+        Ok(Some(decided))
+    }
+
+    fn decide_row(
+        &mut self,
+        row: usize,
+        near: &[Candidate],
+        candidates: &Candidates<'_>,
+    ) -> std::io::Result<Decision> {
+        let mut decision = Decision::default();
+        for &(distance, like, gives_way) in near {
+            let similarity = self.similarity_of(row, distance, like, candidates)?;
+            let Some(similarity) = similarity else { continue };
+            match like {
+                Like::Earlier(place) if gives_way => decision.replaced.push(place),
+                _ => return Ok(Decision { like: Some((like, similarity)), replaced: Vec::new() }),
+            }
+        }
+        Ok(decision)
+    }
+
+    /// Returns how similar a row is to a candidate, if it is similar enough.
+    fn similarity_of(
+        &mut self,
+        row: usize,
+        distance: u32,
+        like: Like,
+        candidates: &Candidates<'_>,
+    ) -> std::io::Result<Option<f64>> {
+        let own = &self.chunk[row];
+        if own.kind == Kind::Equality {
+            return Ok((distance == 0).then_some(1.0));
+        }
+        let estimate = self.recipe.similarity(distance).map_or(0.0, |(similarity, _)| similarity);
+        let Some(kept) = &mut self.kept else { return Ok(Some(estimate)) };
+        let other = match like {
+            Like::Row(other) if other >= self.before => &self.chunk[other - self.before].features,
+            Like::Row(other) => kept.of(other)?,
+            Like::Earlier(place) => match &candidates.earlier[place] {
+                Some(features) => features,
+                None => return Ok((estimate >= self.similarity).then_some(estimate)),
+            },
+        };
+        let similarity = own.features.jaccard(other);
+        Ok((similarity >= self.similarity).then_some(similarity))
+    }
+
+    /// Returns the rows of the chunk that have each key of each number, ascending.
+    fn by_key(&self) -> Vec<HashMap<u64, Vec<usize>>> {
+        let (keys, minima) = self.rule.keys().unwrap_or_default();
+        let of_number = |number| {
+            let mut rows: HashMap<u64, Vec<usize>> = HashMap::new();
+            for (row, it) in self.chunk.iter().enumerate().filter(|it| it.1.kind != Kind::Nothing) {
+                rows.entry(it.sketch.key(number, minima)).or_default().push(row);
+            }
+            rows
+        };
+        (0..keys).map(of_number).collect()
+    }
+
+    /// Returns the kept rows of the chunk before this one whose sketches match.
+    fn near(
+        &self,
+        by_key: &[HashMap<u64, Vec<usize>>],
+        row: usize,
+    ) -> impl Iterator<Item = Candidate> {
+        let own = &self.chunk[row];
+        let (_, minima) = self.rule.keys().unwrap_or_default();
+        let by_key = if own.kind == Kind::Nothing { &[] } else { by_key };
+        let share_key = (0..).zip(by_key).flat_map(|(number, rows)| {
+            let rows = &rows[&own.sketch.key(number, minima)];
+            rows.iter().copied().take_while(|&other| other < row)
+        });
+        let others: BTreeSet<usize> = share_key.filter(|&other| self.is_kept[other]).collect();
+        let others = others.into_iter().map(move |other| {
+            (own.sketch.distance(self.chunk[other].sketch), Like::Row(self.before + other), false)
+        });
+        others.filter(|&(distance, ..)| distance <= self.rule.distance())
+    }
+}
+
+/// Returns a sketch for a text that is too short to have one.
+fn sketch_of(hash: u128) -> Sketch {
+    // Odd multiples of a hash are as random as the hash.
+    [1, 3, 5, 7, 9, 11].map(|odd| hash.wrapping_mul(odd).rotate_left(64))
+}
