@@ -1,4 +1,4 @@
-"""Compares dedup with what people use: datatrove's MinHash and datasketch, from texts to the rows to drop.
+"""Compares dedup with what people use: datatrove's MinHash, datasketch and rensa, from texts to the rows to drop.
 
 Each program runs in a process of its own, on the same texts: a number of sentences of a real corpus, in an order
 that occurs once, and copies of some of them in which words are replaced. The true similarity of a copy and its
@@ -7,7 +7,7 @@ similarity that were dropped; `wrong` counts dropped texts whose true similarity
 and below 0.8. `left` counts the pairs of a family with a similarity of at least 0.8 of which both texts were kept: a copy
 that is like a dropped text only is not among them.
 
-    target/python/bin/pip install datasketch spacy "xxhash<3.6"
+    target/python/bin/pip install datasketch rensa spacy "xxhash<3.6"
     target/python/bin/python python/benches/dedup.py CORPUS.ndjson.gz [TEXTS [PROGRAM...]]
 """
 
@@ -156,6 +156,19 @@ def with_datasketch(texts: list[str], folder: Path) -> list[int]:
     return dropped
 
 
+def with_rensa(texts: list[str], folder: Path) -> list[int]:
+    from rensa import RMinHash, RMinHashDeduplicator
+
+    found = RMinHashDeduplicator(threshold=0.8, num_perm=128, use_lsh=True)
+    dropped = []
+    for row, text in enumerate(texts):
+        signature = RMinHash(num_perm=128, seed=42)
+        signature.update([" ".join(words) for words in features(text)])
+        if not found.add(str(row), signature):
+            dropped.append(row)
+    return dropped
+
+
 PROGRAMS = {
     "fpdb": with_fpdb,
     "fpdb-estimated": partial(with_fpdb, verify=False),
@@ -165,6 +178,7 @@ PROGRAMS = {
     "fpdb-fives-estimated": partial(with_fpdb, recipe="fives/1", verify=False),
     "datatrove": with_datatrove,
     "datasketch": with_datasketch,
+    "rensa": with_rensa,
 }
 
 

@@ -65,7 +65,8 @@ class Documents:
             if self._db is None:
                 folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fpdb-"))
                 path = Path(folder) / "dedup.fpdb"
-                self._db = self._stack.enter_context(Db.create(path, durability="buffered", **self._options))
+                options = {"durability": "buffered", "memtable_entries": 1 << 16, **self._options}
+                self._db = self._stack.enter_context(Db.create(path, **options))
             numbers, waiting = self._waiting
             self._db.write(waiting, numbers)
             self._waiting = None
