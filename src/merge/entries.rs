@@ -3,6 +3,8 @@
 //! Sources have an age, and the changes of a newer source apply on top of the changes of older
 //! ones. Snapshots iterate over all sources, a flush over one, a compaction over a run of segments.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Word};
 use crate::memtable::Net;
@@ -40,6 +42,10 @@ pub(crate) type EntryChange<F> = (Entry<F>, Net);
 
 /// Entries of a source that are prepared at a time.
 const STEP: usize = 4096;
+
+/// Most entries of a segment that are prepared at a time; few in unit tests. One fingerprint may have
+/// more.
+const MOST: usize = if cfg!(test) { 1 << 3 } else { 4 * STEP };
 
 /// A source, whose entries are read in order.
 pub(crate) trait Source<F> {
@@ -79,6 +85,10 @@ pub(crate) struct SegmentSource<'a, F> {
     tombstones: Box<dyn Iterator<Item = Result<Entry<F>>> + Send + 'a>,
     /// The next tombstone.
     removed: Option<Entry<F>>,
+    /// The block whose ids are being prepared, where its lists begin, and the ids that are left.
+    block: Option<usize>,
+    starts: Vec<u64>,
+    left: Range<u64>,
     ready: Vec<EntryChange<F>>,
     at: usize,
 }
@@ -102,7 +112,10 @@ impl<'a, W: Word> SegmentSource<'a, W> {
         };
         let removed = tombstones.next().transpose()?;
         let postings = Sequential::new(postings);
-        let mut source = Self { postings, cursor, tombstones, removed, ready: Vec::new(), at: 0 };
+        let (starts, ready) = (Vec::new(), Vec::new());
+        let (block, left) = (None, 0..0);
+        let mut source =
+            Self { postings, cursor, tombstones, removed, block, starts, left, ready, at: 0 };
         source.fill()?;
         Ok(Some(source))
     }
@@ -124,35 +137,49 @@ impl<'a, W: Word> SegmentSource<'a, W> {
         Ok(())
     }
 
-    /// Prepares the entries of the blocks that the cursor has decoded.
+    /// Prepares entries of the blocks that the cursor has decoded, and moves it past the blocks whose
+    /// entries are all prepared.
     fn prepare_entries(&mut self) -> Result<()> {
         const HOLDS: Net = Net { removes_older: false, inserted: true };
-        let Self { postings, cursor, ready, .. } = self;
+        let Self { postings, cursor, block: begun, starts, left, ready, .. } = self;
         let postings = postings.get()?;
         postings.prefetch(cursor.block_numbers())?;
+        let mut passed = 0;
         for (block, len, rows) in cursor.blocks() {
             let skipped = len.saturating_sub(rows.len());
-            postings.id_group(block, len)?.for_each(|index, id| {
+            let group = postings.id_group(block, len)?;
+            if begun.replace(block) != Some(block) {
+                group.find_all(starts)?;
+                *left = group.places_from(starts, skipped);
+            }
+            let room = MOST.saturating_sub(ready.len()) as u64;
+            let end = left.end.min(left.start.saturating_add(room));
+            group.for_each(starts, left.start..end, |index, id| {
                 if let Some(&fingerprint) = index.checked_sub(skipped).and_then(|i| rows.get(i)) {
                     ready.push((Entry { fingerprint, id }, HOLDS));
                 }
             })?;
+            left.start = end;
+            if left.start < left.end {
+                break;
+            }
+            passed += rows.len();
         }
-        Ok(())
+        cursor.skip(passed)
     }
 
-    /// Prepares the tombstones among these entries, and moves the cursor past the entries.
+    /// Prepares the tombstones among these entries.
     fn prepare_tombstones(&mut self) -> Result<()> {
         const REMOVES: Net = Net { removes_older: true, inserted: false };
-        let last = self.cursor.rows().last().copied();
+        let last = self.ready.last().map(|&(entry, _)| entry);
         let most = if last.is_some() { usize::MAX } else { STEP };
         for _ in 0..most {
-            let belongs = |entry: &Entry<W>| last.is_none_or(|last| entry.fingerprint <= last);
+            let belongs = |entry: &Entry<W>| last.is_none_or(|last| *entry <= last);
             let Some(entry) = self.removed.filter(belongs) else { break };
             self.ready.push((entry, REMOVES));
             self.removed = self.tombstones.next().transpose()?;
         }
-        self.cursor.skip(self.cursor.rows().len())
+        Ok(())
     }
 }
 
@@ -300,7 +327,9 @@ impl<'a, W: Word> Rows<'a, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::Db;
     use crate::error::Error;
+    use crate::storage::Sim;
 
     const HOLDS: Net = Net { removes_older: false, inserted: true };
     const REMOVES: Net = Net { removes_older: true, inserted: false };
@@ -348,6 +377,38 @@ mod tests {
         let mut merge = Merge::new(vec![Box::new(Broken), changes(&[(7, 7, HOLDS)])]);
         assert!(merge.next().unwrap().is_err());
         assert!(merge.next().is_none());
+    }
+
+    #[test]
+    fn ids_of_a_fingerprint_are_prepared_in_parts_and_removed_by_tombstones_between_them() {
+        let db = Db::options().storage(Sim::new()).background(false).create("db").unwrap();
+        let entry = |id: u64| Entry { fingerprint: id / 100, id: DocId(id) };
+        let is_removed = |id: &u64| *id < 100 && id % 2 == 0;
+        // So many that the second segment is not merged with it.
+        for id in (0..100).filter(is_removed).chain(1000..3000) {
+            db.insert(0, id).unwrap();
+        }
+        db.flush().unwrap();
+        for id in (0..300).filter(|id| !is_removed(id)) {
+            db.insert(id / 100, id).unwrap();
+        }
+        (0..100).filter(is_removed).for_each(|id| assert!(db.remove_entry(0, id).unwrap()));
+        db.flush().unwrap();
+        let version = db.core().current.get();
+        let mut source = SegmentSource::new(&version.segments[1], 0).unwrap().unwrap();
+        let mut changes = Vec::new();
+        while !source.ready().is_empty() {
+            assert!(source.ready().iter().filter(|(_, net)| net.inserted).count() <= MOST);
+            changes.extend_from_slice(source.ready());
+            source.skip(source.ready().len()).unwrap();
+        }
+        let expected = |id| (entry(id), if is_removed(&id) { REMOVES } else { HOLDS });
+        assert!(changes.into_iter().eq((0..300).map(expected)));
+        let mut live = Vec::new();
+        for merged in Merge::of_segments(version.segments.iter().map(|s| &**s), 1).unwrap() {
+            live.push(merged.unwrap().entry);
+        }
+        assert!(live.into_iter().eq((100..300).map(entry)));
     }
 
     #[test]

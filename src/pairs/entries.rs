@@ -49,24 +49,25 @@ impl<'a, F: Word> EntryPass<'a, F> {
 
     /// Reads the entries of a part. Passes the ids of each fingerprint that several entries have to
     /// `group`, ascending, and each fingerprint that is held without a live entry to `gone`. Unless
-    /// groups must be `whole`, large ones come in several parts. Returns the number of entries.
+    /// groups must be `whole`, large ones come in several parts, each with the number of ids before
+    /// it. Returns the number of entries.
     pub(crate) fn read(
         &self,
         part: Prefix<F>,
         whole: bool,
-        mut group: impl FnMut(F, &[DocId]) -> Result<()>,
+        mut group: impl FnMut(F, &[DocId], u64) -> Result<()>,
         mut gone: impl FnMut(F),
     ) -> Result<u64> {
         let mut merge = self.merge(part)?;
         let mut ids: Vec<DocId> = Vec::new();
         // The current fingerprint, how many of its ids were passed on, and whether it has a row.
-        let (mut current, mut passed, mut is_held) = (part.low(), false, false);
+        let (mut current, mut passed, mut is_held) = (part.low(), 0, false);
         let mut entries = 0;
         let mut end =
-            |fingerprint, ids: &mut Vec<DocId>, passed: bool, is_held: bool| -> Result<()> {
-                if ids.len() > 1 || passed && !ids.is_empty() {
-                    group(fingerprint, ids)?;
-                } else if ids.is_empty() && !passed && is_held {
+            |fingerprint, ids: &mut Vec<DocId>, passed: u64, is_held: bool| -> Result<()> {
+                if ids.len() > 1 || passed > 0 && !ids.is_empty() {
+                    group(fingerprint, ids, passed)?;
+                } else if ids.is_empty() && passed == 0 && is_held {
                     gone(fingerprint);
                 }
                 ids.clear();
@@ -84,10 +85,10 @@ impl<'a, F: Word> EntryPass<'a, F> {
                 }
                 if fingerprint != current {
                     end(current, &mut ids, passed, is_held)?;
-                    (current, passed, is_held) = (fingerprint, false, false);
+                    (current, passed, is_held) = (fingerprint, 0, false);
                 } else if ids.len() == IDS && !whole {
-                    end(current, &mut ids, true, true)?;
-                    passed = true;
+                    end(current, &mut ids, passed, true)?;
+                    passed += IDS as u64;
                 }
                 is_held |= merged.held;
                 if merged.net.inserted {

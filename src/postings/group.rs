@@ -117,22 +117,40 @@ impl<'a> IdGroup<'a> {
         }
     }
 
-    /// Passes every id and the place of its fingerprint to `visit`, in order.
+    /// Returns the places in the section of the ids from those of the fingerprint at place `index`,
+    /// given what [`find_all`](Self::find_all) found.
+    pub(crate) fn places_from(&self, starts: &[u64], index: usize) -> Range<u64> {
+        let (start, end) = self.fingerprints;
+        match (starts.get(index), starts.last()) {
+            (Some(&start), Some(&end)) => start..end,
+            _ => start.saturating_add(index as u64)..end,
+        }
+    }
+
+    /// Passes the ids at these places of the section to `visit`, in order, each with the place of its
+    /// fingerprint. Needs what [`find_all`](Self::find_all) found.
     #[inline]
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, DocId)) -> Result<()> {
-        let mut starts = Vec::new();
-        self.find_all(&mut starts)?;
-        let [first, .., end] = *starts else {
-            let ids = self.packed.ids(self.fingerprints.0..self.fingerprints.1)?;
-            ids.first(u64::MAX).enumerate().for_each(|(index, id)| visit(index, id));
-            return Ok(());
+    pub(crate) fn for_each(
+        &self,
+        starts: &[u64],
+        places: Range<u64>,
+        mut visit: impl FnMut(usize, DocId),
+    ) -> Result<()> {
+        let len = |places: Range<u64>| {
+            usize::try_from(places.end.saturating_sub(places.start)).unwrap_or(usize::MAX)
         };
-        let mut ids = self.packed.ids(first..end)?;
-        for (index, list) in starts.windows(2).enumerate() {
-            let &[start, end] = list else { continue };
-            ids.by_ref()
-                .take(usize::try_from(end - start).unwrap_or(usize::MAX))
-                .for_each(|id| visit(index, id));
+        let mut ids = self.packed.ids(places.clone())?;
+        if starts.is_empty() {
+            let first = len(self.fingerprints.0..places.start);
+            ids.first(u64::MAX).enumerate().for_each(|(index, id)| visit(first + index, id));
+            return Ok(());
+        }
+        let mut place = places.start;
+        let after = starts.partition_point(|&start| start <= place);
+        for (index, end) in (after.saturating_sub(1)..).zip(starts.iter().skip(after)) {
+            let end = places.end.min(*end);
+            ids.by_ref().take(len(place..end)).for_each(|id| visit(index, id));
+            place = end;
         }
         Ok(())
     }

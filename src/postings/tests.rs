@@ -54,8 +54,13 @@ fn round_trip(blocks: &Blocks) -> u64 {
                 assert_eq!(group.contains(i, DocId(next)).unwrap(), ids.contains(&next));
             }
         }
-        let mut all = Vec::new();
-        group.for_each(|index, id| all.push((index, id.0))).unwrap();
+        let (mut all, mut starts) = (Vec::new(), Vec::new());
+        group.find_all(&mut starts).unwrap();
+        let places = group.places_from(&starts, 0);
+        let middle = places.start + (places.end - places.start) / 3;
+        for places in [places.start..middle, middle..places.end] {
+            group.for_each(&starts, places, |index, id| all.push((index, id.0))).unwrap();
+        }
         let expected =
             block.iter().enumerate().flat_map(|(i, ids)| ids.iter().map(move |&id| (i, id)));
         assert!(all.into_iter().eq(expected), "{b}");

@@ -112,7 +112,9 @@ impl<'a, W: Word> SegmentEntries<'a, W> {
         let Some(postings) = postings else { return Ok(false) };
         let postings = postings.get()?;
         let read = postings.id_group(block, fingerprints.len()).and_then(|group| {
-            group.for_each(|index, id| {
+            let mut starts = Vec::new();
+            group.find_all(&mut starts)?;
+            group.for_each(&starts, group.places_from(&starts, 0), |index, id| {
                 if let Some(&fingerprint) = fingerprints.get(index) {
                     ready.push((Entry { fingerprint, id }, HOLDS));
                 }

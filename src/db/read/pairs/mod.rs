@@ -25,7 +25,7 @@ impl<F: Fingerprint> Search<'_, F> {
     pub(crate) fn visit(&self, visit: &mut Visit<'_, F>) -> Result<PairsReport> {
         let visitor = Visitor::new(visit, self.distance());
         let sink = Sink {
-            group: &|fingerprint, ids| match self.options.expand {
+            group: &|fingerprint, ids, _| match self.options.expand {
                 true => visitor.all_of_group(fingerprint, ids),
                 false => visitor.group(fingerprint, ids),
             },
@@ -50,9 +50,9 @@ impl<F: Fingerprint> Search<'_, F> {
         let is_shared =
             self.reader.read(F::choose::<Shared>(words::is_shared, words::is_shared, |_| false));
         let sink = Sink {
-            group: &|_, ids| {
+            group: &|_, ids, before| {
                 let count = ids.len() as u64;
-                add(&mut [(0, count * count.saturating_sub(1) / 2)].into_iter());
+                add(&mut [(0, count * before + count * count.saturating_sub(1) / 2)].into_iter());
                 Ok(())
             },
             between: &|a, b, distance| {
@@ -70,7 +70,7 @@ impl<F: Fingerprint> Search<'_, F> {
                 Ok(())
             },
         };
-        let options = PairOptions { expand: true, ..self.options };
+        let options = PairOptions { expand: false, ..self.options };
         Self { options, ..*self }.run(&sink, &|| false)?;
         Ok(counts.into_inner().unwrap_or_else(PoisonError::into_inner))
     }

@@ -185,7 +185,7 @@ impl PartSearch<'_> {
             let sketch = class[0].fingerprint;
             if class.len() > 1 && self.part.table == 0 {
                 let ids: Vec<DocId> = class.iter().map(|entry| entry.id).collect();
-                (self.sink.group)(sketch, &ids)?;
+                (self.sink.group)(sketch, &ids, 0)?;
             }
             for other in &classes[number + 1..] {
                 let differing = sketch.differing(other[0].fingerprint);

@@ -13,11 +13,14 @@ pub(super) const PAIRS: usize = 1 << 14;
 
 /// What takes the results of a search. Any thread may call it.
 pub(super) struct Sink<'a, F> {
-    pub(super) group: &'a (dyn Fn(F, &[DocId]) -> Result<()> + Sync),
+    /// Gets a fingerprint, the ids of a group or of a part of it, and how many were in parts before.
+    pub(super) group: &'a Group<'a, F>,
     pub(super) pairs: Report<'a, F>,
     /// Gets the entries of two fingerprints that match, and their distance.
     pub(super) between: &'a Between<'a, F>,
 }
+
+type Group<'a, F> = dyn Fn(F, &[DocId], u64) -> Result<()> + Sync + 'a;
 
 type Between<'a, F> = dyn Fn(&[Entry<F>], &[Entry<F>], u32) -> Result<()> + Sync + 'a;
 
@@ -72,7 +75,6 @@ impl<'a, 'v, F: Fingerprint> Visitor<'a, 'v, F> {
         }
     }
 
-    /// Adds a pair to those that are passed on together.
     /// Passes on the pairs between the entries of two fingerprints: all, or one.
     pub(super) fn between(&self, a: &[Entry<F>], b: &[Entry<F>], distance: u32, all: bool) {
         let limit = if all { usize::MAX } else { 1 };
@@ -85,6 +87,7 @@ impl<'a, 'v, F: Fingerprint> Visitor<'a, 'v, F> {
         self.pairs(&some);
     }
 
+    /// Adds a pair to those that are passed on together.
     pub(super) fn push(&self, some: &mut Vec<Pair<F>>, pair: Pair<F>) {
         if some.len() == PAIRS {
             self.pairs(some);

@@ -37,9 +37,9 @@ pub(super) fn run<F: Word>(
             let at = search.in_parallel(&parts, is_stopped, |&part| {
                 let mut gone = Vec::new();
                 // Fingerprints that are gone are needed, whatever was passed on before.
-                let group = |fingerprint, ids: &[DocId]| match (start.step, fingerprint) {
-                    (0, fingerprint) if fingerprint >= first => (sink.group)(fingerprint, ids),
-                    _ => Ok(()),
+                let group = |fingerprint, ids: &[DocId], before| {
+                    let is_new = start.step == 0 && fingerprint >= first;
+                    if is_new { (sink.group)(fingerprint, ids, before) } else { Ok(()) }
                 };
                 let read = entries.read(part, search.options.expand, group, |f| gone.push(f))?;
                 all_gone.lock().unwrap_or_else(PoisonError::into_inner).append(&mut gone);
