@@ -184,13 +184,25 @@ impl<F: Fingerprint> Version<F> {
 
     /// Returns the document with this key at commit `seq`.
     pub(crate) fn document(&self, key: &[u8], seq: u64) -> Result<Option<Document<F>>> {
+        Ok(self.newest(key, seq, 0)?.flatten())
+    }
+
+    /// Returns what the newest source says about the document with this key at commit `seq`, of the
+    /// segments from number `from` on and the memtables. The outer `None`: nothing; the inner one: it
+    /// was removed.
+    pub(crate) fn newest(
+        &self,
+        key: &[u8],
+        seq: u64,
+        from: usize,
+    ) -> Result<Option<Option<Document<F>>>> {
         if let Some((_, document)) = self.memtables().rev().find_map(|m| m.document(key, seq)) {
-            return Ok(document);
+            return Ok(Some(document));
         }
         let hash = key_hash(key);
-        for segment in self.segments.iter().rev() {
+        for segment in self.segments.iter().skip(from).rev() {
             if let Some(document) = segment.document(key, hash)? {
-                return Ok(document);
+                return Ok(Some(document));
             }
         }
         Ok(None)
@@ -210,11 +222,11 @@ impl<F: Fingerprint> Version<F> {
         if let Some((name, document)) = recent {
             return Ok(document.map(|document| (Some(name), document)));
         }
-        for segment in self.segments.iter().rev() {
-            if let Some((name, _)) = segment.document_by_id(id)? {
+        for (number, segment) in self.segments.iter().enumerate().rev() {
+            if let Some((name, document)) = segment.document_by_id(id)? {
                 // A newer source may have removed the name, or given it another id.
-                let document = self.document(name.as_bytes(), seq)?;
-                let same = document.filter(|document| document.id == id);
+                let newer = self.newest(name.as_bytes(), seq, number + 1)?;
+                let same = newer.unwrap_or(Some(document)).filter(|document| document.id == id);
                 return Ok(same.map(|document| (Some(name), document)));
             }
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::explain::{Explain, SegmentExplain};
 use super::options::{QueryOptions, Within};
 use super::view::View;
-use crate::documents::{FoundInLeaf, key_hash};
+use crate::documents::FoundInLeaf;
 use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint, Match, Sketch};
 use crate::keys::KeysView;
@@ -235,17 +235,7 @@ impl View<'_, Sketch> {
     /// Returns whether a source from number `from` on says something newer about the document with
     /// this key.
     pub(crate) fn is_replaced(&self, key: &[u8], from: usize) -> Result<bool> {
-        let version = self.version;
-        if version.memtables().any(|memtable| memtable.document(key, self.seq).is_some()) {
-            return Ok(true);
-        }
-        let hash = key_hash(key);
-        for segment in version.segments.iter().skip(from) {
-            if segment.document(key, hash)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(self.version.newest(key, self.seq, from)?.is_some())
     }
 }
 
