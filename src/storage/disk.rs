@@ -197,11 +197,12 @@ impl Storage for Disk {
         let doubtful = doubtful.map_err(|e| failed("check the folder", &self.root, e))?;
         if let Some(name) = doubtful.filter(|_| !self.trusts_file_system) {
             let message = format!(
-                "the folder is on a file system ({name}) whose locks and syncs may not keep what \
-                 fpdb promises: put it on a local disk, open it read-only, or if you know that they \
-                 do, set trust_file_system"
+                "it is on a file system ({name}) whose locks and syncs may not keep what fpdb \
+                 promises: put it on a local disk, open it read-only, or if you know that they do, \
+                 set trust_file_system"
             );
-            return Err(Error::invalid(message).at_path(&self.root));
+            let unsupported = io::Error::new(io::ErrorKind::Unsupported, message);
+            return Err(failed("write to the folder", &self.root, unsupported).into_fatal());
         }
         let file =
             self.with("open the lock file", LOCK, |folder| folder.open_or_create_file(LOCK))?;

@@ -71,8 +71,9 @@ impl<F: Fingerprint> Options<F> {
     /// # Errors
     ///
     /// `AlreadyExists` if there is a database or anything else; `InvalidArgument` for options that
-    /// no database can have, or for a folder on a file system whose locks may not work; `Locked`; `NoSpace`; `Io`.
-    /// If the options are refused, nothing is created.
+    /// no database can have; `Locked`; `NoSpace`; `Io`, also for a
+    /// [file system](Options::trust_file_system) whose locks may not work. If the options or the
+    /// file system are refused, nothing is created.
     ///
     /// ```
     /// let db = fpdb::Db::options().in_memory()?;

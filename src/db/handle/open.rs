@@ -57,16 +57,23 @@ pub(crate) fn open<F: Fingerprint>(
     options.check().map_err(|e| e.at_path(path))?;
     // Before anything is created or locked: a call that cannot succeed leaves nothing behind, and
     // its error does not depend on who else has the database open.
+    let mut is_new = false;
     let new_settings = match read_manifest(&options, &*storage, mode)? {
         Some(_) => None,
         None => {
             let settings = new_settings(&options, &*storage)?;
+            is_new = storage.list()?.is_none();
             storage.create_root()?;
             refuse_foreign_files(&*storage)?;
             Some(settings)
         }
     };
-    let folder = LockedFolder::lock(&storage)?;
+    let folder = LockedFolder::lock(&storage).inspect_err(|_| {
+        if is_new {
+            // Nothing happens if somebody has a file there.
+            storage.remove_root();
+        }
+    })?;
     // Again: another process may have changed it before it released the lock.
     let manifest = match (read_manifest(&options, &*storage, mode)?, new_settings) {
         (Some(manifest), _) => manifest,

@@ -86,13 +86,11 @@ impl Args {
 /// Returns whether the database can only be read here: another process writes to it, there is no right to
 /// write, or the file system is not one for it.
 fn cannot_write(error: &fpdb::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, Unsupported};
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
-    match cause.map(io::Error::kind) {
-        Some(kind) => {
-            matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
-        }
-        None => matches!(error.kind(), ErrorKind::Locked | ErrorKind::InvalidArgument),
-    }
+    let cause = cause.map(io::Error::kind);
+    error.kind() == ErrorKind::Locked
+        || matches!(cause, Some(PermissionDenied | ReadOnlyFilesystem | Unsupported))
 }
 
 /// Returns the number of files in a folder and their bytes.
