@@ -164,7 +164,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         let most = inputs().map(Documents::records).sum();
         let replaced_before: u64 =
             self.inputs.iter().filter_map(|s| s.meta().documents).map(|d| d.replaced).sum();
-        let originals_before: u64 = self.inputs.iter().map(|s| s.meta().removed).sum();
+        let removed_before: u64 = self.inputs.iter().map(|s| s.meta().removed).sum();
         writer.documents(symbols, most, |writer| {
             let mut merge = DocumentMerge::new(inputs(), std::iter::empty())?;
             let mut since_pause = 0;
@@ -180,16 +180,20 @@ impl<F: Fingerprint> Merger<'_, F> {
             }
             (self.pause)(since_pause)?;
             // Each document that was dropped was replaced by exactly one record.
-            let Replaced { documents, originals } = merge.replaced();
-            let originals = originals_before.saturating_sub(originals);
-            match replaced_before.checked_sub(documents) {
-                Some(documents) if documents == 0 || !self.is_oldest => {
+            let dropped = merge.replaced();
+            // Without keys, the count is that of tombstones, which belong to entries.
+            let has_keys = self.settings.key_tables() > 0;
+            let originals = if has_keys { dropped.originals } else { removed_before };
+            let documents = replaced_before.checked_sub(dropped.documents);
+            match documents.zip(removed_before.checked_sub(originals)) {
+                Some((documents, originals)) if !self.is_oldest || documents + originals == 0 => {
                     Ok(Replaced { documents, originals })
                 }
                 _ => Err(Error::corruption(format!(
-                    "compaction of documents that replace {replaced_before} others dropped {}, so \
-                     an input is damaged: run verify",
-                    merge.replaced().documents
+                    "compaction dropped {} documents, {originals} of them originals, but \
+                     {replaced_before} and {removed_before} were replaced, so an input is damaged: \
+                     run verify",
+                    dropped.documents
                 ))),
             }
         })

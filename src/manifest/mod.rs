@@ -31,6 +31,8 @@ const MAX_LEN: u64 = 1 << 26;
 
 /// Counters stay below this limit, so that counting never overflows.
 pub(crate) const COUNTER_LIMIT: u64 = 1 << 63;
+/// The bytes of all files are fewer, so that sums of them do not overflow.
+const BYTES_LIMIT: u128 = 1 << 56;
 
 /// A live log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -268,6 +270,10 @@ impl Manifest {
             || counters.iter().any(|&counter| counter >= COUNTER_LIMIT)
         {
             return Some("a counter is beyond its limit");
+        }
+        let files = self.segments.iter().flat_map(SegmentMeta::files);
+        if files.map(|(_, file)| u128::from(file.len)).sum::<u128>() >= BYTES_LIMIT {
+            return Some("the files have 2^56 bytes or more");
         }
         if self.next_doc != 0 && self.settings.ids != Ids::Names {
             return Some("a database without names has a next id");

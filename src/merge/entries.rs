@@ -383,7 +383,7 @@ mod tests {
     fn ids_of_a_fingerprint_are_prepared_in_parts_and_removed_by_tombstones_between_them() {
         let db = Db::options().storage(Sim::new()).background(false).create("db").unwrap();
         let entry = |id: u64| Entry { fingerprint: id / 100, id: DocId(id) };
-        let is_removed = |id: &u64| *id < 100 && id % 2 == 0;
+        let is_removed = |id: &u64| *id < 100 && id.is_multiple_of(2);
         // So many that the second segment is not merged with it.
         for id in (0..100).filter(is_removed).chain(1000..3000) {
             db.insert(0, id).unwrap();

@@ -168,6 +168,11 @@ def oldest_segment_newer_than_the_newest(copy, _):
     copy.manifest["oldest of 0"] += 1
 
 
+@in_manifest("18.37", "the files have 2^56 bytes or more", "user-half-2")
+def longest_file(copy, _):
+    copy.manifest["length of table 1 of 0"] = 2**56
+
+
 def counted(condition, database, file, field, words, change=1):
     """A case of a segment's count that the manifest has wrong."""
     @case(condition, database, file, words)

@@ -142,7 +142,9 @@ class Manifest:
         return length, checksum
 
     def check_numbers(self):
-        """Checks generations, file numbers, and the ends of logs."""
+        """Checks lengths, generations, file numbers, and the ends of logs."""
+        lengths = [length for segment in self.segments for length, _ in segment.files.values()]
+        self.refuse_unless(sum(lengths) < 2**56, "18.37", "the files have 2^56 bytes or more")
         numbers = [element.number for element in self.logs + self.segments]
         self.refuse_unless(len(set(numbers)) == len(numbers), "18.32", "a file number occurs twice")
         for number in numbers:

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use fpdb::storage::{Sim, Storage};
-use fpdb::{Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Options, Outcome, Snapshot, Within};
+use fpdb::{
+    Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Options, Outcome, Snapshot, Source,
+    VerifyLevel, Within,
+};
 
-use crate::repair;
-
-type Files = BTreeMap<String, Vec<u8>>;
+use crate::repair::{self, Files};
 
 fn options<F: Fingerprint>(new: Options<F>, sim: &Arc<Sim>) -> Options<F> {
     new.storage(sim.clone()).memtable_entries(64).background(false).index_memory(0)
@@ -75,9 +76,10 @@ pub(crate) fn base_files_of_sketches() -> &'static Files {
     BASE.get_or_init(base_of_sketches)
 }
 
-/// Opens a database with one file damaged. The input is a byte of flags, the number of the file,
-/// and changes: an offset (u16) from the beginning or the end, a length below 16 and how the bytes
-/// change, and the bytes.
+/// Opens, verifies and repairs a database with one file damaged. The input is a byte of flags, the
+/// number of the file, and changes: an offset (u16) from the beginning or the end, a length below 16
+/// and how the bytes change, and the bytes. The flags are 1 for right checksums, 2 for a manifest and
+/// a copy that do not stand for each other, and 4 for sketches.
 pub(crate) fn folder(input: &[u8]) {
     let [flags, file, changes @ ..] = input else { return };
     let is_of_sketches = flags & 4 == 4;
@@ -87,14 +89,15 @@ pub(crate) fn folder(input: &[u8]) {
     };
     let mut files = base.clone();
     let index = usize::from(*file) % files.len();
-    let Some((name, bytes)) = files.iter_mut().nth(index) else { return };
-    change(bytes, changes);
+    let Some(name) = files.keys().nth(index).cloned() else { return };
+    if let Some(bytes) = files.get_mut(&name) {
+        change(bytes, changes);
+    }
     if flags & 1 == 1 {
-        match name.rsplit('.').next() {
-            Some("MANIFEST") => repair::manifest(bytes),
-            Some("log") => repair::log(bytes),
-            _ => repair::paged(bytes),
-        }
+        repair::file(&mut files, base, &name);
+    }
+    if flags & 2 == 2 {
+        files.retain(|other, _| *other == name || !other.starts_with("MANIFEST"));
     }
     let sim = Sim::new();
     sim.create_root().expect("a folder");
@@ -121,6 +124,8 @@ fn use_database<F: Fingerprint>(options: &Options<F>, insert: impl Fn(&Db<F>) ->
         let _ = db.compact();
         let _ = db.close();
     }
+    drop(options.clone().verify("sim", VerifyLevel::Full));
+    let _ = options.clone().build("repaired", Source::damaged("sim"));
 }
 
 fn change(bytes: &mut Vec<u8>, changes: &[u8]) {
@@ -154,7 +159,7 @@ fn read<F: Fingerprint>(snapshot: &Snapshot<F>) {
     for id in [0, 3, 61, 75, 85, u64::MAX] {
         let _ = snapshot.name(DocId(id));
     }
-    drop(snapshot.verify(fpdb::VerifyLevel::Full));
+    drop(snapshot.verify(VerifyLevel::Full));
 }
 
 /// Calls a database in the order that the input says, and compares it with a set.
@@ -263,7 +268,7 @@ pub(crate) fn api(input: &[u8]) {
     }
     let all: Vec<Entry> = db.snapshot().iter().map(|entry| entry.expect("an entry")).collect();
     assert!(all.iter().eq(&model), "{all:?} instead of {model:?}");
-    let report = db.verify(fpdb::VerifyLevel::Full).expect("a verification");
+    let report = db.verify(VerifyLevel::Full).expect("a verification");
     assert!(report.errors.is_empty(), "{:?}", report.errors);
 }
 

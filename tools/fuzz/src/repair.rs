@@ -1,6 +1,11 @@
 //! Makes the checksums of damaged files right, as storage-format.md describes them. Otherwise a
 //! fuzzer would only ever test that damage is noticed.
 
+use std::collections::BTreeMap;
+
+/// The files of a folder, by name.
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
+
 const HEADER: usize = 64;
 const PAGE: usize = 4096;
 const SUMS: usize = PAGE / 4 - 1;
@@ -34,6 +39,40 @@ fn header(bytes: &mut [u8]) {
         put(bytes, 12, crc32fast::hash(&bytes[..12]));
         put(bytes, 60, crc32fast::hash(&bytes[..60]));
     }
+}
+
+/// Repairs a file of a folder, and what the manifests say about it. `base` are the files as they were.
+pub(crate) fn file(files: &mut Files, base: &Files, name: &str) {
+    let Some(bytes) = files.get_mut(name) else { return };
+    match name.rsplit('.').next() {
+        Some("MANIFEST" | "copy") => return manifest(bytes),
+        Some("log") => return log(bytes),
+        Some("spare") => spare(bytes),
+        _ => paged(bytes),
+    }
+    let (old, new) = (summary(&base[name]), summary(bytes));
+    for (name, bytes) in files.iter_mut().filter(|(name, _)| name.starts_with("MANIFEST")) {
+        if let Some(at) = base[name].windows(old.len()).position(|window| window == old) {
+            bytes[at..at + new.len()].copy_from_slice(&new);
+            manifest(bytes);
+        }
+    }
+}
+
+/// Returns what a manifest says about these bytes of a file.
+fn summary(bytes: &[u8]) -> Vec<u8> {
+    let (len, crc) = (bytes.len() as u64, crc32fast::hash(bytes));
+    [&len.to_le_bytes()[..], &crc.to_le_bytes()].concat()
+}
+
+/// Repairs a spare, and the manifest in it.
+fn spare(bytes: &mut [u8]) {
+    let inner = HEADER + 4;
+    if let Some(bytes) = number(bytes, HEADER, 4).and_then(|len| bytes.get_mut(inner..inner + len))
+    {
+        manifest(bytes);
+    }
+    paged(bytes);
 }
 
 /// Repairs a manifest.
