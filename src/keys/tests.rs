@@ -6,11 +6,11 @@ use super::builder::KeysBuilder;
 use super::reader::Keys;
 use super::row::{Row, bucket_bits, page_bytes};
 use super::*;
-use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
+use crate::codec::header::{FileHeader, FileKind};
 use crate::documents::{Documents, DocumentsBuilder, SymbolTable};
 use crate::fingerprint::{DocId, Document, Fingerprint, Sketch};
 use crate::inspection::Inspection;
-use crate::paged::{FileSummary, OpenPaged, Paged, PagedWriter};
+use crate::paged::{FileSummary, OpenPaged};
 use crate::scratch::ScratchFiles;
 use crate::settings::Ids;
 use crate::storage::{LockedFolder, Sim, Storage};
@@ -129,26 +129,6 @@ fn keys_of_other_documents_are_found_by_verify() {
     built.documents = build(&others).documents;
     let found = errors(&built);
     assert!(found.len() == 1 && found[0].contains("do not match the sketches"), "{found:?}");
-}
-
-#[test]
-fn footers_with_values_that_are_not_allowed_are_refused() {
-    let sim: Arc<dyn Storage> = Sim::new();
-    sim.create_root().unwrap();
-    for (number, (bits, bytes)) in [(28u8, 1u8), (0, 0), (0, 5)].into_iter().enumerate() {
-        let (name, header) = (number.to_string(), header(FileKind::Keys));
-        let mut writer = PagedWriter::create(&*sim, &name, &header).unwrap();
-        writer.write(&[0; 256]).unwrap();
-        let summary = writer.finish(&[0, 0, 0, 0, bits, bytes]).unwrap();
-        let error = Keys::open(&*sim, &name, &header, summary.len).unwrap_err();
-        assert!(error.to_string().contains("a value that is not allowed"), "{error}");
-    }
-    assert_eq!(built_body_of_nothing(), HEADER_LEN.next_multiple_of(64) + 8);
-}
-
-/// The length of the body of a table without rows: the header, and a directory of one bucket.
-fn built_body_of_nothing() -> usize {
-    build(&[]).keys.file().body_len()
 }
 
 #[test]

@@ -191,47 +191,64 @@ mod sealed {
         fn from_low64(bits: u64) -> Self;
     }
 
-    impl Sealed for u64 {
-        const FORM: &'static str = "64-bit form";
-        const MINIMA: u32 = u64::BITS;
-        const KEPT: u32 = 1;
+    /// Implements everything for a width of one bit per minimum. `place` is its place in
+    /// [`pick`](Sealed::pick).
+    macro_rules! one_bit {
+        ($word:ty, $form:literal, $place:tt) => {
+            impl Sealed for $word {
+                const FORM: &'static str = $form;
+                const MINIMA: u32 = <$word>::BITS;
+                const KEPT: u32 = 1;
 
-        #[inline]
-        fn of_minima(minima: &[u64]) -> Self {
-            let [bits] = planes(minima);
-            Self::from_le_bytes(bits)
-        }
+                #[inline]
+                fn of_minima(minima: &[u64]) -> Self {
+                    let [bits] = planes(minima);
+                    Self::from_le_bytes(bits)
+                }
 
-        #[inline]
-        fn differences(self, other: Self) -> u32 {
-            (self ^ other).count_ones()
-        }
+                #[inline]
+                fn differences(self, other: Self) -> u32 {
+                    (self ^ other).count_ones()
+                }
 
-        fn pick<P: PerWidth>(bits64: P::At<u64>, _: P::At<u128>, _: P::At<Sketch>) -> P::At<Self> {
-            bits64
-        }
+                fn pick<P: PerWidth>(
+                    bits64: P::At<u64>,
+                    bits128: P::At<u128>,
+                    sketch: P::At<Sketch>,
+                ) -> P::At<Self> {
+                    (bits64, bits128, sketch).$place
+                }
+            }
+
+            impl Operations for $word {
+                const WIDTH: u32 = <$word>::BITS;
+
+                #[inline]
+                fn bit(self, index: u32) -> bool {
+                    self.wrapping_shr(index) & 1 == 1
+                }
+
+                #[inline]
+                fn single(index: u32) -> Self {
+                    Self::from(1u8).wrapping_shl(index)
+                }
+
+                #[inline]
+                #[allow(clippy::cast_possible_truncation, reason = "the low half is wanted")]
+                fn low64(self) -> u64 {
+                    self as u64
+                }
+
+                #[inline]
+                fn from_low64(bits: u64) -> Self {
+                    Self::from(bits)
+                }
+            }
+        };
     }
 
-    impl Sealed for u128 {
-        const FORM: &'static str = "128-bit form";
-        const MINIMA: u32 = u128::BITS;
-        const KEPT: u32 = 1;
-
-        #[inline]
-        fn of_minima(minima: &[u64]) -> Self {
-            let [bits] = planes(minima);
-            Self::from_le_bytes(bits)
-        }
-
-        #[inline]
-        fn differences(self, other: Self) -> u32 {
-            (self ^ other).count_ones()
-        }
-
-        fn pick<P: PerWidth>(_: P::At<u64>, bits128: P::At<u128>, _: P::At<Sketch>) -> P::At<Self> {
-            bits128
-        }
-    }
+    one_bit!(u64, "64-bit form", 0);
+    one_bit!(u128, "128-bit form", 1);
 
     impl Sealed for Sketch {
         const FORM: &'static str = "form for sketches, which only one-bit MinHashes have";
@@ -277,55 +294,6 @@ mod sealed {
         // place, so nothing is carried.
         let lowest_of_each = bytes >> bit & 0x0101_0101_0101_0101;
         (lowest_of_each.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
-    }
-
-    impl Operations for u64 {
-        const WIDTH: u32 = u64::BITS;
-
-        #[inline]
-        fn bit(self, index: u32) -> bool {
-            self.wrapping_shr(index) & 1 == 1
-        }
-
-        #[inline]
-        fn single(index: u32) -> Self {
-            1u64.wrapping_shl(index)
-        }
-
-        #[inline]
-        fn low64(self) -> u64 {
-            self
-        }
-
-        #[inline]
-        fn from_low64(bits: u64) -> Self {
-            bits
-        }
-    }
-
-    impl Operations for u128 {
-        const WIDTH: u32 = u128::BITS;
-
-        #[inline]
-        fn bit(self, index: u32) -> bool {
-            self.wrapping_shr(index) & 1 == 1
-        }
-
-        #[inline]
-        fn single(index: u32) -> Self {
-            1u128.wrapping_shl(index)
-        }
-
-        #[inline]
-        #[expect(clippy::cast_possible_truncation, reason = "the caller wants the low half")]
-        fn low64(self) -> u64 {
-            self as u64
-        }
-
-        #[inline]
-        fn from_low64(bits: u64) -> Self {
-            bits.into()
-        }
     }
 }
 
