@@ -5,6 +5,7 @@ mod args;
 mod log;
 mod os;
 pub(super) mod passwords;
+mod trim;
 
 use std::net::SocketAddr;
 
@@ -36,6 +37,7 @@ impl Args {
         let default = if context.quiet { Level::Warn } else { Level::Info };
         log::start(self.log.unwrap_or(default))?;
         let stop = os::stop_on_signal()?;
+        trim::start()?;
         // Before the database is opened, which may take a while.
         let server = Server::bind(&self.listen, &options).map_err(explain)?;
         let existing = database::find(&self.path)?;
