@@ -147,6 +147,19 @@ impl<F: Word> Buckets<F> {
         }
     }
 
+    /// Returns whether a fingerprint is in the buckets.
+    pub(super) fn contains(&self, value: F) -> bool {
+        let split = self.split.get(self.split_prefix(value));
+        let mut next = split.or_else(|| self.buckets.get(self.prefix(value)));
+        while let Some(bucket) = next {
+            if bucket.values().contains(&value) {
+                return true;
+            }
+            next = self.full.get((bucket.full as usize).wrapping_sub(1));
+        }
+        false
+    }
+
     /// Visits the fingerprints from `low` to `high` that are within `distance` of `query`, in no
     /// particular order.
     #[inline(always)]
@@ -236,6 +249,8 @@ mod tests {
             values.iter().for_each(|&value| buckets.insert(value));
             let all = near(&buckets, (F::ZERO, F::MAX), F::ZERO, F::BITS);
             assert_eq!(all.len(), values.len());
+            assert!(values.iter().all(|&value| buckets.contains(value)));
+            assert!(!buckets.contains(F::from_u128(1 << 50)));
             for (low, high) in [(0, u128::MAX), (0, 200), (17, 17), (100, 99 << 50), (400, 900)] {
                 let bounds = (F::from_u128(low), F::from_u128(high));
                 for k in 0..4 {

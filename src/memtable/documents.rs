@@ -15,14 +15,18 @@ struct History<F> {
     replaces: bool,
     /// Whether it is an original there.
     replaces_original: bool,
-    /// The state after each change, with the number of the commit, oldest first. Never empty.
-    states: Vec<(u64, Option<Document<F>>)>,
+    /// The state after the first change, with the number of the commit.
+    first: State<F>,
+    /// The states after the others, oldest first. Nearly always empty.
+    more: Vec<State<F>>,
 }
+
+type State<F> = (u64, Option<Document<F>>);
 
 impl<F: Fingerprint> History<F> {
     /// Returns the last state up to and including commit `seq`, and the commit that made it.
-    fn at(&self, seq: u64) -> Option<(u64, Option<Document<F>>)> {
-        self.states.iter().rev().find(|(at, _)| *at <= seq).copied()
+    fn at(&self, seq: u64) -> Option<State<F>> {
+        self.more.iter().rev().chain([&self.first]).find(|(at, _)| *at <= seq).copied()
     }
 }
 
@@ -83,23 +87,25 @@ impl<F: Fingerprint> Documents<F> {
     pub(super) fn apply(&mut self, seq: u64, change: &DocumentChange<F>) -> (usize, bool) {
         let replaces = change.before != Before::Absent;
         let replaces_original = matches!(change.before, Before::Original(_));
-        let key = change.key();
-        let at = match self.by_key.get(&*key) {
-            Some(&at) => at,
+        let (key, state) = (change.key(), (seq, change.after));
+        let known = self.by_key.get(&*key).copied();
+        let before = known.and_then(|at| self.histories[at].at(u64::MAX)?.1);
+        let was_same = before.and_then(Document::entry) == change.after.and_then(Document::entry);
+        let at = match known {
+            Some(at) => {
+                self.histories[at].more.push(state);
+                at
+            }
             None => {
                 let (key, at): (Arc<[u8]>, _) = (key.into(), self.histories.len());
                 self.key_bytes += key.len();
                 self.most_bytes += most_record_bytes::<F>(key.len());
                 self.by_key.insert(key.clone(), at);
-                let states = Vec::with_capacity(1);
-                self.histories.push(History { key, replaces, replaces_original, states });
+                let (first, more) = (state, Vec::new());
+                self.histories.push(History { key, replaces, replaces_original, first, more });
                 at
             }
         };
-        let states = &mut self.histories[at].states;
-        let before = states.last().and_then(|(_, before)| *before);
-        let was_same = before.and_then(Document::entry) == change.after.and_then(Document::entry);
-        states.push((seq, change.after));
         self.changes += 1;
         self.gain += i64::from(change.after.is_some()) - i64::from(replaces);
         if change.name.is_some() {
@@ -107,6 +113,13 @@ impl<F: Fingerprint> Documents<F> {
             self.next_doc = self.next_doc.max(change.id.0 + 1);
         }
         (at, was_same)
+    }
+
+    /// Makes room for this many more documents.
+    pub(super) fn reserve(&mut self, documents: usize) {
+        self.by_key.reserve(documents);
+        self.by_id.reserve(documents);
+        self.histories.reserve(documents);
     }
 
     /// Returns the number of documents that were changed here.
@@ -134,7 +147,7 @@ impl<F: Fingerprint> Documents<F> {
 
     /// Returns the state of a document at commit `seq` and the commit that made it, if one up to
     /// `seq` changed it.
-    pub(super) fn get(&self, key: &[u8], seq: u64) -> Option<(u64, Option<Document<F>>)> {
+    pub(super) fn get(&self, key: &[u8], seq: u64) -> Option<State<F>> {
         self.histories[*self.by_key.get(key)?].at(seq)
     }
 
@@ -187,7 +200,7 @@ impl<F: Fingerprint> Documents<F> {
         self.key_bytes
             + self.histories.len() * (per_slot + per_key + size_of::<History<F>>())
             + self.by_id.len() * per_id
-            + self.changes * size_of::<(u64, Option<Document<F>>)>()
+            + (self.changes - self.histories.len()) * size_of::<State<F>>()
     }
 }
 

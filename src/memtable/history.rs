@@ -34,11 +34,6 @@ impl History {
         [&self.first].into_iter().chain(self.more.iter().flat_map(|more| more.iter()))
     }
 
-    /// Returns whether the entry was inserted by any change.
-    pub(super) fn was_inserted(&self) -> bool {
-        self.changes().any(|change| change.inserted)
-    }
-
     /// Returns the last change up to and including commit `seq`.
     pub(super) fn at(&self, seq: u64) -> Option<Change> {
         self.changes().rev().find(|c| c.seq <= seq).copied()

@@ -117,7 +117,9 @@ impl<F: Fingerprint> Memtable<F> {
         next_doc: u64,
     ) -> Self {
         let is_small = documents <= if F::BITS > u128::BITS { SCAN_SKETCHES } else { SCAN_NEWER };
-        Self::new(if is_small { Orders::Tables(Vec::new()) } else { orders() }, next_doc)
+        let new = Self::new(if is_small { Orders::Tables(Vec::new()) } else { orders() }, next_doc);
+        new.write().documents.reserve(documents);
+        new
     }
 
     // A panic while the lock is held at worst leaves an entry whose commit never becomes visible.
@@ -173,13 +175,14 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F::Word>) {
-        let is_inserted = |(_, history): (_, &History)| history.was_inserted();
-        if let Orders::Tables(permutations) = &self.orders
-            && !permutations.is_empty()
-            && !entries_of(inner, entry.fingerprint).any(is_inserted)
-        {
+        if let Orders::Tables(permutations) = &self.orders {
             for (table, permutation) in inner.tables.iter_mut().zip(permutations) {
-                table.insert(permutation.apply(entry.fingerprint));
+                let value = permutation.apply(entry.fingerprint);
+                // Another entry may have it. Then all tables have it.
+                if table.contains(value) {
+                    break;
+                }
+                table.insert(value);
             }
         }
         change(inner, entry, Change { seq, inserted: true });
