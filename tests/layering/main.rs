@@ -85,7 +85,7 @@ const LAYERS: [(&str, &str, Layers); 5] = [
             &["metrics"],
             &["net"],
             &["events"],
-            &["failure"],
+            &["accounts", "failure"],
             &["database"],
             &["commands"],
             &["connection", "http"],

@@ -38,6 +38,8 @@ pub enum Error {
         /// Its length in bytes.
         length: usize,
     },
+    /// The users of a server cannot be replaced by none, nor none by some.
+    NoUsers,
     /// The address is not free, or not of this machine.
     Listen {
         /// The address.
@@ -81,6 +83,9 @@ impl fmt::Display for Error {
                 let most = password::MAX_LEN;
                 write!(f, "a password has 1 to {most} bytes, and this one has {length}")
             }
+            Self::NoUsers => {
+                write!(f, "users can only be replaced if there are some, before and afterwards")
+            }
             Self::Listen { address, .. } => write!(f, "cannot listen on {address}"),
             Self::Thread { .. } => write!(f, "cannot start a thread"),
         }
@@ -93,7 +98,10 @@ impl std::error::Error for Error {
             Self::Address { source, .. }
             | Self::Listen { source, .. }
             | Self::Thread { source } => Some(source),
-            Self::NeedsPassword { .. } | Self::User { .. } | Self::Password { .. } => None,
+            Self::NeedsPassword { .. }
+            | Self::User { .. }
+            | Self::Password { .. }
+            | Self::NoUsers => None,
         }
     }
 }

@@ -41,6 +41,10 @@ pub(crate) fn passwords_refused(peer: Peer, wait: Duration) {
     warn!(target: TARGET, %peer, seconds, "too many wrong passwords: refusing all of them");
 }
 
+pub(crate) fn users_replaced(users: usize, disconnected: usize) {
+    info!(target: TARGET, users, disconnected, "users replaced");
+}
+
 pub(crate) fn no_permission(peer: Peer, user: &str, command: Command) {
     warn!(target: TARGET, %peer, user, command = command.definition().name, "command without the right to it");
 }

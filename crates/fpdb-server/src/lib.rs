@@ -7,7 +7,7 @@
 //! | a connection is accepted, and gets a thread | `accept.rs` |
 //! | its bytes become requests | `connection.rs`, `net/stream.rs`, `net/input.rs`, `resp/request.rs` |
 //! | each request is a command | `commands/session.rs`, `command.rs` |
-//! | commands about the client, and what it may do | `commands/handshake.rs`, `users.rs`, `net/guard.rs` |
+//! | commands about the client, and what it may do | `commands/handshake.rs`, `accounts.rs`, `users.rs`, `net/guard.rs` |
 //! | commands that read, answered at once | `commands/reads.rs` |
 //! | commands that write: parsed, and handed over to other threads | `commands/{writes, batch, queue}.rs` |
 //! | these commit the writes of all connections together | `commands/commits.rs` |
@@ -23,7 +23,7 @@
 // metrics                         figures by command
 // net                             connections: sockets, input and output
 // events                          the log
-// failure                         errors as replies
+// accounts failure                the users of a server, and which its clients are; errors as replies
 // database                        the database of either width
 // commands                        what clients can ask for, and how it is done
 // connection http                 reading requests of a client; serving figures
@@ -33,6 +33,7 @@
 
 mod accept;
 mod command;
+mod accounts;
 mod commands;
 mod connection;
 mod database;
@@ -52,6 +53,7 @@ mod threads;
 mod users;
 
 pub use database::Database;
+pub use accounts::Accounts;
 pub use error::{Error, Result};
 pub use options::Options;
 pub use server::Server;

@@ -7,7 +7,7 @@ use std::hint::black_box;
 pub(crate) const MAX_LEN: usize = 1024;
 
 /// A password.
-#[derive(Clone)]
+#[derive(PartialEq)]
 pub(crate) struct Password(Vec<u8>);
 
 /// Does not show it, so that no message can contain it.

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use fpdb::Fingerprint;
 
+use crate::accounts::{self, Accounts};
 use crate::commands::service::{Service, Shared};
 use crate::database::{Database, Handle};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::net::address;
 use crate::net::stream::Listener;
 use crate::options::Options;
 use crate::stop::Stop;
 use crate::threads::Threads;
-use crate::users;
 
 /// How often to look what another process has written.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -79,14 +79,7 @@ impl Server {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn bind(address: &str, options: &Options) -> Result<Self> {
-        for user in options.users.iter() {
-            if !users::is_name(&user.name) {
-                return Err(Error::User { name: user.name.clone() });
-            }
-            if !user.password.is_possible() {
-                return Err(Error::Password { length: user.password.len() });
-            }
-        }
+        accounts::check(&options.users)?;
         // Before the socket, which would have to be removed again.
         let metrics = options.metrics.as_deref().map(address::listen_to_all).transpose()?;
         let (listener, address) = address::listen(address, !options.users.is_empty())?;
@@ -104,6 +97,12 @@ impl Server {
     #[must_use]
     pub fn metrics_addr(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().map(|&(_, address)| address)
+    }
+
+    /// Returns the users, to replace them while the server runs. See the example of [`Accounts`].
+    #[must_use]
+    pub fn accounts(&self) -> Accounts {
+        self.shared.accounts.clone()
     }
 
     /// Serves a database until `stop` is requested. Returns the number of connections that there

@@ -1,5 +1,7 @@
 //! Who may do what.
 
+use std::sync::Arc;
+
 use crate::password::Password;
 
 /// The user of a client that gives only a password.
@@ -29,7 +31,7 @@ pub enum Right {
 }
 
 /// A user.
-#[derive(Debug, Clone)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct User {
     pub(crate) name: String,
     pub(crate) right: Right,
@@ -38,7 +40,7 @@ pub(crate) struct User {
 
 /// All users. If there are none, everybody who can connect may do everything.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Users(Vec<User>);
+pub(crate) struct Users(Vec<Arc<User>>);
 
 impl Users {
     pub(crate) fn is_empty(&self) -> bool {
@@ -48,16 +50,25 @@ impl Users {
     /// Adds a user, or replaces the one of that name.
     pub(crate) fn set(&mut self, user: User) {
         self.0.retain(|known| known.name != user.name);
-        self.0.push(user);
+        self.0.push(Arc::new(user));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns whether there is this user, with the same password and right.
+    pub(crate) fn contains(&self, user: &User) -> bool {
+        self.0.iter().any(|known| **known == *user)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &User> {
-        self.0.iter()
+        self.0.iter().map(|user| &**user)
     }
 
     /// Returns the user with this name and password. How long that takes does not depend on how
     /// much of either is right.
-    pub(crate) fn find(&self, name: &[u8], password: &[u8]) -> Option<&User> {
+    pub(crate) fn find(&self, name: &[u8], password: &[u8]) -> Option<&Arc<User>> {
         let mut found = None;
         // All are compared, whichever it is.
         for user in &self.0 {

@@ -1,5 +1,6 @@
 //! Who a client is and what it may do: `AUTH`, `HELLO` and `CLIENT`.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::command::Command;
@@ -23,12 +24,12 @@ pub(crate) struct Handshake<'a> {
     /// Since when the client has not given the password that it needs.
     unauthenticated_since: Option<Instant>,
     /// The user whose password the client has given.
-    user: Option<&'a User>,
+    user: Option<Arc<User>>,
 }
 
 impl<'a> Handshake<'a> {
     pub(crate) fn new(shared: &'a Shared, client: &'a Client, is_replica: bool) -> Self {
-        let unauthenticated_since = (!shared.users.is_empty()).then_some(client.since);
+        let unauthenticated_since = (!shared.accounts.are_open()).then_some(client.since);
         Self { shared, client, is_replica, unauthenticated_since, user: None }
     }
 
@@ -37,7 +38,7 @@ impl<'a> Handshake<'a> {
         if self.allows(command) {
             return Ok(());
         }
-        let Some(User { name, .. }) = self.user else { return Err(Failure::no_auth()) };
+        let Some(User { name, .. }) = self.user.as_deref() else { return Err(Failure::no_auth()) };
         events::no_permission(self.client.peer, name, command);
         let command = command.definition().name;
         let message = format!("User {name} has no permissions to run the '{command}' command");
@@ -47,7 +48,7 @@ impl<'a> Handshake<'a> {
     /// Returns whether the client may use a command.
     pub(crate) fn allows(&self, command: Command) -> bool {
         (self.is_authenticated() || command.is_open())
-            && self.user.is_none_or(|user| user.right >= command.right())
+            && self.user.as_ref().is_none_or(|user| user.right >= command.right())
     }
 
     /// Returns whether the client may use the database.
@@ -79,7 +80,7 @@ impl<'a> Handshake<'a> {
 
     fn authenticate(&mut self, user: &[u8], password: &[u8]) -> Result<()> {
         let (shared, peer) = (self.shared, self.client.peer);
-        if shared.users.is_empty() {
+        if shared.accounts.are_open() {
             return Err(Failure::general(
                 "AUTH <password> called without any password configured for the default user. Are \
                  you sure your configuration is correct?",
@@ -99,7 +100,7 @@ impl<'a> Handshake<'a> {
                 ),
             ));
         }
-        if let Some(user) = shared.users.find(user, password) {
+        if let Some(user) = shared.accounts.log_in(self.client, user, password) {
             (self.user, self.unauthenticated_since) = (Some(user), None);
             return Ok(());
         }
@@ -223,8 +224,9 @@ impl<'a> Handshake<'a> {
         replies.simple("RESET");
         replies.protocol = Protocol::default();
         self.client.set_name("");
+        self.client.set_user(None);
         self.user = None;
-        self.unauthenticated_since = (!self.shared.users.is_empty()).then(Instant::now);
+        self.unauthenticated_since = (!self.shared.accounts.are_open()).then(Instant::now);
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use fpdb::text::Recipe;
 use fpdb::{DocId, Fingerprint, Ids, Key, Sketch};
 
+use crate::accounts::Accounts;
 use crate::commands::queue::Queue;
 use crate::database::Handle;
 use crate::events::SlowCommands;
@@ -18,13 +19,12 @@ use crate::net::input::Budget;
 use crate::net::stream::Address;
 use crate::options::{Options, Timeouts};
 use crate::resp::Limits;
-use crate::users::Users;
 
 /// What all connections share, apart from the database.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) address: Address,
-    pub(crate) users: Users,
+    pub(crate) accounts: Accounts,
     pub(crate) guard: Guard,
     /// For clients that may use the database.
     pub(crate) limits: Limits,
@@ -42,9 +42,10 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(address: Address, options: &Options) -> Self {
+        let clients = Arc::<Clients>::default();
         Self {
             address,
-            users: options.users.clone(),
+            accounts: Accounts::new(options.users.clone(), clients.clone()),
             guard: Guard::new(options.max_wrong_passwords),
             limits: options.limits(true),
             unauthenticated_limits: options.limits(false),
@@ -53,7 +54,7 @@ impl Shared {
             max_connections: options.max_connections,
             backup_folder: options.backup_folder.clone(),
             budget: Arc::new(Budget::new(options.request_memory)),
-            clients: Arc::default(),
+            clients,
             metrics: Arc::new(Metrics::new()),
         }
     }

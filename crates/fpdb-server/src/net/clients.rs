@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::net::stream::{Peer, Stream};
+use crate::users::User;
 
 /// A connection.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Client {
     pub(crate) peer: Peer,
     pub(crate) since: Instant,
     words: Mutex<Words>,
+    /// Whose password it has given.
+    user: Mutex<Option<Arc<User>>>,
 }
 
 /// What a client says about itself.
@@ -73,6 +76,20 @@ impl Client {
         value.clone_into(field);
     }
 
+    pub(crate) fn user(&self) -> Option<Arc<User>> {
+        lock(&self.user).clone()
+    }
+
+    pub(crate) fn set_user(&self, user: Option<Arc<User>>) {
+        *lock(&self.user) = user;
+    }
+
+    /// Ends the connection once it has executed what it has received.
+    pub(crate) fn disconnect(&self) {
+        // A connection that the client has closed already cannot be shut down.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
     /// Describes the connection as `CLIENT LIST` does.
     pub(crate) fn describe(&self) -> String {
         let Self { id, peer, since, .. } = self;
@@ -99,7 +116,8 @@ impl Clients {
         }
         open.next_id += 1;
         let id = open.next_id;
-        let client = Client { id, stream, peer, since: Instant::now(), words: Mutex::default() };
+        let (words, user) = (Mutex::default(), Mutex::default());
+        let client = Client { id, stream, peer, since: Instant::now(), words, user };
         let client = Arc::new(client);
         open.clients.insert(id, client.clone());
         Ok(Registered { clients: self.clone(), client })

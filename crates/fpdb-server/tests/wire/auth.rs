@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fpdb_server::{Error, Options, Right, Server};
 
-use crate::client::{Reply, bulk, request};
+use crate::client::{Client, Reply, bulk, request};
 use crate::common::{Served, folder, names};
 use crate::metrics;
 
@@ -169,4 +169,51 @@ fn users_need_names_and_passwords_that_clients_can_send() {
     }
     let options = Options::default().user("a", Right::Read, "");
     assert!(matches!(Server::bind("127.0.0.1:0", &options), Err(Error::Password { length: 0 })));
+}
+
+#[test]
+fn clients_of_users_that_changed_are_disconnected_when_users_are_replaced() {
+    let folder = folder();
+    let options = Options::default()
+        .password("secret")
+        .user("gone", Right::Write, "a")
+        .user("password", Right::Write, "b")
+        .user("right", Right::Write, "c")
+        .user("same", Right::Write, "d");
+    let server = Served::start(names(&folder), &options);
+    let mut new = server.connect();
+    let mut clients = [("gone", "a"), ("password", "b"), ("right", "c"), ("same", "d")].map(
+        |(user, password)| {
+            let mut client = server.connect();
+            assert_eq!(client.call(&["AUTH", user, password]).text(), "OK");
+            // It rests then, on Linux.
+            for at in 0..10 {
+                client.call(&["FP.ADDNX", &format!("{user} {at}"), "0x1"]).word();
+            }
+            client
+        },
+    );
+    let replacement = Options::default().password("secret").user("same", Right::Write, "d");
+    let impossible = replacement.clone().user("password", Right::Write, "");
+    let refused = server.accounts.replace(&impossible);
+    assert!(matches!(refused, Err(Error::Password { length: 0 })), "{refused:?}");
+    let refused = server.accounts.replace(&Options::default());
+    assert!(matches!(refused, Err(Error::NoUsers)), "{refused:?}");
+    assert_eq!(clients[0].call(&["PING"]).text(), "PONG");
+    let replacement =
+        replacement.user("password", Right::Write, "new").user("right", Right::Read, "c");
+    server.accounts.replace(&replacement).unwrap();
+    let [gone @ .., same] = &mut clients;
+    gone.iter_mut().for_each(Client::expect_end);
+    assert_eq!(same.call(&["FP.ADDNX", "same 0", "0x1"]).word(), "duplicate");
+    for (user, password, is_right) in [
+        ("gone", "a", false),
+        ("password", "b", false),
+        ("password", "new", true),
+        ("right", "c", true),
+    ] {
+        let reply = new.call(&["AUTH", user, password]);
+        assert_eq!(reply.text() == "OK", is_right, "{user} {password}: {reply:?}");
+    }
+    assert!(new.call(&["FP.ADDNX", "a", "0x1"]).text().starts_with("NOPERM "));
 }

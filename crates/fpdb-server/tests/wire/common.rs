@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
 use fpdb::{Db, Ids};
-use fpdb_server::{Database, Options, Result, Server, Stop};
+use fpdb_server::{Accounts, Database, Options, Result, Server, Stop};
 use tempfile::TempDir;
 
 use crate::client::Client;
@@ -13,6 +13,7 @@ use crate::client::Client;
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) metrics: Option<SocketAddr>,
+    pub(crate) accounts: Accounts,
     stop: Stop,
     thread: Option<JoinHandle<Result<u64>>>,
 }
@@ -21,10 +22,11 @@ impl Served {
     pub(crate) fn start(db: impl Into<Database>, options: &Options) -> Self {
         let server = Server::bind("127.0.0.1:0", options).unwrap();
         let (address, metrics) = (server.local_addr().unwrap(), server.metrics_addr());
+        let accounts = server.accounts();
         let (db, stop) = (db.into(), Stop::new());
         let requested = stop.clone();
         let thread = std::thread::spawn(move || server.serve(db, &requested));
-        Self { address, metrics, stop, thread: Some(thread) }
+        Self { address, metrics, accounts, stop, thread: Some(thread) }
     }
 
     pub(crate) fn connect(&self) -> Client {

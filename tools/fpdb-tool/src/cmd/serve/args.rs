@@ -65,7 +65,7 @@ pub(crate) struct Args {
 
     /// A file with passwords that clients must give with AUTH or HELLO. Its first line is the
     /// password of the user `default`, who may do everything. Each other line is a name, `read`,
-    /// `write` or `admin`, and a password
+    /// `write` or `admin`, and a password. On SIGHUP, it is read again
     #[arg(long, value_name = "FILE")]
     pub(super) password_file: Option<PathBuf>,
 

@@ -32,6 +32,7 @@ impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let mut options = self.options(self.allowed_connections(context));
         if let Some(path) = &self.password_file {
+            os::block_hangup();
             options = passwords::read(path, options)?;
         }
         let default = if context.quiet { Level::Warn } else { Level::Info };
@@ -40,6 +41,10 @@ impl Args {
         trim::start()?;
         // Before the database is opened, which may take a while.
         let server = Server::bind(&self.listen, &options).map_err(explain)?;
+        if let Some(path) = self.password_file.clone() {
+            let accounts = server.accounts();
+            os::on_hangup(move || passwords::read_again(&path, &accounts))?;
+        }
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits, &self.new)?;
         by_width!(bits, self.new.sketches(), |options| {

@@ -3,11 +3,14 @@
 
 use anyhow::{Context, Result};
 use fpdb_server::Stop;
+#[cfg(unix)]
+use nix::sys::signal::{SigSet, Signal};
 
 /// The exit code that shells report for a process ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// Lets Ctrl-C, SIGTERM and SIGHUP stop the server from now on. The second signal ends the process
+/// Lets Ctrl-C, SIGTERM and, unless it is [blocked](block_hangup), SIGHUP stop the server from now on.
+/// The second signal ends the process
 /// at once.
 pub(super) fn stop_on_signal() -> Result<Stop> {
     let stop = Stop::new();
@@ -22,6 +25,35 @@ pub(super) fn stop_on_signal() -> Result<Stop> {
     })
     .context("cannot handle Ctrl-C")?;
     Ok(stop)
+}
+
+/// Keeps SIGHUP until [`on_hangup`] is called. All threads that start later inherit this, so it comes before
+/// them.
+#[cfg(unix)]
+pub(super) fn block_hangup() {
+    // It fails for invalid arguments only.
+    let _ = SigSet::from(Signal::SIGHUP).thread_block();
+}
+
+/// Does something each time SIGHUP arrives, in a thread of its own.
+#[cfg(unix)]
+pub(super) fn on_hangup(mut work: impl FnMut() + Send + 'static) -> Result<()> {
+    let hangup = SigSet::from(Signal::SIGHUP);
+    let wait = move || {
+        while hangup.wait().is_ok() {
+            work();
+        }
+    };
+    std::thread::Builder::new().name("hangup".to_owned()).spawn(wait)?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(super) fn block_hangup() {}
+
+#[cfg(not(unix))]
+pub(super) fn on_hangup(_: impl FnMut() + Send + 'static) -> Result<()> {
+    Ok(())
 }
 
 /// Tells systemd how far the server is, as sd_notify(3) describes. Does nothing without systemd.

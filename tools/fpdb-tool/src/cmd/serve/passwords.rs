@@ -5,7 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use fpdb_server::{Options, Right};
+use fpdb_server::{Accounts, Options, Right};
+use tracing::error;
 
 /// The most bytes of the file, which are enough for hundreds of users.
 const MAX_LEN: u64 = 1 << 20;
@@ -40,6 +41,16 @@ pub(super) fn read(path: &Path, options: Options) -> Result<Options> {
         options = options.user(name, right, password);
     }
     Ok(options)
+}
+
+/// Reads the users of a file while the server runs. If that fails, the users in use remain.
+pub(super) fn read_again(path: &Path, accounts: &Accounts) {
+    let replaced = read(path, Options::default())
+        .and_then(|options| accounts.replace(&options).with_context(|| path.display().to_string()));
+    if let Err(reason) = replaced {
+        let reason = format!("{reason:#}");
+        error!(target: "fpdb_tool", reason, "cannot replace the users, who remain as they were");
+    }
 }
 
 /// Reads a file that has a password on its first line.

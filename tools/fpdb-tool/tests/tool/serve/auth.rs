@@ -94,3 +94,30 @@ fn wrong_passwords_are_limited_as_requested() {
     let event = " WARN fpdb_server: too many wrong passwords: refusing all of them peer=127.0.0.1:";
     assert_eq!(run.err.matches(event).count(), 1, "{}", run.err);
 }
+
+#[test]
+fn the_password_file_is_read_again_on_sighup_and_a_wrong_one_changes_nothing() {
+    let folder = Folder::new();
+    folder.write("passwords", "secret\nsearch read of the search\n");
+    let mut server = Server::start(&folder, &["--password-file", "passwords"]);
+    let (mut operator, mut search) = (server.connect(), server.connect());
+    assert_eq!(operator.call(&["AUTH", "secret"]).text(), "OK");
+    assert_eq!(search.call(&["AUTH", "search", "of the search"]).text(), "OK");
+    folder.write("passwords", "new-1234\nsearch read\n");
+    let line = server.hang_up("cannot replace the users");
+    assert!(line.contains(" ERROR fpdb_tool: "), "{line}");
+    assert!(line.contains("passwords: line 2 is not a user"), "{line}");
+    assert!(!line.contains("new-1234"), "{line}");
+    assert_eq!(operator.call(&["PING"]).text(), "PONG");
+    assert_eq!(server.connect().call(&["AUTH", "secret"]).text(), "OK");
+    folder.write("passwords", "new-1234\nsearch read of the search\nweb write of the web\n");
+    let line = server.hang_up("users replaced");
+    assert!(line.contains("users=3 disconnected="), "{line}");
+    operator.expect_end();
+    assert_eq!(search.call(&["PING"]).text(), "PONG");
+    let mut client = server.connect();
+    assert!(client.call(&["AUTH", "secret"]).text().starts_with("WRONGPASS "));
+    assert_eq!(client.call(&["AUTH", "web", "of the web"]).text(), "OK");
+    assert_eq!(client.call(&["FP.ADDNX", "a", "0xff"]).word(), "inserted");
+    assert_eq!(server.stop().code, 0);
+}

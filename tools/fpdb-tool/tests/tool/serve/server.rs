@@ -1,6 +1,6 @@
 //! The tool as a server that runs.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::Child;
 
@@ -46,6 +46,22 @@ impl Server {
 
     pub(crate) fn process(&self) -> u32 {
         self.child.as_ref().unwrap().id()
+    }
+
+    /// Sends SIGHUP, and returns the next line of the log that has this text.
+    #[expect(clippy::unbuffered_bytes, reason = "the rest of the log is read at the end")]
+    pub(crate) fn hang_up(&mut self, text: &str) -> String {
+        let child = self.child.as_mut().unwrap();
+        kill_process(Pid::from_child(child), Signal::HUP).unwrap();
+        let mut bytes = child.stderr.as_mut().unwrap().bytes().map(Result::unwrap);
+        loop {
+            let line: Vec<u8> = bytes.by_ref().take_while(|&byte| byte != b'\n').collect();
+            let line = String::from_utf8(line).unwrap();
+            assert!(!line.is_empty(), "the log has no {text:?}");
+            if line.contains(text) {
+                return line;
+            }
+        }
     }
 
     /// Sends SIGTERM and waits for the end.
