@@ -72,7 +72,7 @@ impl Replies {
 
     /// Writes a text of any bytes.
     pub(crate) fn bulk(&mut self, text: &[u8]) {
-        self.line('$', text.len());
+        self.count(b'$', text.len());
         self.push(text);
         self.push(b"\r\n");
     }
@@ -93,7 +93,7 @@ impl Replies {
     }
 
     pub(crate) fn array(&mut self, replies: usize) {
-        self.line('*', replies);
+        self.count(b'*', replies);
     }
 
     /// Begins a set: with RESP2, an array.
@@ -109,6 +109,14 @@ impl Replies {
         match self.protocol {
             Protocol::Resp2 => self.array(2 * pairs),
             Protocol::Resp3 => self.line('%', pairs),
+        }
+    }
+
+    /// Writes a line with a number. Most have one digit, which takes no formatting.
+    fn count(&mut self, first: u8, count: usize) {
+        match u8::try_from(count) {
+            Ok(digit @ 0..10) => self.push(&[first, b'0' + digit, b'\r', b'\n']),
+            _ => self.line(first.into(), count),
         }
     }
 

@@ -86,14 +86,15 @@ impl Parser {
                 Next::Start => match bytes.first() {
                     None => return Ok(None),
                     Some(b'*') => {
-                        let invalid = limits.invalid("multibulk length");
-                        let Some(count) = self.header(bytes, &invalid)? else {
+                        let invalid = || limits.invalid("multibulk length");
+                        let Some(count) = self.header(bytes, invalid)? else {
                             return Ok(None);
                         };
                         // Less than none is none.
                         let count = usize::try_from(count).unwrap_or_default();
                         if count > limits.arguments {
                             let most = limits.arguments;
+                            let invalid = invalid();
                             return malformed(format!("{invalid}: {count}, more than {most}"));
                         }
                         self.next = Next::Length { missing: count };
@@ -108,13 +109,14 @@ impl Parser {
                         let found = first.escape_ascii();
                         return malformed(format!("expected '$', got '{found}'"));
                     }
-                    let invalid = limits.invalid("bulk length");
-                    let Some(length) = self.header(bytes, &invalid)? else {
+                    let invalid = || limits.invalid("bulk length");
+                    let Some(length) = self.header(bytes, invalid)? else {
                         return Ok(None);
                     };
-                    let Ok(length) = usize::try_from(length) else { return malformed(invalid) };
+                    let Ok(length) = usize::try_from(length) else { return malformed(invalid()) };
                     if length > limits.bulk {
                         let most = limits.bulk;
+                        let invalid = invalid();
                         return malformed(format!("{invalid}: {length}, more than {most}"));
                     }
                     if self.at + length + 2 > limits.request {
@@ -139,18 +141,22 @@ impl Parser {
 
     /// Parses the line that announces a number, after its first byte. Returns `None` if it is
     /// incomplete.
-    fn header(&mut self, bytes: &[u8], invalid: &str) -> Result<Option<i64>, Malformed> {
+    fn header(
+        &mut self,
+        bytes: &[u8],
+        invalid: impl Fn() -> String,
+    ) -> Result<Option<i64>, Malformed> {
         let rest = bytes.get(self.at + 1..).unwrap_or_default();
         let line = &rest[..rest.len().min(MAX_HEADER)];
         let Some(length) = memchr(b'\n', line) else {
             if line.len() == MAX_HEADER || line.contains(&0) {
-                return malformed(invalid.to_owned());
+                return malformed(invalid());
             }
             return Ok(None);
         };
         let number = line[..length].strip_suffix(b"\r").filter(|digits| is_number(digits));
         let number = number.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-        let Some(number) = number else { return malformed(invalid.to_owned()) };
+        let Some(number) = number else { return malformed(invalid()) };
         self.at += 1 + length + 1;
         Ok(Some(number))
     }
