@@ -13,6 +13,7 @@ use crate::events;
 use crate::failure::Failure;
 use crate::net::clients::Client;
 use crate::net::input::{Input, Received};
+use crate::net::loan::Rested;
 use crate::net::stream::Stream;
 use crate::resp::Parser;
 
@@ -119,6 +120,7 @@ impl<F: Fingerprint> Connection<'_, F> {
                 }
             }
             requests.retain(|words| !words.is_empty());
+            self.session.note(&requests);
             self.session.execute(&requests);
             self.input.consume(at);
             if self.session.has_quit {
@@ -143,6 +145,16 @@ impl<F: Fingerprint> Connection<'_, F> {
     fn receive(&mut self) -> Result<(), End> {
         if self.shared.clients.stopping_since().is_some_and(|since| since.elapsed() > GRACE) {
             return Err(End::Regular);
+        }
+        if self.input.unread().is_empty() {
+            match self.session.rest() {
+                Some(Rested::Received(bytes)) if !bytes.is_empty() => {
+                    self.input.push(&bytes);
+                    return Ok(());
+                }
+                Some(Rested::Idle) => return Err(End::Regular),
+                Some(Rested::Received(_)) | None => {}
+            }
         }
         let now = Instant::now();
         if !self.input.unread().is_empty() {

@@ -12,6 +12,7 @@
 //! | commands that write: parsed, and handed over to other threads | `commands/{writes, batch, queue}.rs` |
 //! | these commit the writes of all connections together | `commands/commits.rs` |
 //! | replies become bytes, and are sent | `resp/reply.rs`, `net/output.rs` |
+//! | and if the next requests are like these, they read them, too | `commands/rest.rs`, `net/loan.rs`, `net/poll.rs` |
 
 #![deny(missing_docs)]
 
@@ -32,8 +33,8 @@
 // server                          the server as a program sees it
 
 mod accept;
-mod command;
 mod accounts;
+mod command;
 mod commands;
 mod connection;
 mod database;
@@ -52,8 +53,8 @@ mod stop;
 mod threads;
 mod users;
 
-pub use database::Database;
 pub use accounts::Accounts;
+pub use database::Database;
 pub use error::{Error, Result};
 pub use options::Options;
 pub use server::Server;

@@ -12,7 +12,8 @@ use crate::command::Command;
 use crate::commands::matches::{self, Keys};
 use crate::events::SlowCommands;
 use crate::failure::Result;
-use crate::net::output::{Lent, Output};
+use crate::net::loan::Lent;
+use crate::net::output::Output;
 use crate::resp::Replies;
 
 /// The most commands of a batch.

@@ -1,9 +1,9 @@
 //! Commits batches of all connections together.
 //!
 //! A connection hands over its batch and its output, and goes on to wait for the next request. A
-//! few threads take what has gathered, commit it, and send the replies. So many connections share
+//! thread takes what has gathered, commits it, and sends the replies. So many connections share
 //! the lookups, the frame in the log and the sync of a commit, and no thread of a connection has to
-//! wake up for it. While one thread waits for the disk, batches for the next one gather.
+//! wake up for it. If the connection [rests](rest), not even for the next request.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -14,18 +14,26 @@ use crate::command::Command;
 use crate::commands::batch::{Answers, Kind};
 use crate::commands::matches::Keys;
 use crate::commands::queue::Submission;
+use crate::commands::rest;
 use crate::commands::service::Service;
 use crate::failure::Result;
+use crate::net::input;
 
-/// How many threads commit: one works while another one waits for the disk.
+/// How many threads commit. The second one helps when [many](crate::commands::queue) commands wait.
 pub(crate) const THREADS: usize = 2;
 
 /// Commits batches until the server ends.
 pub(crate) fn run<F: Fingerprint>(service: &Arc<Service<F>>) {
-    while let Some(group) = service.queue.next() {
-        // After a panic, the connections of the group end, because they get their output back
-        // without the replies.
+    let mut buffer = [0; input::OWN];
+    // After a panic, the connection or those of the group end, because they get their output back without the
+    // replies.
+    let mut receive = |loan: &_| {
+        let receive = AssertUnwindSafe(|| rest::receive(service, loan, &mut buffer));
+        panic::catch_unwind(receive).ok().flatten()
+    };
+    while let Some(group) = service.queue.next(&mut receive) {
         let _ = panic::catch_unwind(AssertUnwindSafe(|| execute(service, group)));
+        service.queue.finish();
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod maintenance;
 pub(crate) mod matches;
 pub(crate) mod queue;
 pub(crate) mod reads;
+pub(crate) mod rest;
 pub(crate) mod service;
 pub(crate) mod session;
 pub(crate) mod transaction;

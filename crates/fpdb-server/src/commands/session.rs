@@ -12,13 +12,19 @@ use crate::commands::handshake::Handshake;
 use crate::commands::info;
 use crate::commands::maintenance;
 use crate::commands::reads;
+use crate::commands::rest;
 use crate::commands::service::Service;
 use crate::commands::transaction::Transaction;
 use crate::commands::writes;
 use crate::failure::{Failure, Result};
 use crate::net::clients::Client;
-use crate::net::output::{Loan, Output};
+use crate::net::loan::{Lent, Loan, Rested};
+use crate::net::output::Output;
 use crate::resp::Replies;
+
+/// A connection rests after this many times in a row in which it has sent documents only. Clients that
+/// read in between would wait longer.
+const REST_AFTER: u32 = 4;
 
 /// A connection's state.
 pub(crate) struct Session<'a, F: Fingerprint> {
@@ -29,6 +35,8 @@ pub(crate) struct Session<'a, F: Fingerprint> {
     loan: Arc<Loan>,
     /// Whether commands are being committed whose replies are not sent yet.
     is_committing: bool,
+    /// How many times in a row what arrived together was nothing but documents.
+    documents_in_a_row: u32,
     /// After `MULTI`, the commands that wait for `EXEC`.
     transaction: Option<Transaction>,
     /// The client wants no reply to its next command.
@@ -45,8 +53,9 @@ impl<'a, F: Fingerprint> Session<'a, F> {
             service,
             handshake: Handshake::new(&service.shared, client, service.db.is_read_only()),
             output: Output::new(client.clone(), service.shared.metrics.clone()),
-            loan: Arc::default(),
+            loan: Loan::new(service.queue.poll().cloned()),
             is_committing: false,
+            documents_in_a_row: 0,
             transaction: None,
             skips_next: false,
             replies_are_off: false,
@@ -65,6 +74,28 @@ impl<'a, F: Fingerprint> Session<'a, F> {
             self.output = self.loan.wait();
             self.is_committing = false;
         }
+    }
+
+    /// Notes which commands arrived together. If they are documents for long enough, the connection
+    /// can rest.
+    pub(crate) fn note(&mut self, requests: &[Vec<&[u8]>]) {
+        if requests.iter().any(|words| !rest::is_for_rest(words)) {
+            self.documents_in_a_row = 0;
+        } else if !requests.is_empty() {
+            self.documents_in_a_row += 1;
+        }
+    }
+
+    /// Lets the connection rest if it has written nothing but documents for a while, and its last ones
+    /// are being committed. Returns when it has something else to do, with what was received in the
+    /// meantime.
+    pub(crate) fn rest(&mut self) -> Option<Rested> {
+        if !self.is_committing || self.documents_in_a_row < REST_AFTER {
+            return None;
+        }
+        let (rested, output) = self.loan.rest(self.service.shared.timeouts.idle)?;
+        (self.output, self.is_committing, self.documents_in_a_row) = (output, false, 0);
+        Some(rested)
     }
 
     /// Executes commands in their order. Each is a list of at least one word. Returns before the
@@ -119,7 +150,7 @@ impl<'a, F: Fingerprint> Session<'a, F> {
         let calls = batch.len();
         // Failures are counted by the thread that finds them.
         self.service.shared.metrics.of(command).calls.add(calls as u64);
-        self.service.queue.submit(batch, self.output.lend(&self.loan));
+        self.service.queue.submit(batch, Lent::new(&mut self.output, &self.loan));
         self.is_committing = true;
         calls
     }
@@ -292,6 +323,12 @@ impl<'a, F: Fingerprint> Session<'a, F> {
             _ => return Err(Failure::syntax()),
         }
         Ok(())
+    }
+}
+
+impl<F: Fingerprint> Drop for Session<'_, F> {
+    fn drop(&mut self) {
+        self.loan.forget(self.output.client());
     }
 }
 

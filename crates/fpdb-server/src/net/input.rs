@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Memory that each connection has for requests. More comes from the budget.
-const OWN: usize = 16 << 10;
+pub(crate) const OWN: usize = 16 << 10;
 
 /// Memory that connections share.
 #[derive(Debug)]
@@ -69,6 +69,12 @@ impl Input {
             (self.start, self.end) = (0, 0);
             self.resize(OWN);
         }
+    }
+
+    /// Adds bytes that another thread has received: at most [`OWN`], and nothing is unread.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.bytes[..bytes.len()].copy_from_slice(bytes);
+        self.end = bytes.len();
     }
 
     /// Receives what has arrived, and waits for it if nothing has.

@@ -1,12 +1,11 @@
 //! The replies of a connection, on their way to the client.
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::mem;
-use std::net::Shutdown;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::metrics::Metrics;
-use crate::net::clients::{Client, lock};
+use crate::net::clients::Client;
 use crate::net::stream::Peer;
 use crate::resp::Replies;
 
@@ -82,18 +81,30 @@ impl Output {
         true
     }
 
+    /// Receives what the client has sent, without waiting for it.
+    pub(crate) fn receive_at_once(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        let received = self.client.stream.receive_at_once(bytes)?;
+        self.metrics.bytes_received.add(received as u64);
+        Ok(received)
+    }
+
     /// Returns whether the client gets no more replies.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// Lends the output to a thread that continues to write replies. Until it is returned, the
-    /// connection has an empty one, which it must not use.
-    pub(crate) fn lend(&mut self, to: &Arc<Loan>) -> Lent {
-        Lent { output: self.take(), loan: to.clone(), is_complete: false }
+    /// Ends the connection, which may be waiting for a request.
+    pub(crate) fn break_off(&mut self) {
+        self.is_broken = true;
+        self.client.disconnect();
     }
 
-    fn take(&mut self) -> Self {
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Returns the output, and leaves an empty one.
+    pub(crate) fn take(&mut self) -> Self {
         let empty = Self::new(self.client.clone(), self.metrics.clone());
         mem::replace(self, empty)
     }
@@ -101,100 +112,4 @@ impl Output {
 
 fn is_temporary(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::Interrupted)
-}
-
-/// Where a connection gets its output back.
-#[derive(Debug, Default)]
-pub(crate) struct Loan {
-    state: Mutex<State>,
-    returned: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    output: Option<Output>,
-    is_awaited: bool,
-}
-
-impl Loan {
-    /// Waits until the output is returned.
-    pub(crate) fn wait(&self) -> Output {
-        let mut state = lock(&self.state);
-        loop {
-            if let Some(output) = state.output.take() {
-                state.is_awaited = false;
-                return output;
-            }
-            state.is_awaited = true;
-            state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-/// An output that a connection has lent. Dropping it returns it.
-#[derive(Debug)]
-pub(crate) struct Lent {
-    pub(crate) output: Output,
-    loan: Arc<Loan>,
-    /// Whether all replies were written. Otherwise, the connection ends.
-    pub(crate) is_complete: bool,
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        let mut output = self.output.take();
-        output.is_broken |= !self.is_complete;
-        if output.is_broken {
-            // The connection may be waiting for a request.
-            let _ = output.client.stream.shutdown(Shutdown::Both);
-        }
-        let mut state = lock(&self.loan.state);
-        state.output = Some(output);
-        // A notification is a system call, even if nobody waits for it.
-        if state.is_awaited {
-            self.loan.returned.notify_one();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Read;
-
-    use super::*;
-    use crate::net::clients::Clients;
-    use crate::net::stream;
-    use crate::resp::Protocol;
-
-    #[test]
-    fn a_lent_output_is_returned_and_broken_unless_all_replies_were_written() {
-        for is_complete in [true, false] {
-            let (stream, peer, mut client) = stream::pair();
-            let registered = Arc::new(Clients::default()).register(stream, peer, 1).unwrap();
-            let metrics = Arc::new(Metrics::new());
-            let mut output = Output::new(registered.client.clone(), metrics.clone());
-            output.replies.protocol = Protocol::Resp3;
-            output.replies.simple("first");
-            let loan = Arc::default();
-            let mut lent = output.lend(&loan);
-            lent.output.replies.simple("second");
-            assert!(lent.output.try_send());
-            lent.output.replies.simple("third");
-            lent.is_complete = is_complete;
-            let returning = std::thread::spawn(move || drop(lent));
-            output = loan.wait();
-            returning.join().unwrap();
-            assert_eq!(
-                (output.is_broken(), output.replies.protocol),
-                (!is_complete, Protocol::Resp3)
-            );
-            output.send();
-            drop((output, registered));
-            let mut received = String::new();
-            client.read_to_string(&mut received).unwrap();
-            let expected = "+first\r\n+second\r\n+third\r\n";
-            assert_eq!(received, expected[..if is_complete { expected.len() } else { 17 }]);
-            assert_eq!(metrics.bytes_sent.get(), received.len() as u64);
-        }
-    }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 #[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd};
+#[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -132,12 +134,32 @@ impl Stream {
     pub(crate) fn send_at_once(&self, bytes: &[u8]) -> io::Result<usize> {
         use rustix::net::{SendFlags, send};
 
-        Ok(on_stream!(self, stream => send(stream, bytes, SendFlags::DONTWAIT))?)
+        Ok(send(self, bytes, SendFlags::DONTWAIT)?)
     }
 
     #[cfg(not(unix))]
     pub(crate) fn send_at_once(&self, _: &[u8]) -> io::Result<usize> {
         Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    /// Receives what has arrived, without waiting for the client.
+    #[cfg(unix)]
+    pub(crate) fn receive_at_once(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        use rustix::net::{RecvFlags, recv};
+
+        Ok(recv(self, bytes, RecvFlags::DONTWAIT)?.0)
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn receive_at_once(&self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+}
+
+#[cfg(unix)]
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        on_stream!(self, stream => stream.as_fd())
     }
 }
 

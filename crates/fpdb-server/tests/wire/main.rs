@@ -11,6 +11,7 @@ mod limits;
 mod metrics;
 mod protocol;
 mod read_only;
+mod rest;
 mod transactions;
 #[cfg(unix)]
 mod unix_socket;

@@ -80,3 +80,28 @@ fn a_missing_database_is_created_with_names_and_a_recipe_and_opened_the_next_tim
     let run = folder.exits(2, "serve db --listen 127.0.0.1:0 --recipe words/1");
     assert!(run.err.contains("recipe pairs/1, not words/1"), "{}", run.err);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn documents_do_not_wake_the_thread_of_their_connection() {
+    let folder = Folder::new();
+    let server = Server::start(&folder, &[]);
+    let mut client = server.connect();
+    let mut switches_after = |documents: u32| {
+        (0..documents).for_each(|_| {
+            client.call(&["FP.ADDNX", "a", "0xff"]).word();
+        });
+        let mut tasks = std::fs::read_dir(format!("/proc/{}/task", server.process())).unwrap();
+        let status = tasks.find_map(|task| {
+            // Other threads may have ended since.
+            let status = std::fs::read_to_string(task.unwrap().path().join("status")).ok()?;
+            status.starts_with("Name:\tclient 1\n").then_some(status)
+        });
+        let status = status.expect("the thread of the client");
+        let count = status.split("\nvoluntary_ctxt_switches:").nth(1).unwrap();
+        count.split_whitespace().next().unwrap().parse::<u32>().unwrap()
+    };
+    let before = switches_after(10);
+    // Not none: after a stall of the disk, it would wake once.
+    assert!(switches_after(100) - before < 50);
+}
