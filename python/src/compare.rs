@@ -237,13 +237,14 @@ impl Comparer {
     /// and 2 for whether the texts are equal.
     fn read<'py>(&mut self, texts: &Bound<'py, PyAny>) -> PyResult<(Array<'py>, Array<'py>)> {
         let py = texts.py();
+        // The caller may try again with other texts, so nothing changes before these are accepted.
+        let strings = Strings::new(texts, "text")?;
+        let texts = strings.all()?;
         if let Some(kept) = &mut self.kept {
             let rows = self.chunk.iter().zip(&self.is_kept);
             kept.append(rows.map(|(row, &is_kept)| is_kept.then_some(&row.features)))?;
         }
         self.before += self.chunk.len();
-        let strings = Strings::new(texts, "text")?;
-        let texts = strings.all()?;
         let read = |text: &Option<&str>| self.row(text.unwrap_or_default());
         self.chunk = interruptible(py, |cancel| parallel::map(&texts, self.threads, cancel, read))?;
         self.is_kept = vec![false; self.chunk.len()];

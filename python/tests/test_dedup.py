@@ -283,11 +283,12 @@ def test_examples_show_texts_of_earlier_documents_too(tmp_path: Path) -> None:
     assert example.other.strip(".") in texts["1/a"] and "1/a" in found._repr_html_()
 
 
-def test_lone_surrogates_are_replaced_and_counted(tmp_path: Path) -> None:
+def test_lone_surrogates_are_replaced_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_columns, "CHUNK", 1)
     text = document(1)
-    texts = [text + " \ud800", text, document(2)]
-    found = fpdb.dedup(texts, ["a", "b", "c"], against=tmp_path / "db", run="1")
-    assert found.keep.tolist() == [True, False, True] and found.mended == 1
+    texts = [document(2), text + " \ud800", text, document(2), document(3)]
+    found = fpdb.dedup(texts, range(5), against=tmp_path / "db", run="1")
+    assert found.keep.tolist() == [True, True, False, False, True] and found.mended == 1
     assert fpdb.dedup(iter(texts), keep="longest").mended == 1
 
 

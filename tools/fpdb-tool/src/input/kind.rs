@@ -265,7 +265,7 @@ fn extension(path: &Path) -> Option<String> {
 }
 
 /// What to do with a Parquet file.
-const PARQUET: &str = "use fpdb_engine.dedup_parquet(sources, target, column=\"text\") in Python";
+const PARQUET: &str = "use fpdb_engine.dedup_files(sources, target, column=\"text\") in Python";
 
 /// What the first bytes of a file clearly are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -50,7 +50,7 @@ fn a_parquet_file_is_refused_with_the_way_to_read_it_in_python() {
         "import db a",
     ] {
         let run = folder.exits(2, line);
-        assert!(run.err.contains("Parquet: use fpdb_engine.dedup_parquet("), "{line}: {}", run.err);
+        assert!(run.err.contains("Parquet: use fpdb_engine.dedup_files("), "{line}: {}", run.err);
         assert_eq!(run.err.lines().count(), 1, "{line}: {}", run.err);
     }
 }
