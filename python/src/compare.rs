@@ -233,6 +233,13 @@ impl Comparer {
         })
     }
 
+    /// Returns the names and aliases of the recipes that make sketches. None is loaded.
+    #[staticmethod]
+    fn recipes() -> Vec<&'static str> {
+        let aliases = Recipe::aliases().map(|(alias, _)| alias);
+        Recipe::names_for_sketches().chain(aliases).collect()
+    }
+
     /// Reads the next chunk. Returns the sketches, and what is compared of each row: 0 for nothing, 1 for the sketch,
     /// and 2 for whether the texts are equal.
     fn read<'py>(&mut self, texts: &Bound<'py, PyAny>) -> PyResult<(Array<'py>, Array<'py>)> {

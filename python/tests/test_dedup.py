@@ -198,7 +198,8 @@ def test_an_id_means_a_document_of_its_run(tmp_path: Path) -> None:
     found = run("4", [edited(a, 2, 100)], [1], replaces=["2", "3"])
     assert found.replaced == {0: ["2/1", "3/1"]}
     with fpdb.ReadOnlyDb.open(tmp_path / "db") as db:
-        assert [db.get(name) is not None for name in ("1/1", "1/2", "2/1", "3/1", "4/1")] == [True, True, False, False, True]
+        names = ("1/1", "1/2", "2/1", "3/1", "4/1")
+        assert [db.get(name) is not None for name in names] == [True, True, False, False, True]
 
 
 def test_ids_that_repeat_or_are_missing_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,6 +328,7 @@ def test_wrong_arguments_are_refused_before_any_work(tmp_path: Path) -> None:
     for options, error, message in calls:
         with pytest.raises(error, match=message):
             fpdb.dedup(**{"texts": texts, **options})
+    assert fpdb.dedup(["我们今天去公园散步，天气很好。"] * 2, recipe="default-zh").dropped == 1
     # What the database has need not be given again.
     found = fpdb.dedup(texts, run="2", **ids)
     assert found.dropped == 2 and found.threshold == 0.9

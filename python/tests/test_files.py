@@ -254,5 +254,5 @@ def test_memory_grows_by_bytes_per_row_not_by_texts(tmp_path: Path) -> None:
 
     few, many = peak(20_000), peak(80_000)
     # The other texts have 120 MB. Each row takes 13 bytes in the result and 10 for comparing. Up to 131,072 recent ones
-    # take at most 300 more in the database, and features of earlier rows 8 MB; the rest is what searches and allocators keep.
+    # take at most 300 more in the database, and features of earlier rows 8 MB; searches and allocators keep the rest.
     assert many - few < 60_000 * (13 + 10 + 300) + (24 << 20), (few, many)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import logging
 import signal
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from . import _columns
 from ._documents import EARLIER, Documents, Row, Stored, TextOf, id_of
 from ._errors import InvalidArgumentError
-from ._native import Comparer, Db, recipes
+from ._native import Comparer, Db
 from ._order import Order, order_of
 from ._report import Deduplicated, Example, chosen, excerpts
 
@@ -133,13 +134,14 @@ def dedup(
     settings: dict[str, Any] = {"similarity": similarity, "recall": recall, "recipe": recipe}
     with contextlib.ExitStack() as stack:
         stack.enter_context(_ended_by_sigterm())
-        documents, rule = Documents(stack, **_defaults(settings)), None
+        options: dict[str, Any] = {"expected_entries": expected, "threads": threads, "durability": "buffered"}
+        documents, rule = Documents(stack, **_defaults(settings), **options), None
         if against is not None:
-            options: dict[str, Any] = {"expected_entries": expected, "threads": threads, "durability": "buffered"}
-            if Path(against).exists():
-                db = Db.open(against, **{name: it for name, it in settings.items() if it is not None}, **options)
+            path = Path(against)
+            if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+                db = Db.open(path, **{name: it for name, it in settings.items() if it is not None}, **options)
             else:
-                db = Db.create(against, ids="names", **_defaults(settings), **options)
+                db = Db.create(path, ids="names", **_defaults(settings), **options)
             stack.enter_context(db)
             if db.sketch_keys is None or db.id_kind != "names":
                 raise InvalidArgumentError(f'against: {against} was not created with a similarity and ids="names"')
@@ -178,8 +180,8 @@ def _check(similarity: Any, recall: Any, recipe: Any, verify: bool, ngram: Any, 
     for name, share, most in (("similarity", similarity, 1), ("recall", recall, 0.999)):
         if share is not None and not (isinstance(share, (int, float)) and 0.5 <= share <= most):
             raise InvalidArgumentError(f"{name} {share!r}: expected a number from 0.5 to {most}")
-    names = recipes(bits=768)
-    if recipe is not None and recipe != "default" and recipe not in names:
+    names = Comparer.recipes()
+    if recipe is not None and recipe not in names:
         raise InvalidArgumentError(f"recipe {recipe!r}: expected one of {', '.join(names)}")
     for name, option in (("ngram", ngram), ("text_of", text_of)):
         if option is not None and not verify:
@@ -323,7 +325,8 @@ class _Rows:
                 continue
             if self.strict_ids:
                 problem = f"the id {id!r} occurred before" if id else "there is no id"
-                raise InvalidArgumentError(f"ids: row {row}: {problem}; leave out strict_ids to name such rows by number")
+                message = f"ids: row {row}: {problem}; leave out strict_ids to name such rows by number"
+                raise InvalidArgumentError(message)
             self.unnamed += 1
             ids[place] = f"{id or ''}#{row}"
         return [Row(id or "", self._priority(first + place, id)) for place, id in enumerate(ids)]
@@ -343,14 +346,14 @@ def _as_given(found: Deduplicated, rows: npt.NDArray[np.int64]) -> Deduplicated:
     places = np.empty_like(rows)
     places[rows] = np.arange(len(rows))
     of = found.duplicate_of[places]
-    found.__dict__.update(
+    return dataclasses.replace(
+        found,
         keep=found.keep[places],
         duplicate_of=np.where(of >= 0, rows[of], -1),
         similarity=found.similarity[places],
         earlier={int(rows[place]): name for place, name in found.earlier.items()},
         replaced={int(rows[place]): names for place, names in found.replaced.items()},
     )
-    return found
 
 
 def _examples(found: Deduplicated, texts: Any, text_of: TextOf | None) -> Iterator[Example]:

@@ -65,8 +65,8 @@ class Documents:
             if self._db is None:
                 folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fpdb-"))
                 path = Path(folder) / "dedup.fpdb"
-                options = {"durability": "buffered", "memtable_entries": 1 << 16, **self._options}
-                self._db = self._stack.enter_context(Db.create(path, **options))
+                db = Db.create(path, memtable_entries=1 << 16, **self._options)
+                self._db = self._stack.enter_context(db)
             numbers, waiting = self._waiting
             self._db.write(waiting, numbers)
             self._waiting = None

@@ -51,8 +51,8 @@ def dedup_files(
 
     If target is a file, all rows are written to it. Otherwise it is a folder, and gets one file for each source, with
     the same name, schema, compression and row groups; lines of JSON are the same bytes. With annotate, all rows are
-    written, with four more columns: fpdb_keep, fpdb_duplicate_of (the number of the row that it is like), fpdb_earlier (the
-    name of the earlier document) and fpdb_similarity. Each file appears when it is complete.
+    written, with four more columns: fpdb_keep, fpdb_duplicate_of (the number of the row that it is like),
+    fpdb_earlier (the name of the earlier document) and fpdb_similarity. Each file appears when it is complete.
 
     The files are read twice, in batches, and are never in memory whole. Rows are numbered through all files, in the
     order of their names in a folder or a pattern. The other options are those of dedup(). keep may be the name of a
@@ -434,8 +434,7 @@ class _Writer:
             if row in self._texts:
                 self._texts[row] = file._text(number, file._value(number, line, self._columns))
             if self._annotate:
-                (keep,), (of,), (earlier,), (similarity,) = self._added(row, row + 1).values()
-                added = {"fpdb_keep": keep, "fpdb_duplicate_of": of, "fpdb_earlier": earlier, "fpdb_similarity": similarity}
+                added = {name: value for name, (value,) in self._added(row, row + 1).items()}
                 content = line.rstrip()[:-1]
                 comma = b"" if content.rstrip().endswith(b"{") else b", "
                 stream.write(content + comma + json.dumps(added)[1:].encode() + b"\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import os
 import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -116,4 +115,5 @@ class _Texts:
         if self._list is not None:
             return _columns.text(self._list[row])
         begin, end = self._offsets[row], self._offsets[row + 1]
-        return os.pread(self._file.fileno(), end - begin, begin).decode(errors="surrogatepass")
+        self._file.seek(begin)
+        return self._file.read(end - begin).decode(errors="surrogatepass")

@@ -102,7 +102,7 @@ class Deduplicated:
         ([True, False, False], [True, True, False])
         """
         if not threshold >= self.threshold:
-            raise ValueError(f"threshold {threshold}: expected at least {self.threshold}, with which rows were compared")
+            raise ValueError(f"threshold {threshold}: expected at least {self.threshold}, that of the comparison")
         keep = self.keep | (self.similarity < threshold)
         return dataclasses.replace(
             self,
