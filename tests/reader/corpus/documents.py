@@ -112,7 +112,7 @@ def in_leaf(condition, words, found=USE):
 
 def in_page(condition, words, at, data, database=UNIQUE, page=0):
     """A case of bytes at an offset of a leaf, or of an inner node, which follows the leaves and is read to find a name."""
-    use = EXPORT if page < TREE_LEAVES else ("get", "a name")
+    use = EXPORT if page < TREE_LEAVES else ("get", "100")
     @case(condition, database, UNIQUE_FILE if database == UNIQUE else NAMES_FILE, words, USE, use)
     def bytes_of_a_page(copy, file):
         start = PAGE * (1 + page) + at
