@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::scan::scan;
+use peers::scan::scan;
 
 /// Comparisons that scans may spend on checking the first answers of a set.
 const SCAN_BUDGET: usize = 1 << 31;

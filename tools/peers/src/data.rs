@@ -1,17 +1,18 @@
 //! The data sets, and the queries.
 
-use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use flate2::read::MultiGzDecoder;
+use fpdb::text::Recipe;
 
-use crate::corpus;
 use crate::random::Random;
 
 /// Fingerprints of real lines of text, in the repository.
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fingerprints.u64le");
-/// The variable that names the folder of a larger collection of texts.
-const TEXTS: &str = "FPDB_DATA";
 /// One real fingerprint out of this many is kept out of the index, so that queries can use it as a
 /// stranger.
 const STRANGERS: usize = 16;
@@ -22,7 +23,7 @@ const REGIONS: [(u32, u32); 5] = [(0, 64), (0, 16), (16, 16), (32, 16), (48, 16)
 /// to 8 bits apart) of very different sizes around uniform centres; `Real` is the fingerprints of
 /// lines of real documents; `Zh` and `En` are the fingerprints of Chinese and English documents and
 /// their paragraphs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Data {
     Uniform,
     Clustered,
@@ -32,40 +33,41 @@ pub enum Data {
 }
 
 impl Data {
-    pub const ALL: [Self; 5] = [Self::Uniform, Self::Clustered, Self::Real, Self::Zh, Self::En];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::Clustered => "clustered",
-            Self::Real => "real",
-            Self::Zh => "zh",
-            Self::En => "en",
-        }
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
+}
 
-    fn real(self) -> Result<Vec<u64>> {
-        let texts = |name: &str| -> Result<PathBuf> {
-            let folder = std::env::var_os(TEXTS).context("FPDB_DATA names no folder of texts")?;
-            Ok(Path::new(&folder).join(name))
-        };
-        match self {
-            Self::Zh => corpus::fingerprints(&texts("corpus_zh.ndjson.gz")?, "default-zh"),
-            Self::En => corpus::fingerprints(&texts("corpus_en.ndjson.gz")?, "default"),
-            _ => {
-                let bytes = std::fs::read(REAL).context(REAL)?;
-                let (words, _) = bytes.as_chunks();
-                Ok(words.iter().map(|&word| u64::from_le_bytes(word)).collect())
-            }
-        }
+/// Returns the texts of a file of gzipped NDJSON.
+pub fn texts(file: &Path) -> Result<Vec<String>> {
+    let input = File::open(file).with_context(|| file.display().to_string())?;
+    let text = |line: std::io::Result<String>| {
+        let document: serde_json::Value = serde_json::from_str(&line?)?;
+        let text = document["text"].as_str().context("a line has no field \"text\"")?;
+        Ok(text.to_owned())
+    };
+    BufReader::new(MultiGzDecoder::new(input)).lines().map(text).collect()
+}
+
+/// Returns the fingerprints of all documents and paragraphs that have one, of a file in the folder
+/// of a larger collection of texts.
+fn of_texts(file: &str, recipe: &str) -> Result<Vec<u64>> {
+    let folder = std::env::var_os("FPDB_DATA").context("FPDB_DATA names no folder of texts")?;
+    let recipe: Recipe = Recipe::named(recipe)?;
+    let mut all = Vec::new();
+    for text in texts(&Path::new(&folder).join(file))? {
+        let paragraphs = text.split('\n').filter(|p| p.len() < text.len());
+        let pieces = std::iter::once(text.as_str()).chain(paragraphs);
+        all.extend(pieces.filter_map(|piece| recipe.fingerprint(piece).fingerprint));
     }
+    Ok(all)
 }
 
 /// A data set, from which parts of any size can be taken.
 pub struct Source {
-    pub data: Data,
-    /// The real fingerprints, shuffled; read on first use.
-    real: OnceCell<Vec<u64>>,
+    data: Data,
+    /// The real fingerprints, shuffled.
+    real: Vec<u64>,
 }
 
 /// The fingerprints of an index, and strangers of the same kind that are not in it.
@@ -75,35 +77,35 @@ pub struct Set {
 }
 
 impl Source {
-    pub fn new(data: Data) -> Self {
-        Self { data, real: OnceCell::new() }
+    pub fn new(data: Data) -> Result<Self> {
+        let mut real = match data {
+            Data::Uniform | Data::Clustered => Vec::new(),
+            Data::Zh => of_texts("corpus_zh.ndjson.gz", "default-zh")?,
+            Data::En => of_texts("corpus_en.ndjson.gz", "default")?,
+            Data::Real => {
+                let bytes = std::fs::read(REAL).context(REAL)?;
+                let (words, _) = bytes.as_chunks();
+                words.iter().map(|&word| u64::from_le_bytes(word)).collect()
+            }
+        };
+        Random(0).shuffle(&mut real);
+        Ok(Self { data, real })
     }
 
     /// Returns `n` fingerprints, or all if there are fewer.
-    pub fn take(&self, n: usize) -> Result<Set> {
+    pub fn take(&self, n: usize) -> Set {
         let mut random = Random(n as u64);
         let fingerprints = match self.data {
             Data::Uniform => (0..n).map(|_| random.next()).collect(),
             Data::Clustered => clustered(n, &mut random),
-            _ => return self.take_real(n),
+            _ => {
+                let (strangers, members) = self.real.split_at(self.real.len() / STRANGERS);
+                let fingerprints = members[..n.min(members.len())].to_vec();
+                return Set { fingerprints, strangers: strangers.to_vec() };
+            }
         };
         let strangers = (0..n.min(1 << 16)).map(|_| random.next()).collect();
-        Ok(Set { fingerprints, strangers })
-    }
-
-    fn take_real(&self, n: usize) -> Result<Set> {
-        if self.real.get().is_none() {
-            let mut all = self.data.real()?;
-            Random(0).shuffle(&mut all);
-            let _ = self.real.set(all);
-        }
-        let all = self.real.get().context("the data was just read")?;
-        let (strangers, members) = all.split_at(all.len() / STRANGERS);
-        ensure!(!strangers.is_empty(), "only {} fingerprints", all.len());
-        Ok(Set {
-            fingerprints: members[..n.min(members.len())].to_vec(),
-            strangers: strangers.to_vec(),
-        })
+        Set { fingerprints, strangers }
     }
 }
 
@@ -146,7 +148,7 @@ mod tests {
 
     #[test]
     fn half_of_the_queries_are_near_at_every_distance_and_in_every_region() {
-        let set = Source::new(Data::Uniform).take(1000).unwrap();
+        let set = Source::new(Data::Uniform).unwrap().take(1000);
         let queries = set.queries(400, 3);
         let mut seen = std::collections::BTreeSet::new();
         for query in queries.iter().step_by(2) {
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn clustered_data_has_the_requested_size_and_near_families() {
-        let set = Source::new(Data::Clustered).take(5000).unwrap();
+        let set = Source::new(Data::Clustered).unwrap().take(5000);
         assert_eq!(set.fingerprints.len(), 5000);
         let near =
             set.fingerprints.iter().filter(|&&f| (f ^ set.fingerprints[0]).count_ones() <= 16);

@@ -7,80 +7,82 @@
 //! busy machine slows all of them; a slow peer gets fewer of the queries. README.md says what each
 //! column counts.
 
-mod args;
 mod check;
-mod corpus;
-mod data;
+mod indexes;
 mod measure;
 mod memory;
-mod pages;
-mod peer;
-mod peers;
-mod random;
-mod report;
-mod scan;
-#[allow(dead_code, reason = "shared with the other programs")]
-mod stores;
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, ensure};
-use clap::Parser;
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, ValueEnum, value_parser};
+use fpdb::Layout;
+use peers::data::{Data, Source};
 
-use args::{Args, Pages};
-use data::Source;
-use measure::{Task, measure};
-use peer::Entrant;
-use peers::Kind;
+use indexes::Peer;
+use measure::{Entrant, Task, measure};
+
+/// Compares fpdb with what its users would use instead: the same fingerprints, the same queries,
+/// checked answers
+#[derive(Parser)]
+struct Args {
+    /// Numbers of fingerprints, as powers of two; of real data with fewer, all are used
+    #[arg(long, value_delimiter = ',', default_value = "20", value_parser = value_parser!(u32).range(4..=31))]
+    n: Vec<u32>,
+
+    /// Largest distances of queries, in bits
+    #[arg(long, value_delimiter = ',', default_value = "3", value_parser = value_parser!(u32).range(..=12))]
+    k: Vec<u32>,
+
+    /// Data sets
+    #[arg(long, value_delimiter = ',', default_value = "uniform")]
+    data: Vec<Data>,
+
+    /// Peers [default: all]
+    #[arg(long, value_delimiter = ',')]
+    peers: Vec<Peer>,
+
+    /// fpdb's layouts: names of presets, or "auto"
+    #[arg(long, value_delimiter = ',', default_value = "half-2,ring-3,auto")]
+    layouts: Vec<String>,
+
+    /// Queries; slow peers answer only the first of them
+    #[arg(long, default_value_t = 4000)]
+    queries: usize,
+}
 
 fn main() -> Result<()> {
     let mut args = Args::parse();
-    if args.test {
-        args.shrink(peers::ALL.iter().map(|kind| kind.name));
+    ensure!(args.queries > 0, "--queries must be at least 1");
+    if args.peers.is_empty() {
+        args.peers = Peer::value_variants().to_vec();
     }
-    args.check()?;
-    let kinds = peers::named(&args.peers)?;
-    match args.engines.pages {
-        Pages::Small => pages::make_small()?,
-        Pages::Huge => pages::make_huge()?,
-    }
-    let (mut measured, mut notes) = (0, Notes::default());
+    avoid_huge_pages()?;
+    let mut measured = 0;
     for &data in &args.data {
-        measured += run(&args, &kinds, &Source::new(data), &mut notes)?;
+        match Source::new(data) {
+            Ok(source) => measured += run(&args, data, &source)?,
+            Err(error) => eprintln!("left out, data {}: {error:#}", data.name()),
+        }
     }
     ensure!(measured > 0, "nothing could be measured");
-    if args.test {
-        println!("{measured} rows measured, all answers right");
-    }
     Ok(())
 }
 
-/// Lines on stderr, each printed once.
-#[derive(Default)]
-struct Notes(BTreeSet<String>);
-
-impl Notes {
-    fn print(&mut self, line: String) {
-        if !self.0.contains(&line) {
-            eprintln!("{line}");
-            self.0.insert(line);
-        }
-    }
+/// Makes all memory pages of this process the same size, those of mapped files too.
+fn avoid_huge_pages() -> Result<()> {
+    #[expect(unsafe_code, reason = "the standard library has no call for this flag")]
+    // SAFETY: sets a flag of this process and touches no memory.
+    let done = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
+    ensure!(done == 0, "cannot disable huge pages: {}", std::io::Error::last_os_error());
+    Ok(())
 }
 
-/// Measures and prints all rows of a data set; returns how many.
-fn run(args: &Args, kinds: &[&Kind], source: &Source, notes: &mut Notes) -> Result<usize> {
-    let mut sizes = BTreeSet::new();
-    let mut measured = 0;
+/// Measures and prints all tables of a data set; returns how many.
+fn run(args: &Args, data: Data, source: &Source) -> Result<usize> {
+    let (mut sizes, mut tables) = (BTreeSet::new(), 0);
     for &log in &args.n {
-        let data = source.data.name();
-        let set = match source.take(1 << log) {
-            Ok(set) => set,
-            Err(error) => {
-                notes.print(format!("left out, data {data}: {error:#}"));
-                return Ok(measured);
-            }
-        };
+        let set = source.take(1 << log);
         let n = set.fingerprints.len();
         // Real data may have no more fingerprints than the size before it.
         if !sizes.insert(n) {
@@ -88,34 +90,38 @@ fn run(args: &Args, kinds: &[&Kind], source: &Source, notes: &mut Notes) -> Resu
         }
         for &k in &args.k {
             let queries = set.queries(args.queries, k);
-            let fingerprints = &set.fingerprints;
-            let task = Task { args, data, k, fingerprints, queries: &queries };
-            let records = measure(&task, &entrants(args, kinds, n, k, notes))?;
-            match (args.test, args.json) {
-                (true, _) => {}
-                (false, true) => report::print_json(&records)?,
-                (false, false) => report::print_table(&records),
-            }
-            measured += records.len();
+            println!("{n} {} fingerprints, k = {k}, 4k pages\n", data.name());
+            println!(
+                "| peer | p50 us | p99 us | mean us | disk bytes/fp | RAM bytes/fp | build s |"
+            );
+            println!("| --- | --: | --: | --: | --: | --: | --: |");
+            let task = Task { k, fingerprints: &set.fingerprints, queries: &queries };
+            measure(&task, &entrants(args, n, k)?)?;
+            println!();
+            tables += 1;
         }
     }
-    Ok(measured)
+    Ok(tables)
 }
 
-/// Returns the rows of these peers. The reason why a peer has none goes to stderr.
-fn entrants<'a>(
-    args: &'a Args,
-    kinds: &[&Kind],
-    n: usize,
-    k: u32,
-    notes: &mut Notes,
-) -> Vec<Entrant<'a>> {
+/// Returns a row for each peer, and of fpdb one for each layout.
+fn entrants(args: &Args, n: usize, k: u32) -> Result<Vec<Entrant>> {
     let mut all = Vec::new();
-    for kind in kinds {
-        match (kind.entrants)(&args.engines, n, k) {
-            Ok(entrants) => all.extend(entrants),
-            Err(error) => notes.print(format!("left out, {}: {error:#}", kind.name)),
+    for &peer in &args.peers {
+        let name = peer.to_possible_value().context("a peer has no name")?.get_name().to_owned();
+        let is_fpdb = matches!(peer, Peer::Fpdb);
+        for preset in &args.layouts[..if is_fpdb { args.layouts.len() } else { 1 }] {
+            let layout = match preset.as_str() {
+                "auto" => Layout::auto(64, k, n as u64).0,
+                preset => Layout::preset(preset, 64).context("--layouts")?,
+            };
+            let name = match preset.as_str() {
+                _ if !is_fpdb => name.clone(),
+                "auto" => format!("fpdb auto ({})", layout.name()),
+                preset => format!("fpdb {preset}"),
+            };
+            all.push(Entrant { name, peer, layout });
         }
     }
-    all
+    Ok(all)
 }

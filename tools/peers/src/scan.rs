@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn scan_finds_exactly_what_a_plain_loop_finds() {
-        let set = Source::new(Data::Clustered).take(5000).unwrap();
+        let set = Source::new(Data::Clustered).unwrap().take(5000);
         for query in set.queries(100, 3) {
             let near = |i: &u32| (set.fingerprints[*i as usize] ^ query).count_ones() <= 3;
             let expected: Vec<u32> = (0..5000).filter(near).collect();

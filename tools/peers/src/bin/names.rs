@@ -1,28 +1,20 @@
 //! Measures what other programs make of a list of names, such as `cargo bench --bench names --
 //! --write LIST` writes: zstd of the entire list, and a set of the crate fst.
+//!
+//! The argument is a file with one name per line.
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
-use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
-use clap::Parser;
+use anyhow::{Context, Result, ensure};
 
-/// Compares the bytes per name of fpdb's files with zstd and the crate fst
-#[derive(Parser)]
-struct Args {
-    /// A file with one name per line
-    list: PathBuf,
-
-    /// Level of zstd
-    #[arg(long, default_value_t = 19)]
-    level: i32,
-}
+/// Level of zstd.
+const LEVEL: i32 = 19;
 
 fn main() -> Result<()> {
-    let args = Args::parse();
-    let text = std::fs::read_to_string(args.list)?;
+    let list = std::env::args_os().nth(1).context("the argument is a file of names")?;
+    let text = std::fs::read_to_string(list)?;
     let names: BTreeSet<&str> = text.lines().filter(|name| !name.is_empty()).collect();
     let names: Vec<&str> = names.into_iter().collect();
     ensure!(!names.is_empty(), "the list has no names");
@@ -32,8 +24,8 @@ fn main() -> Result<()> {
     println!("{} names\n\n| what | bytes per name |\n| --- | ---: |", names.len());
     let sorted = names.join("\n") + "\n";
     row("sorted list", sorted.len());
-    let compressed = zstd::bulk::compress(sorted.as_bytes(), args.level)?;
-    row(&format!("zstd -{} of the sorted list", args.level), compressed.len());
+    let compressed = zstd::bulk::compress(sorted.as_bytes(), LEVEL)?;
+    row(&format!("zstd -{LEVEL} of the sorted list"), compressed.len());
     let set = fst::Set::from_iter(&names)?;
     row("fst::Set", set.as_fst().as_bytes().len());
 

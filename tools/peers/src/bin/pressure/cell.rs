@@ -1,53 +1,37 @@
 //! One cell of the table: a process of its own, in its control group, that opens a database, asks it
 //! while it is cold and when it is warm, and prints what it measured as JSON.
 
-use std::fs::{self, File};
+use std::fs;
 use std::hint::black_box;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use peers::percentile;
+use peers::random::Random;
 use serde::{Deserialize, Serialize};
 
-use crate::engines::{self, Engine, K, files, stored};
+use crate::engines::{Engine, Open};
 use crate::group;
-use crate::random::Random;
+
+/// Queries of each thread, cold and warm.
+const QUERIES: usize = 10_000;
 
 /// What a cell measures.
-#[derive(Args, Clone, Debug)]
+#[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Cell {
-    #[arg(long)]
-    pub engine: String,
-    /// The folder of the database
-    #[arg(long)]
+    pub engine: Engine,
+    /// The folder of the database.
     pub folder: PathBuf,
-    /// Fingerprints in it
-    #[arg(long)]
-    pub n: usize,
-    /// The control group to enter
-    #[arg(long)]
+    /// The control group to enter.
     pub group: Option<PathBuf>,
-    /// Bytes of memory that the group allows
-    #[arg(long)]
-    pub memory: u64,
-    #[arg(long)]
     pub threads: usize,
-    /// Queries of each thread, cold and warm
-    #[arg(long)]
-    pub queries: usize,
-    /// Seconds after which queries end
-    #[arg(long)]
+    /// Seconds after which queries end.
     pub seconds: f64,
-    /// Share of the memory in which fpdb keeps pages. With 0, each query reads all that it needs,
-    /// and there is only the cold phase
-    #[arg(long)]
-    pub page_memory: Option<f64>,
-    /// Ask only queries without a match
-    #[arg(long)]
-    pub no_matches: bool,
+    /// The bytes that indexes may take if fpdb keeps no pages. Then each query reads all that it
+    /// needs, and there is only the cold phase.
+    pub no_pages: Option<u64>,
 }
 
 /// What it found.
@@ -77,31 +61,28 @@ impl Cell {
             group::enter(group)?;
         }
         let start = Instant::now();
-        let db = engines::open(&self.engine, &self.folder, self.memory, self.page_memory)?;
+        let db = self.engine.open(&self.folder, self.no_pages)?;
         let open_ms = start.elapsed().as_secs_f64() * 1e3;
-        if self.page_memory == Some(0.0) {
+        if self.no_pages.is_some() {
             // Reads only what queries need in any case, so that their reads can be counted.
-            db.warm()?;
+            db.warm(&self.folder)?;
         } else {
             db.wait_for_indexes();
         }
-        let cold = self.ask(&*db, 1, self.queries)?;
-        let warm = if self.page_memory == Some(0.0) {
-            None
-        } else {
-            if !db.warm()? {
-                read_all(&self.folder)?;
-            }
+        let (cold, mut warm) = (self.ask(&db, 1)?, None);
+        if self.no_pages.is_none() {
+            db.warm(&self.folder)?;
             // As many queries again, which are not counted: what they leave in caches stays there.
-            self.ask(&*db, 2, self.queries)?;
-            Some(self.ask(&*db, 3, self.queries)?)
-        };
-        let (process, cache) = (memory_of_process()?, self.cache()?);
-        Ok(Report { open_ms, cold, warm, process, cache })
+            self.ask(&db, 2)?;
+            warm = Some(self.ask(&db, 3)?);
+        }
+        // Memory that is not of files.
+        let process = number_in("/proc/self/status", "RssAnon:")? << 10;
+        Ok(Report { open_ms, cold, warm, process, cache: self.cache()? })
     }
 
     /// Asks queries in all threads at the same time. Every answer is checked.
-    fn ask(&self, db: &dyn Engine, seed: u64, queries: usize) -> Result<Phase> {
+    fn ask(&self, db: &Open, seed: u64) -> Result<Phase> {
         let (barrier, reads) = (Barrier::new(self.threads), bytes_read()?);
         let all: Result<Vec<(Instant, Vec<Duration>)>> = std::thread::scope(|scope| {
             let one = |thread: usize| {
@@ -110,7 +91,7 @@ impl Cell {
                 scope.spawn(move || {
                     barrier.wait();
                     let start = Instant::now();
-                    Ok((start, self.ask_in_thread(db, seed, queries)?))
+                    Ok((start, self.ask_in_thread(db, seed)?))
                 })
             };
             let threads: Vec<_> = (0..self.threads).map(one).collect();
@@ -121,33 +102,23 @@ impl Cell {
         let seconds = begin.elapsed().as_secs_f64();
         let mut times: Vec<Duration> = all.into_iter().flat_map(|(_, times)| times).collect();
         times.sort_unstable();
-        let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
         Ok(Phase {
-            p50: at(0.5).as_secs_f64() * 1e6,
-            p99: at(0.99).as_secs_f64() * 1e6,
+            p50: percentile(&times, 0.5),
+            p99: percentile(&times, 0.99),
             per_second: times.len() as f64 / seconds,
             reads: (bytes_read()? - reads) as f64 / 4096.0 / times.len() as f64,
         })
     }
 
-    fn ask_in_thread(&self, db: &dyn Engine, seed: u64, queries: usize) -> Result<Vec<Duration>> {
-        let (mut random, mut times) = (Random(seed), Vec::with_capacity(queries));
-        let (begin, mut found) = (Instant::now(), Vec::new());
-        let mut search = db.search()?;
-        for number in 0..queries {
-            let query = if self.no_matches {
-                Query::without_match(&mut random)
-            } else {
-                Query::random(number, self.n, &mut random)
-            };
-            found.clear();
-            let start = Instant::now();
-            search(black_box(query.fingerprint), &mut found)?;
+    /// Stored fingerprints come from small seeds, so random ones practically have no match.
+    fn ask_in_thread(&self, db: &Open, seed: u64) -> Result<Vec<Duration>> {
+        let (mut random, mut times) = (Random(seed), Vec::with_capacity(QUERIES));
+        let (begin, mut found, mut search) = (Instant::now(), Vec::new(), db.search()?);
+        while times.len() < QUERIES && begin.elapsed().as_secs_f64() <= self.seconds {
+            let (query, start) = (random.next(), Instant::now());
+            search(black_box(query), &mut found)?;
             times.push(start.elapsed());
-            query.check(&found)?;
-            if begin.elapsed().as_secs_f64() > self.seconds {
-                break;
-            }
+            ensure!(found.is_empty(), "query {query:016x}: {found:?}");
         }
         Ok(times)
     }
@@ -164,54 +135,9 @@ impl Cell {
     }
 }
 
-/// A query whose answer is known: fingerprints are random, so others within [`K`] bits are
-/// practically impossible, and if there is one, the run ends with an error.
-pub struct Query {
-    pub fingerprint: u64,
-    id: Option<u64>,
-}
-
-impl Query {
-    /// Every other query is an entry with 0 to [`K`] bits flipped. The others are random.
-    pub fn random(number: usize, n: usize, random: &mut Random) -> Self {
-        if number % 2 == 1 {
-            return Self::without_match(random);
-        }
-        let id = random.below(n) as u64;
-        let flips = random.below(K as usize + 1) as u32;
-        Self { fingerprint: random.flip(stored(id), flips, 0, 64), id: Some(id) }
-    }
-
-    /// A query without a match: stored fingerprints come from small seeds.
-    pub fn without_match(random: &mut Random) -> Self {
-        Self { fingerprint: random.next(), id: None }
-    }
-
-    pub fn check(&self, found: &[u64]) -> Result<()> {
-        let Self { fingerprint, id } = self;
-        ensure!(found == id.as_slice(), "query {fingerprint:016x}: {found:?}, not {id:?}");
-        Ok(())
-    }
-}
-
-/// Reads all files from beginning to end.
-fn read_all(folder: &Path) -> Result<()> {
-    let mut buffer = vec![0; 1 << 20];
-    files(folder, &mut |path| {
-        let mut file = File::open(path)?;
-        while file.read(&mut buffer)? > 0 {}
-        Ok(())
-    })
-}
-
 /// Returns the bytes that devices have read for this process so far.
 fn bytes_read() -> Result<u64> {
     number_in("/proc/self/io", "read_bytes:")
-}
-
-/// Returns the bytes of memory of the process that are not of files.
-fn memory_of_process() -> Result<u64> {
-    Ok(number_in("/proc/self/status", "RssAnon:")? << 10)
 }
 
 fn number_in(path: &str, name: &str) -> Result<u64> {

@@ -1,7 +1,7 @@
 //! Random reads of 4 KiB from a file, past the system's cache: the limit of the device.
 //!
-//! They use Linux's asynchronous reads, as fio does with `libaio`. Threads would spend more
-//! time to wake each other than the device takes.
+//! They use Linux's asynchronous reads. Threads would spend more time to wake each other than the
+//! device takes.
 
 #![expect(unsafe_code, reason = "the standard library has no asynchronous reads")]
 
@@ -10,12 +10,10 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-
-use crate::random::Random;
+use peers::random::Random;
 
 const PAGE: usize = 4096;
 /// The most reads at once.
@@ -164,38 +162,6 @@ impl Drop for Device {
 fn check(result: libc::c_long) -> Result<usize> {
     let result = usize::try_from(result).map_err(|_| io::Error::last_os_error());
     result.context("asynchronous reads failed")
-}
-
-/// Returns what fio says to the question of [`Device::reads_per_second`], or `None` if it is not
-/// installed.
-pub fn fio(path: &Path, at_once: usize, time: Duration) -> Result<Option<f64>> {
-    let mut command = Command::new("fio");
-    command.args([
-        "--name=reads",
-        "--rw=randread",
-        "--bs=4k",
-        "--direct=1",
-        "--ioengine=libaio",
-        "--time_based",
-        "--readonly",
-        "--norandommap",
-        "--randrepeat=0",
-        "--output-format=json",
-    ]);
-    command.arg(format!("--filename={}", path.display()));
-    command.arg(format!("--iodepth={at_once}"));
-    command.arg(format!("--runtime={}ms", time.as_millis()));
-    let output = match command.output() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        output => output.context("cannot start fio")?,
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let json = text.find('{').map(|start| serde_json::from_str(&text[start..]));
-    let json: serde_json::Value = json.transpose()?.unwrap_or_default();
-    let reads = json["jobs"][0]["read"]["iops"].as_f64();
-    Ok(Some(reads.with_context(|| {
-        format!("fio printed no reads per second: {}", String::from_utf8_lossy(&output.stderr))
-    })?))
 }
 
 #[cfg(test)]

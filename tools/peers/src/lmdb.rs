@@ -7,9 +7,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use heed::types::{Bytes, Unit};
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, WithTls};
+use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags};
 
-use super::rotated::{self, Key, Tables};
+use crate::{Search, rotated};
 
 /// Size of the map: address space, not memory, and more than any run here fills.
 const MAP: usize = 256 << 30;
@@ -19,6 +19,7 @@ type Rows = Database<Bytes, Unit>;
 pub struct Lmdb {
     env: Env,
     tables: Vec<Rows>,
+    k: u32,
 }
 
 impl Lmdb {
@@ -35,7 +36,7 @@ impl Lmdb {
             tables.push(rows);
         }
         write.commit()?;
-        Ok(Self { env, tables })
+        Ok(Self { env, tables, k })
     }
 
     /// Opens the store in a folder. The system reads only the pages that are needed, as LMDB
@@ -50,12 +51,21 @@ impl Lmdb {
         let tables = (0..=k).map(table).collect::<Result<_>>()?;
         // Without a commit, the tables would be closed again.
         read.commit()?;
-        Ok(Self { env, tables })
+        Ok(Self { env, tables, k })
     }
 
-    /// Returns what reads the store in this thread.
-    pub fn read(&self) -> Result<Read<'_>> {
-        Ok(Read { rows: &self.tables, read: self.env.read_txn()? })
+    /// Returns what answers queries in this thread.
+    pub fn search(&self) -> Result<Box<Search<'_>>> {
+        let read = self.env.read_txn()?;
+        Ok(Box::new(move |query, found| {
+            rotated::query(query, self.k, found, |table, first, last, visit| {
+                let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+                for row in self.tables[table].range(&read, &range)? {
+                    visit(row?.0.try_into().context("a key of the wrong length")?);
+                }
+                Ok(())
+            })
+        }))
     }
 
     /// Returns the bytes of the pages above the leaves, which every search reads.
@@ -76,26 +86,4 @@ fn environment(folder: &Path, k: u32, flags: EnvFlags) -> Result<Env> {
     // SAFETY: the folder belongs to this program, and nobody writes to it while it is open here.
     // No flag used here lets LMDB do without its locks or its syncs.
     Ok(unsafe { options.flags(flags).open(folder)? })
-}
-
-/// The tables in a read transaction.
-pub struct Read<'a> {
-    rows: &'a [Rows],
-    read: RoTxn<'a, WithTls>,
-}
-
-impl Tables for Read<'_> {
-    fn range(
-        &mut self,
-        table: usize,
-        first: &Key,
-        last: &Key,
-        visit: &mut dyn FnMut(&Key),
-    ) -> Result<()> {
-        let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
-        for row in self.rows[table].range(&self.read, &range)? {
-            visit(row?.0.try_into().context("a key of the wrong length")?);
-        }
-        Ok(())
-    }
 }

@@ -8,18 +8,6 @@ use anyhow::Result;
 /// A rotated fingerprint and a position, big-endian.
 pub type Key = [u8; 12];
 
-/// A store's sorted tables.
-pub trait Tables {
-    /// Visits the keys of a table from `first` to `last`, inclusive.
-    fn range(
-        &mut self,
-        table: usize,
-        first: &Key,
-        last: &Key,
-        visit: &mut dyn FnMut(&Key),
-    ) -> Result<()>;
-}
-
 /// Returns the first bit and the width of each table's leading block.
 fn blocks(k: u32) -> impl ExactSizeIterator<Item = (u32, u32)> {
     let start = move |block: u32| 64 * block / (k + 1);
@@ -52,19 +40,20 @@ pub fn sorted(fingerprints: &[u64], k: u32) -> impl Iterator<Item = Vec<Key>> {
     })
 }
 
-/// Pushes the positions of all fingerprints within k.
+/// Pushes the positions of all fingerprints within k. `range` visits the keys of a table from a
+/// first to a last one, inclusive.
 pub fn query(
-    tables: &mut impl Tables,
     fingerprint: u64,
     k: u32,
     found: &mut Vec<u32>,
+    range: impl Fn(usize, &Key, &Key, &mut dyn FnMut(&Key)) -> Result<()>,
 ) -> Result<()> {
     for (table, (start, width)) in blocks(k).enumerate() {
         let query = fingerprint.rotate_left(start);
         // If the block has all 64 bits, no other bits are left.
         let others = u64::MAX.checked_shr(width).unwrap_or(0);
         let (first, last) = (key(query & !others, 0), key(query | others, u32::MAX));
-        tables.range(table, &first, &last, &mut |key| {
+        range(table, &first, &last, &mut |key| {
             let (rotated, position) = parts(key);
             if (rotated ^ query).count_ones() <= k {
                 found.push(position);
@@ -82,29 +71,18 @@ mod tests {
     use crate::data::{Data, Source};
     use crate::scan::scan;
 
-    struct InMemory(Vec<Vec<Key>>);
-
-    impl Tables for InMemory {
-        fn range(
-            &mut self,
-            table: usize,
-            first: &Key,
-            last: &Key,
-            visit: &mut dyn FnMut(&Key),
-        ) -> Result<()> {
-            self.0[table].iter().filter(|key| (first..=last).contains(key)).for_each(visit);
-            Ok(())
-        }
-    }
-
     #[test]
     fn every_match_is_found_at_every_distance() {
         for k in [0, 1, 3, 6, 10] {
-            let set = Source::new(Data::Clustered).take(500).unwrap();
-            let mut tables = InMemory(sorted(&set.fingerprints, k).collect());
+            let set = Source::new(Data::Clustered).unwrap().take(500);
+            let tables: Vec<Vec<Key>> = sorted(&set.fingerprints, k).collect();
             for fingerprint in set.queries(100, k) {
                 let (mut found, mut expected) = (Vec::new(), Vec::new());
-                query(&mut tables, fingerprint, k, &mut found).unwrap();
+                query(fingerprint, k, &mut found, |table, first, last, visit| {
+                    tables[table].iter().filter(|key| (first..=last).contains(key)).for_each(visit);
+                    Ok(())
+                })
+                .unwrap();
                 scan(&set.fingerprints, fingerprint, k, &mut expected);
                 assert_eq!(found, expected, "k = {k}");
             }
