@@ -21,7 +21,7 @@ fn decode(criterion: &mut Criterion) {
     let fingerprints = Data::Uniform.fingerprints(n);
     for block in [128, 256, 1024, 4096] {
         let folder = common::folder();
-        let options = options("single", block, 0);
+        let options = options("single", 0).block_size(block);
         let (db, _) = load(options, folder.path().join("db"), &fingerprints);
         let snapshot = db.snapshot();
         let query = 0x0123_4567_89ab_cdef;

@@ -76,7 +76,7 @@ fn recent() -> usize {
 /// Does all work in the calling thread, the only one that is counted, and at times that it chooses.
 /// Tables are not decoded in memory, so that queries do what they do in a large database.
 fn alone(layout: &str, filter: u32) -> Options {
-    let options = options(layout, 128, filter).durability(Durability::Buffered).index_memory(0);
+    let options = options(layout, filter).durability(Durability::Buffered).index_memory(0);
     options.memtable_entries(recent() + 1).threads(1).background(false)
 }
 

@@ -1,7 +1,7 @@
 //! Measures the file that maps names to documents: bytes per name of each part, and the times of
-//! lookups. Without `--file`, the names are generated URLs.
+//! lookups. The names are generated URLs, which `--write` writes to a file.
 //!
-//!     cargo bench --bench names -- [--names 1000000] [--file LIST] [--write LIST]
+//!     cargo bench --bench names -- [--write LIST]
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, reason = "sizes of benches are small")]
@@ -12,9 +12,9 @@ mod common;
 mod urls;
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use common::{Random, option, percentile};
+use common::{Random, option, percentile, times};
 use fpdb::fuzzing::documents::NamesFile;
 use urls::Urls;
 
@@ -22,7 +22,11 @@ use urls::Urls;
 const LOOKUPS: usize = 200_000;
 
 fn main() {
-    let names = names();
+    let names = Urls::sorted(if common::is_test() { 5000 } else { 1_000_000 }, 1);
+    let list = option("--write", String::new());
+    if !list.is_empty() {
+        std::fs::write(list, names.join("\n") + "\n").expect("a list can be written");
+    }
     let (count, raw) = (names.len(), names.iter().map(String::len).sum::<usize>());
     let folder = common::folder();
     let start = Instant::now();
@@ -73,23 +77,6 @@ fn main() {
     }
 }
 
-fn names() -> Vec<String> {
-    let file = option("--file", String::new());
-    let count = option("--names", if common::is_test() { 5000 } else { 1_000_000 });
-    let names = if file.is_empty() {
-        Urls::sorted(count, 1)
-    } else {
-        let list = std::fs::read_to_string(file).expect("a list of names");
-        let names: std::collections::BTreeSet<&str> = list.lines().collect();
-        names.into_iter().filter(|name| !name.is_empty()).map(str::to_owned).collect()
-    };
-    let write = option("--write", String::new());
-    if !write.is_empty() {
-        std::fs::write(write, names.join("\n") + "\n").expect("a list can be written");
-    }
-    names
-}
-
 /// Checks some lookups before any is measured.
 fn check(file: &NamesFile, names: &[String]) {
     for (place, name) in names.iter().enumerate().step_by(1 + names.len() / 2000) {
@@ -105,15 +92,7 @@ fn row<T>(what: &str, keys: &[T], look_up: impl Fn(&T)) {
     let start = Instant::now();
     keys.iter().for_each(|key| look_up(black_box(key)));
     let mean = start.elapsed().as_nanos() as f64 / keys.len() as f64;
-    let mut times: Vec<Duration> = keys
-        .iter()
-        .map(|key| {
-            let start = Instant::now();
-            look_up(black_box(key));
-            start.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
+    let times = times(keys, |key| look_up(black_box(key)));
     let at = |share| percentile(&times, share) * 1e3;
     println!("| {what} | {mean:.0} | {:.0} | {:.0} |", at(0.5), at(0.99));
 }

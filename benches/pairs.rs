@@ -1,8 +1,8 @@
 //! Measures the search for all pairs, compared with a batch of queries with the database's own
 //! fingerprints. Pairs are written to a file as two ids of 8 bytes each.
 //!
-//!     cargo bench --bench pairs -- [--n 1000000,10000000] [--k 3] [--layouts half-2]
-//!         [--data uniform,clustered,real] [--plant 0] [--threads 1] [--memory-mib 512]
+//!     cargo bench --bench pairs -- [--n 10000000] [--k 3] [--layouts half-2]
+//!         [--data uniform,clustered,real] [--plant 0] [--threads 1]
 //!         [--cluster-memory-mib 8192] [--batch yes|no] [--runs 3]
 //!
 //! With `--plant 20`, one fingerprint out of 20 is replaced by a neighbour of another.
@@ -20,34 +20,22 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
-use std::time::Instant;
 
-use common::{Data, Random, load, option, options};
+use common::{Data, Random, load, median, option, options, seconds};
 use fpdb::{ClusterMethod, Found, Snapshot};
 
 /// Fingerprints whose pairs are compared with queries.
 const SAMPLE: u64 = 1000;
 
 fn main() {
-    let default = if common::is_test() { "3000" } else { "1000000,10000000" };
-    let (sizes, layouts) =
-        (option("--n", default.to_owned()), option("--layouts", "half-2".to_owned()));
-    let names = option("--data", "uniform,clustered,real".to_owned());
+    let n = option("--n", if common::is_test() { 3000 } else { 10_000_000 });
     println!(
         "| data | layout | n | pairs | ns per fingerprint | written | clusters | batch of queries | times |"
     );
     println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    for name in names.split(',') {
-        let data = Data::named(name);
-        for size in sizes.split(',') {
-            let n = size.parse().expect("a number of fingerprints");
-            for layout in layouts.split(',') {
-                measure(name, layout, fingerprints(data, n));
-            }
-            if data == Data::Real {
-                break;
-            }
-        }
+    let layout = option("--layouts", "half-2".to_owned());
+    for name in option("--data", "uniform,clustered,real".to_owned()).split(',') {
+        measure(name, &layout, fingerprints(Data::named(name), n));
     }
 }
 
@@ -65,8 +53,7 @@ fn measure(data: &str, layout: &str, mut fingerprints: Vec<u64>) {
     let (k, n) = (option("--k", 3u32), fingerprints.len());
     let with_batch = option("--batch", "yes".to_owned()) == "yes";
     let folder = common::folder();
-    let options = options(layout, option("--block", 128), option("--filter", 0));
-    let options = options.max_distance(k).threads(option("--threads", 1));
+    let options = options(layout, 0).max_distance(k).threads(option("--threads", 1));
     let (db, took) = load(options, folder.path().join("db"), &fingerprints);
     eprintln!("loaded {n} fingerprints in {took:.0} s");
     let snapshot = db.snapshot();
@@ -87,11 +74,8 @@ fn measure(data: &str, layout: &str, mut fingerprints: Vec<u64>) {
             "counted, written, clustered in seconds: {alone:.1?} {written:.1?} {clustered:.1?}"
         );
     }
-    let each = |times: &mut Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2] * 1e9 / n as f64
-    };
-    let (alone, written, clustered) = (each(&mut alone), each(&mut written), each(&mut clustered));
+    let [alone, written, clustered] =
+        [alone, written, clustered].map(|times| median(&times) * 1e9 / n as f64);
     let batch = with_batch.then(|| batch(&snapshot, &fingerprints, k, &counts));
     let (batch, times) = batch.map_or_else(Default::default, |batch| {
         (format!("{batch:.0}"), format!("{:.1}", batch / written))
@@ -108,23 +92,12 @@ fn plant(fingerprints: &mut [u64], k: u32) {
     let count = fingerprints.len().checked_div(every).unwrap_or(0);
     for flips in (1..=k + 1).cycle().take(count) {
         let [from, to] = [(); 2].map(|()| usize::try_from(random.below(n)).unwrap());
-        let mut error = 0u64;
-        while error.count_ones() < flips {
-            error |= 1 << random.below(64);
-        }
-        fingerprints[to] = fingerprints[from] ^ error;
+        fingerprints[to] = random.flip(fingerprints[from], flips);
     }
 }
 
 fn pairs(snapshot: &Snapshot, k: u32) -> fpdb::Pairs<'_> {
-    let memory = option("--memory-mib", 512u64) << 20;
-    snapshot.pairs(k).memory(memory).threads(option("--threads", 1))
-}
-
-fn seconds(work: impl FnOnce()) -> f64 {
-    let start = Instant::now();
-    work();
-    start.elapsed().as_secs_f64()
+    snapshot.pairs(k).memory(512 << 20).threads(option("--threads", 1))
 }
 
 /// Returns some of the fingerprints.
@@ -191,14 +164,17 @@ fn clusters(snapshot: &Snapshot, k: u32) {
 /// answers.
 fn batch(snapshot: &Snapshot, fingerprints: &[u64], k: u32, counts: &[u64]) -> f64 {
     let mut found = vec![0u64; counts.len()];
-    let mut seconds = 0.0;
+    let mut took = 0.0;
     for queries in fingerprints.chunks(1 << 20) {
-        let start = Instant::now();
-        let answers = snapshot.query_batch(queries, k).unwrap();
-        seconds += start.elapsed().as_secs_f64();
-        answers.matches().iter().for_each(|found_one| found[found_one.distance as usize] += 1);
+        let mut answers = None;
+        took += seconds(|| answers = Some(snapshot.query_batch(queries, k).unwrap()));
+        answers
+            .unwrap()
+            .matches()
+            .iter()
+            .for_each(|found_one| found[found_one.distance as usize] += 1);
     }
     found[0] -= fingerprints.len() as u64;
     assert!(found.iter().zip(counts).all(|(&found, &pairs)| found == 2 * pairs));
-    seconds * 1e9 / fingerprints.len() as f64
+    took * 1e9 / fingerprints.len() as f64
 }

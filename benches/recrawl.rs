@@ -1,17 +1,15 @@
 //! Crawls the same site again and again: in each round, a tenth of the pages change a little, a
 //! hundredth completely, and a hundredth vanish and are replaced by new ones.
 //!
-//!     cargo bench --bench recrawl -- [--pages 1000000] [--rounds 20] [--batch 256]
-//!         [--memtable 131072] [--stamps yes|no] [--rate 50000]
+//!     cargo bench --bench recrawl -- [--rounds 8]
 //!
 //! Each page is passed to `upsert_if_novel` with the number of the round as its stamp, and `expire`
 //! removes those that were not seen. Every outcome is compared with what it must be, and so are the
 //! number of documents and a sample of pages, by name and by fingerprint. At the end, all documents
 //! are compared, and the size with the size of a database built from scratch. The size is also read
 //! within the rounds, without the log, because the log's length depends on the memtable alone.
-//! `--rate` is the largest number of pages per second: a crawl is slower than this program, and
-//! compaction has the time in between. 0 means no limit. Without stamps, the pages that vanish are
-//! removed by name.
+//! No more than 50,000 pages are passed per second: a crawl is slower than this program, and
+//! compaction has the time in between.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints tables of figures")]
 #![allow(clippy::cast_possible_truncation, reason = "sizes are small")]
@@ -46,26 +44,24 @@ fn create(path: &Path, memtable: usize) -> Db {
     options.memtable_entries(memtable).create(path).unwrap()
 }
 
-/// How pages are passed to the database.
-struct Crawl {
-    batch: usize,
-    /// Most pages per second.
-    rate: f64,
-}
-
+/// Pages of a batch.
+const BATCH: usize = 256;
+/// Most pages per second.
+const RATE: f64 = 50_000.0;
 /// Batches between two reads of the size.
 const BATCHES_PER_SAMPLE: usize = 16;
 
 /// Passes all pages to the database. Panics if an outcome is not the expected one. Returns the
 /// largest size in between.
-fn crawl(db: &Db, pages: &[Page], stamp: Option<u64>, crawl: &Crawl) -> u64 {
+fn crawl(db: &Db, pages: &[Page], round: u64) -> u64 {
     let (start, mut largest) = (Instant::now(), 0);
-    for (number, pages) in pages.chunks(crawl.batch).enumerate() {
-        let due = Duration::from_secs_f64((number * crawl.batch) as f64 / crawl.rate);
+    for (number, pages) in pages.chunks(BATCH).enumerate() {
+        let due = Duration::from_secs_f64((number * BATCH) as f64 / RATE);
         std::thread::sleep(due.saturating_sub(start.elapsed()));
         if number % BATCHES_PER_SAMPLE == 0 {
             largest = largest.max(size(db));
         }
+        let stamp = Some(round);
         let documents: Vec<(u64, Stamped<'_>)> = pages
             .iter()
             .map(|page| (page.fingerprint, Stamped { stamp, ..page.name.as_str().into() }))
@@ -130,16 +126,9 @@ fn next_round(
 }
 
 fn main() {
-    let test = common::is_test();
-    let count: usize = option("--pages", if test { 2000 } else { 1_000_000 });
-    let rounds: u64 = option("--rounds", if test { 4 } else { 20 });
-    let rate: f64 = option("--rate", 50_000.0);
-    let how = Crawl {
-        batch: option("--batch", 256),
-        rate: if rate > 0.0 { rate } else { f64::INFINITY },
-    };
-    let memtable: usize = option("--memtable", if test { 300 } else { 1 << 17 });
-    let has_stamps = option("--stamps", "yes".to_owned()) == "yes";
+    let (count, rounds, memtable) =
+        if common::is_test() { (2000, 4, 300) } else { (1_000_000, 8, 1 << 17) };
+    let rounds: u64 = option("--rounds", rounds);
     let folder = common::folder();
     let db = create(&folder.path().join("db"), memtable);
 
@@ -158,19 +147,15 @@ fn main() {
         .collect();
     println!("| round | seconds | most MB | MB at the end | bytes per page | segments |");
     println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
-    let mut sizes = Vec::new();
+    let mut most_of_all = 0;
     for round in 0..rounds {
         let mut vanished = Vec::new();
         if round > 0 {
             vanished = next_round(&mut pages, &mut urls, &mut random);
         }
         let start = Instant::now();
-        let within = crawl(&db, &pages, has_stamps.then_some(round), &how);
-        if has_stamps && round > 0 {
-            assert_eq!(db.expire(round).unwrap().removed, vanished.len() as u64);
-        } else {
-            vanished.iter().for_each(|name| assert!(db.remove(name).unwrap()));
-        }
+        let within = crawl(&db, &pages, round);
+        assert_eq!(db.expire(round).unwrap().removed, vanished.len() as u64);
         db.flush().unwrap();
         let seconds = start.elapsed().as_secs_f64();
         let stats = db.stats();
@@ -180,7 +165,7 @@ fn main() {
         }
         vanished.iter().take(1000).for_each(|name| assert!(db.get(name).unwrap().is_none()));
         let (end, most) = (size(&db), within.max(size(&db)));
-        sizes.push(most);
+        most_of_all = most_of_all.max(most);
         println!(
             "| {round} | {seconds:.1} | {:.1} | {:.1} | {:.1} | {} |",
             most as f64 / 1e6,
@@ -194,10 +179,9 @@ fn main() {
 
     let fresh = create(&folder.path().join("fresh"), memtable);
     pages.iter_mut().for_each(|page| page.expected = Expected::New);
-    crawl(&fresh, &pages, has_stamps.then_some(rounds), &how);
+    crawl(&fresh, &pages, rounds);
     fresh.flush().unwrap();
     let scratch = size(&fresh) as f64;
-    let most = sizes.iter().copied().max().unwrap_or(0) as f64;
     let last = size(&db) as f64;
     fresh.compact().unwrap();
     let compacted = size(&fresh) as f64;
@@ -207,6 +191,6 @@ fn main() {
         scratch / 1e6,
         compacted / 1e6,
         last / scratch,
-        most / scratch
+        most_of_all as f64 / scratch
     );
 }

@@ -1,20 +1,17 @@
 //! Measures search by similarity among uniform sketches.
 //!
-//!     cargo bench --bench sketches -- [--n 20,23] [--jaccard 0.8] [--recall 0.95]
-//!         [--near 20] [--queries 10000] [--pairs true] [--insert 100000] [--cold true]
+//!     cargo bench --bench sketches -- [--n 20,23] [--near 20] [--pairs true] [--insert 100000]
 //!         [--crowd 100000] [--file SKETCHES]
 //!
 //! With `--near N`, each Nth document is a near-duplicate of the one before it. `found` is the share
 //! found of 2,000 sketches whose minima differ from a stored one's with the probability that belongs
-//! to the similarity, and the answers are checked. `false` counts the matches of random sketches, as
-//! many as `--queries` says. Times are of those, which have no match. With `--pairs`, all pairs of the
-//! database are counted; with `--insert`, so many documents are inserted if they are novel, a third
-//! of which are near-duplicates of stored ones, without waiting for the device; and with `--cold`,
-//! the database is opened with memory for directories only. With `--file`, which has the hexadecimal
-//! digits of a sketch per line, an eighth, a half and nearly all of its sketches are stored, and
-//! others of it are the queries. With `--crowd N`, queries are further
-//! pages of a template that N of the documents have, at random places: two of them have a similarity
-//! of .65.
+//! to the similarity. `false` counts the matches of 10,000 random sketches. Times are of those,
+//! which have no match. With `--pairs`, all pairs of the database are counted; with `--insert`, so
+//! many documents are inserted if they are novel, a third of which are near-duplicates of stored
+//! ones, without waiting for the device. With `--file`, which has the hexadecimal digits of a sketch
+//! per line, an eighth, a half and nearly all of its sketches are stored, and others of it are the
+//! queries. With `--crowd N`, queries are further pages of a template that N of the documents have,
+//! at random places: two of them have a similarity of .65.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
@@ -25,7 +22,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use common::{Random, option, percentile};
+use common::{Random, option, percentile, seconds, times};
 use fpdb::{
     Db, DocId, Document, Durability, Fingerprint, Ids, Jaccard, Options, Outcome, QueryOptions,
     Sketch, Snapshot, Source, Within,
@@ -35,12 +32,11 @@ const MINIMA: u32 = 128;
 
 fn main() {
     let sizes = option("--n", if common::is_test() { "10" } else { "20,23" }.to_owned());
-    let jaccard = Jaccard::at_least(option("--jaccard", 0.8)).recall(option("--recall", 0.95));
     let file = option("--file", String::new());
     if !file.is_empty() {
-        return measure_file(&file, jaccard);
+        return measure_file(&file);
     }
-    println!("uniform sketches, {jaccard}\n");
+    println!("uniform sketches, {}\n", jaccard());
     println!(
         "| n | tables | p50, p99 us | found at .7, .8, .85, .9 | false | bytes per document | \
          memory for directories | load s |"
@@ -49,13 +45,13 @@ fn main() {
     let mut notes = Vec::new();
     for size in sizes.split(',') {
         let size: u32 = size.parse().expect("log2 of the number of documents");
-        measure(1 << size, jaccard, &mut |note| notes.push(format!("- 2^{size}: {note}")));
+        measure(1 << size, &mut |note| notes.push(format!("- 2^{size}: {note}")));
     }
     println!("\n{}", notes.join("\n"));
 }
 
 /// Measures queries with some of the sketches of a file among others of it.
-fn measure_file(path: &str, jaccard: Jaccard) {
+fn measure_file(path: &str) {
     let text = std::fs::read_to_string(path).expect("a file of sketches");
     let mut sketches: Vec<Sketch> = text.lines().map(|l| Sketch::parse(l).unwrap()).collect();
     let mut random = Random(1);
@@ -68,22 +64,17 @@ fn measure_file(path: &str, jaccard: Jaccard) {
     for n in [stored.len() / 8, stored.len() / 2, stored.len()] {
         let folder = common::folder();
         let path = folder.path().join("db");
-        let documents =
-            (0..).zip(&stored[..n]).map(|(id, &s)| Ok((None, Document::new(s, DocId(id)))));
-        let source = Source::documents(None, n as u64, documents);
-        let _ = options(n as u64, jaccard).build(&path, source).unwrap();
-        let db = options(n as u64, jaccard).open(&path).unwrap();
+        let db = build(&path, n as u64, |id| stored[id as usize]);
         db.warm().unwrap();
         let snapshot = db.snapshot();
-        let (mut times, mut matches, mut pages) = (Vec::new(), Vec::new(), Vec::new());
-        for &query in queries {
-            let explain = snapshot.explain(query, &Within::Rule.into()).unwrap();
+        let (mut matches, mut pages) = (Vec::new(), Vec::new());
+        let explained = queries.iter().inspect(|query| {
+            let explain = snapshot.explain(**query, &Within::Rule.into()).unwrap();
             pages.push(explain.segments.iter().map(|segment| segment.blocks).sum());
-            let start = Instant::now();
+        });
+        let times = times(explained, |&query| {
             matches.push(snapshot.query(query, Within::Rule).unwrap().len());
-            times.push(start.elapsed());
-        }
-        times.sort_unstable();
+        });
         let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share));
         let [matches, pages] = [matches, pages].map(mean_and_p99);
         println!("| {n} | {p50:.2}, {p99:.2} | {matches} | {pages} |");
@@ -127,28 +118,30 @@ fn stored(id: u64) -> Sketch {
     if is_near { changed(&mut Random(id), sketch, 1 << 28) } else { sketch }
 }
 
-fn options(n: u64, jaccard: Jaccard) -> Options<Sketch> {
-    Options::sketches()
-        .ids(Ids::Unique)
-        .similar(jaccard)
-        .expected_entries(n)
-        .bulk_memory(4 << 30)
-        .durability(Durability::Buffered)
+fn jaccard() -> Jaccard {
+    Jaccard::at_least(0.8).recall(0.95)
 }
 
-fn measure(n: u64, jaccard: Jaccard, note: &mut dyn FnMut(String)) {
+/// Returns a database of these sketches.
+fn build(path: &Path, n: u64, sketch: impl Fn(u64) -> Sketch + Send) -> Db<Sketch> {
+    let options = Options::sketches()
+        .ids(Ids::Unique)
+        .similar(jaccard())
+        .expected_entries(n)
+        .bulk_memory(4 << 30)
+        .durability(Durability::Buffered);
+    let documents = (0..n).map(|id| Ok((None, Document::new(sketch(id), DocId(id)))));
+    let _ = options.clone().build(path, Source::documents(None, n, documents)).unwrap();
+    options.page_memory(20 << 30).open(path).unwrap()
+}
+
+fn measure(n: u64, note: &mut dyn FnMut(String)) {
     let folder = common::folder();
     let path = folder.path().join("db");
     let start = Instant::now();
     let crowd = option("--crowd", 0);
-    let sketch = |id| if is_in_crowd(id, crowd, n) { page(id) } else { stored(id) };
-    let documents = (0..n).map(|id| Ok((None, Document::new(sketch(id), DocId(id)))));
-    let _ = options(n, jaccard).build(&path, Source::documents(None, n, documents)).unwrap();
+    let db = build(&path, n, |id| if is_in_crowd(id, crowd, n) { page(id) } else { stored(id) });
     let seconds = start.elapsed().as_secs_f64();
-    if option("--cold", false) {
-        cold(&path, n, jaccard, note);
-    }
-    let db = options(n, jaccard).page_memory(20 << 30).open(&path).unwrap();
     db.warm().unwrap();
     row(&db, n, seconds);
     if crowd > 0 {
@@ -160,26 +153,6 @@ fn measure(n: u64, jaccard: Jaccard, note: &mut dyn FnMut(String)) {
     insert(&db, n, option("--insert", 0), note);
 }
 
-/// Measures queries that read nearly everything but the directories from the disk.
-fn cold(path: &Path, n: u64, jaccard: Jaccard, note: &mut dyn FnMut(String)) {
-    let options = options(n, jaccard).page_memory(64 << 20).index_memory(4 << 30);
-    let db = options.open(path).unwrap();
-    db.warm().unwrap();
-    let (snapshot, mut random) = (db.snapshot(), Random(5));
-    let rounds = option("--queries", 1000);
-    let mut times = Vec::new();
-    for _ in 0..rounds {
-        let (query, start) = (uniform(&mut random), Instant::now());
-        let _ = std::hint::black_box(snapshot.query(query, Within::Rule).unwrap());
-        times.push(start.elapsed());
-    }
-    times.sort_unstable();
-    let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share));
-    note(format!("from the disk, p50 {p50:.1} us, p99 {p99:.1} us"));
-    drop(snapshot);
-    db.close().unwrap();
-}
-
 /// Returns whether a document is one of about `crowd` of `n`, at random places.
 fn is_in_crowd(id: u64, crowd: u64, n: u64) -> bool {
     crowd > 0 && Random(id << 4 | 3).below(n) < crowd
@@ -188,16 +161,13 @@ fn is_in_crowd(id: u64, crowd: u64, n: u64) -> bool {
 /// Measures queries with further pages of a template, for all matches and for the nearest ten.
 fn measure_crowd(db: &Db<Sketch>, crowd: u64, n: u64, note: &mut dyn FnMut(String)) {
     let snapshot = db.snapshot();
-    let rounds = if common::is_test() { 5 } else { option("--rounds", 200) };
+    let rounds = if common::is_test() { 5 } else { 200 };
     for limit in [usize::MAX, 10] {
-        let (mut times, mut matches) = (Vec::new(), 0);
-        for number in 0..rounds {
-            let (query, start) = (page(n + number), Instant::now());
-            let options = QueryOptions::within(Within::Rule).limit(limit);
+        let options = QueryOptions::within(Within::Rule).limit(limit);
+        let mut matches = 0;
+        let times = times((n..).take(rounds).map(page), |query| {
             matches += snapshot.query(query, options).unwrap().len();
-            times.push(start.elapsed());
-        }
-        times.sort_unstable();
+        });
         let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share) / 1000.0);
         let mean = matches as f64 / rounds as f64;
         note(format!("a crowd of {crowd}: {mean:.0} matches, p50 {p50:.2} ms, p99 {p99:.2} ms"));
@@ -206,9 +176,10 @@ fn measure_crowd(db: &Db<Sketch>, crowd: u64, n: u64, note: &mut dyn FnMut(Strin
 
 /// Counts all pairs.
 fn pairs(db: &Db<Sketch>, n: u64, note: &mut dyn FnMut(String)) {
-    let start = Instant::now();
-    let count: u64 = db.snapshot().pairs(Within::Rule).threads(1).count().unwrap().iter().sum();
-    let us = start.elapsed().as_secs_f64() * 1e6 / n as f64;
+    let mut count = 0u64;
+    let pairs =
+        || count = db.snapshot().pairs(Within::Rule).threads(1).count().unwrap().iter().sum();
+    let us = seconds(pairs) * 1e6 / n as f64;
     note(format!("all pairs: {count}, {us:.2} us per document"));
 }
 
@@ -244,16 +215,11 @@ fn insert(db: &Db<Sketch>, n: u64, documents: u64, note: &mut dyn FnMut(String))
 
 fn row(db: &Db<Sketch>, n: u64, seconds: f64) {
     let (snapshot, mut random) = (db.snapshot(), Random(7));
-    let rounds = option("--queries", if common::is_test() { 50 } else { 10_000 });
-    let (mut times, mut wrong) = (Vec::new(), 0);
-    for round in 0..rounds + rounds / 5 {
-        let (query, start) = (uniform(&mut random), Instant::now());
-        wrong += std::hint::black_box(snapshot.query(query, Within::Rule).unwrap()).len();
-        if round >= rounds / 5 {
-            times.push(start.elapsed());
-        }
-    }
-    times.sort_unstable();
+    let rounds = if common::is_test() { 50 } else { 10_000 };
+    let mut wrong = 0;
+    let mut ask = |query: Sketch| wrong += snapshot.query(query, Within::Rule).unwrap().len();
+    (0..rounds / 5).for_each(|_| ask(uniform(&mut random)));
+    let times = times((0..rounds).map(|_| uniform(&mut random)), ask);
     let found = [0.7, 0.8, 0.85, 0.9].map(|similarity| match option("--crowd", 0u64) {
         0 => format!("{:.3}", found(&snapshot, n, similarity)),
         _ => "-".to_owned(),

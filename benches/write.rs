@@ -1,8 +1,6 @@
 //! Measures entries per second through a bulk load; `crawl` measures other inserts.
 //!
-//!     cargo bench --bench write -- [--n 23] [--layout half-2,ring-3] [--memory 256] [--threads 1]
-//!         [--data uniform,clustered,real] [--order random,sorted,reversed] [--block 256]
-//!         [--filter 0]
+//!     cargo bench --bench write
 //!
 //! The column with the memory is the most that the process took in addition, without mapped files,
 //! when progress was reported.
@@ -15,64 +13,42 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{Data, anonymous_bytes, option, options};
+use common::{Data, anonymous_bytes, options};
 use fpdb::{Db, DocId, Entry, Phase};
 
-/// Loads the data in each order of arrival, since sorting may be faster for sorted input.
+const LAYOUT: &str = "half-2";
+
 fn main() {
-    let n = 1usize << option("--n", if common::is_test() { 12 } else { 23 });
-    let memory = option("--memory", 256usize) << 20;
-    println!("bulk load, million entries per second, {} MiB to sort in", memory >> 20);
+    println!("bulk load, million entries per second, 256 MiB to sort in");
     println!(
         "| layout | data | order | n | threads | M/s | M/s a core | read ns | sort | write | memory MiB | bytes | open ms |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    let (block, filter) = (option("--block", 256), option("--filter", 0));
-    let threads = option("--threads", 1);
-    let requested = |name: &str, value: &str| {
-        let only = option(name, String::new());
-        only.is_empty() || only.split(',').any(|one| one == value)
-    };
-    for data in Data::ALL.into_iter().filter(|data| requested("--data", data.name())) {
-        let given = data.fingerprints(n);
-        for order in
-            ["random", "sorted", "reversed"].into_iter().filter(|o| requested("--order", o))
-        {
-            let mut fingerprints = given.clone();
-            match order {
-                "sorted" => fingerprints.sort_unstable(),
-                "reversed" => fingerprints.sort_unstable_by(|a, b| b.cmp(a)),
-                _ => {}
-            }
-            for layout in option("--layout", "half-2".to_string()).split(',') {
-                let folder = common::folder();
-                let path = folder.path().join("db");
-                let db = options(layout, block, filter).bulk_memory(memory).threads(threads);
-                let db = db.create(&path).unwrap();
-                let before = processor_seconds();
-                let (steps, memory_used) = load_in_steps(&db, &fingerprints);
-                let processor = processor_seconds() - before;
-                let stats = db.stats();
-                assert_eq!(stats.entries, fingerprints.len() as u64);
-                let bytes = stats.bytes_total as f64 / fingerprints.len() as f64;
-                db.close().unwrap();
-                let start = Instant::now();
-                let db = fpdb::Db::open(&path).unwrap();
-                let open = start.elapsed().as_secs_f64() * 1e3;
-                assert!(db.snapshot().contains(fingerprints[0]).unwrap());
-                let (data, n) = (data.name(), fingerprints.len());
-                let rate = n as f64 / steps.iter().sum::<f64>() / 1e6;
-                let [read, sort, write] = steps.map(|seconds| seconds * 1e9 / n as f64);
-                let a_core = n as f64 / processor / 1e6;
-                print!(
-                    "| {layout} | {data} | {order} | {n} | {threads} | {rate:.2} | {a_core:.2} "
-                );
-                println!(
-                    "| {read:.1} | {sort:.1} | {write:.1} | {memory_used:.1} | {bytes:.2} | {open:.2} |"
-                );
-            }
-        }
+    for data in Data::ALL {
+        measure(data, &data.fingerprints(1 << if common::is_test() { 12 } else { 23 }));
     }
+}
+
+fn measure(data: Data, fingerprints: &[u64]) {
+    let folder = common::folder();
+    let path = folder.path().join("db");
+    let db = options(LAYOUT, 8).bulk_memory(256 << 20).threads(1).create(&path).unwrap();
+    let before = processor_seconds();
+    let (steps, memory_used) = load_in_steps(&db, fingerprints);
+    let processor = processor_seconds() - before;
+    let (stats, data, n) = (db.stats(), data.name(), fingerprints.len());
+    assert_eq!(stats.entries, n as u64);
+    let bytes = stats.bytes_total as f64 / n as f64;
+    db.close().unwrap();
+    let start = Instant::now();
+    let db = Db::open(&path).unwrap();
+    let open = start.elapsed().as_secs_f64() * 1e3;
+    assert!(db.snapshot().contains(fingerprints[0]).unwrap());
+    let rate = n as f64 / steps.iter().sum::<f64>() / 1e6;
+    let [read, sort, write] = steps.map(|seconds| seconds * 1e9 / n as f64);
+    let a_core = n as f64 / processor / 1e6;
+    print!("| {LAYOUT} | {data} | random | {n} | 1 | {rate:.2} | {a_core:.2} ");
+    println!("| {read:.1} | {sort:.1} | {write:.1} | {memory_used:.1} | {bytes:.2} | {open:.2} |");
 }
 
 /// Returns the seconds to read, to sort, and to write and sync, and the memory used in MiB. Ids are

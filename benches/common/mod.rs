@@ -4,6 +4,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "sizes of benches are small")]
 #![allow(clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "figures for people")]
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -107,10 +108,11 @@ pub fn folder() -> tempfile::TempDir {
     }
 }
 
-pub fn options(layout: &str, block_size: usize, filter_bits: u32) -> Options {
+/// Returns settings with blocks of 128 bytes, and room for the entire index in memory.
+pub fn options(layout: &str, filter_bits: u32) -> Options {
     Db::options()
         .layout(Layout::preset(layout, 64).unwrap())
-        .block_size(block_size)
+        .block_size(128)
         .filter_bits(filter_bits)
         .index_memory(option("--index-memory", 1 << 30))
 }
@@ -148,6 +150,32 @@ pub fn scan(fingerprints: &[u64], query: u64, distance: u32) -> usize {
     fingerprints.iter().filter(|&&f| (f ^ query).count_ones() <= distance).count()
 }
 
+/// Returns the time of each piece of work, in ascending order.
+pub fn times<T>(items: impl IntoIterator<Item = T>, mut work: impl FnMut(T)) -> Vec<Duration> {
+    let timed = |item| {
+        let start = Instant::now();
+        work(item);
+        start.elapsed()
+    };
+    let mut times: Vec<Duration> = items.into_iter().map(timed).collect();
+    times.sort_unstable();
+    times
+}
+
+/// Returns the median; of two values the greater.
+pub fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Returns the seconds that this takes.
+pub fn seconds(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
+}
+
 /// Returns a percentile of the durations, in microseconds.
 pub fn percentile(sorted: &[Duration], share: f64) -> f64 {
     let index = ((sorted.len() - 1) as f64 * share) as usize;
@@ -167,12 +195,20 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Drops the system's cache of the files in a folder, which must not be mapped.
-#[cfg(target_os = "linux")]
+/// Drops the system's cache of the files in a folder, which must not be mapped. Only Linux can.
 pub fn evict(folder: &Path) {
     for path in files(folder) {
-        let file = std::fs::File::open(path).unwrap();
+        let file = File::open(path).unwrap();
         file.sync_all().unwrap();
+        #[cfg(target_os = "linux")]
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
     }
+}
+
+/// Opens a file of which nothing is read in advance. Only Linux can be told so.
+pub fn open_for_random_reads(path: &Path) -> File {
+    let file = File::open(path).unwrap();
+    #[cfg(target_os = "linux")]
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).unwrap();
+    file
 }

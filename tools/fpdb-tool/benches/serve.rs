@@ -1,9 +1,8 @@
 //! How many synced `FP.ADDNX` per second `serve` answers, and how long they take, next to `SET` of
 //! a Redis server that syncs every write.
 //!
-//! `cargo bench -p fpdb-tool --bench serve [-- --seconds N --connections N --pipelined N --other
-//! TOOL]`. The numbers of each line are of one run: all servers take turns, five times, and the
-//! medians follow. With `--other`, another build of the tool takes part. The last column is the
+//! `cargo bench -p fpdb-tool --bench serve [-- --seconds N]`. The numbers of each line are of one
+//! run: both servers take turns, five times, and the medians follow. The last column is the
 //! processor time of the server per command, on Linux. It depends less on what else the machine
 //! does.
 
@@ -46,31 +45,21 @@ impl Drop for Target {
 }
 
 fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let option = |name: &str| {
-        let at = args.iter().position(|arg| arg == name)?;
-        Some(args[at + 1].parse::<u64>().expect("a number"))
-    };
-    let is_test = args.iter().any(|arg| arg == "--test");
-    let connections = option("--connections").unwrap_or(if is_test { 4 } else { 50 });
-    let seconds = option("--seconds").unwrap_or(5);
+    let is_test = std::env::args().any(|arg| arg == "--test");
+    let seconds = std::env::args().skip_while(|arg| arg != "--seconds").nth(1);
+    let seconds = seconds.map_or(5, |seconds| seconds.parse().expect("a number"));
+    let connections = if is_test { 4 } else { 50 };
     let duration = if is_test { Duration::from_millis(50) } else { Duration::from_secs(seconds) };
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    let other = args.iter().position(|arg| arg == "--other").map(|at| &args[at + 1]);
-    let targets: Vec<Target> = [
-        Some(start_fpdb("fpdb", env!("CARGO_BIN_EXE_fpdb-tool"), folder.path())),
-        other.map(|tool| start_fpdb("other", tool, folder.path())),
-        start_redis(folder.path()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let targets: Vec<Target> = [Some(start_fpdb(folder.path())), start_redis(folder.path())]
+        .into_iter()
+        .flatten()
+        .collect();
     println!(
         "{:12} {:>10} {:>12} {:>9} {:>9} {:>9} {:>9}",
         "server", "pipelined", "commands/s", "p50 ms", "p99 ms", "max ms", "cpu us"
     );
-    let pipelines = option("--pipelined").map_or(vec![1, 20], |pipelined| vec![pipelined]);
-    let runs = pipelines.iter().flat_map(|&pipelined| {
+    let runs = [1, 20].into_iter().flat_map(|pipelined| {
         targets.iter().map(move |target| (target, Load { connections, pipelined, duration }))
     });
     let mut runs: Vec<_> = runs.map(|(target, load)| (target, load, Vec::new())).collect();
@@ -108,16 +97,16 @@ fn medians(runs: &[Figures]) -> Figures {
     })
 }
 
-/// Starts a build of the tool as a server.
-fn start_fpdb(name: &'static str, tool: &str, folder: &Path) -> Target {
+/// Starts the tool as a server.
+fn start_fpdb(folder: &Path) -> Target {
     let tool = || {
-        let mut command = Command::new(tool);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fpdb-tool"));
         command.current_dir(folder);
         command
     };
-    let created = tool().args(["create", name, "--ids", "unique", "-q"]).status();
+    let created = tool().args(["create", "fpdb", "--ids", "unique", "-q"]).status();
     assert!(created.expect("the tool starts").success());
-    let serve = ["serve", name, "--listen", "127.0.0.1:0", "--json", "-q"];
+    let serve = ["serve", "fpdb", "--listen", "127.0.0.1:0", "--json", "-q"];
     let mut command = tool();
     // Without the log.
     command.args(serve).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -128,7 +117,7 @@ fn start_fpdb(name: &'static str, tool: &str, folder: &Path) -> Target {
     let ready: serde_json::Value = serde_json::from_str(&line).expect("JSON");
     let address = ready["address"].as_str().expect("an address");
     let port = address.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
-    Target { name, command: "FP.ADDNX", server, port }
+    Target { name: "fpdb", command: "FP.ADDNX", server, port }
 }
 
 /// Starts a Redis server that syncs every write, if there is one.
@@ -205,13 +194,9 @@ fn drive(target: &Target, load: Load, seed: u64, end: &AtomicBool) -> Histogram<
         for _ in 0..load.pipelined {
             let key = format!("{:020}", state);
             let fingerprint = format!("0x{:016x}", random(&mut state));
-            let name = target.command;
-            write!(
-                requests,
-                "*3\r\n${}\r\n{name}\r\n$20\r\n{key}\r\n$18\r\n{fingerprint}\r\n",
-                name.len()
-            )
-            .expect("memory takes everything");
+            let (name, len) = (target.command, target.command.len());
+            write!(requests, "*3\r\n${len}\r\n{name}\r\n$20\r\n{key}\r\n$18\r\n{fingerprint}\r\n")
+                .expect("memory takes everything");
         }
         let start = Instant::now();
         stream.write_all(&requests).expect("the server reads");
