@@ -213,12 +213,11 @@ def report_layouts(name, pages, method, tool, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", default="fpdb-tool", help="the program fpdb-tool")
-    parser.add_argument("--only", action="store_true", help="without trafilatura and readability")
     parser.add_argument("--layouts", action="store_true", help="print the second table only")
     parser.add_argument("sets", type=Path, nargs="+", help="files of labelled pages")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    methods = EXTRACTIONS + ([] if arguments.only else ["trafilatura", "readability"])
+    methods = [*EXTRACTIONS, "trafilatura", "readability"]
     sets = {}
     for path in arguments.sets:
         with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
