@@ -231,14 +231,18 @@ fn each_command_that_a_full_disk_refuses_counts_once() {
     sim.set_free_space(1000);
     // These are one batch, and each half of it is tried again.
     let requests = ["b", "c", "d", "e"].map(|key| request(&["FP.UPSERT", key, "0xff00ff00"]));
-    client.send(&requests.concat());
+    client.send(&[&requests.concat()[..], &request(&["FP.ADDNX", "f", "0xfe"])].concat());
     for _ in requests {
         assert!(client.read().text().starts_with("NOSPACE "));
     }
+    // A command that writes nothing succeeds, even if it shares a commit with others.
+    assert_eq!(client.read().word(), "duplicate");
     assert!(db.stats().refused_writes >= 4);
     let (is_ready, figures, info) = state(&server);
     assert!(is_ready && info.contains("\r\nrefused_writes:4\r\n"), "{info}");
     for figure in ["refused_writes_total 4", "command_errors_total{command=\"fp.upsert\"} 4"] {
         assert!(figures.contains(&format!("\nfpdb_{figure}\n")), "{figures}");
     }
+    sim.set_free_space(64 << 20);
+    assert_eq!(client.call(&["FP.ADDNX", "b", "0xff00ff00"]).word(), "inserted");
 }

@@ -37,21 +37,6 @@ fn create_takes_a_layout_by_name() {
 }
 
 #[test]
-fn create_refuses_a_database_that_exists() {
-    let folder = Folder::new();
-    folder.ok("create a");
-    let run = folder.exits(2, "create a");
-    assert!(run.err.starts_with("fpdb-tool: ") && run.err.lines().count() == 1, "{}", run.err);
-}
-
-#[test]
-fn invalid_options_are_refused() {
-    let folder = Folder::new();
-    folder.exits(2, "create a --max-distance 13");
-    folder.exits(2, "create a --block-size 1000");
-}
-
-#[test]
 fn a_similarity_makes_a_database_of_sketches_and_contradicting_options_are_refused() {
     let folder = Folder::new();
     let run = folder.ok("create a --jaccard 0.8");

@@ -114,17 +114,6 @@ fn files_and_standard_input_are_read_in_order() {
 }
 
 #[test]
-fn a_record_whose_length_is_wrong_by_little_counts_once_and_is_a_warning() {
-    let folder = Folder::new();
-    let archive = String::from_utf8([html("u:1", "one"), html("u:2", "two")].concat()).unwrap();
-    let archive = archive.replacen("Content-Length: 54", "Content-Length: 47", 1);
-    let (run, summary) = extract(&folder, archive.as_bytes(), &[]);
-    assert_eq!((run.code, texts(&run)), (0, vec![page("u:1", "one"), page("u:2", "two")]));
-    assert_eq!((&summary["records"], &summary["broken"]), (&2.into(), &0.into()));
-    assert!(run.err.contains("warning: ") && run.err.contains("length is wrong"), "{}", run.err);
-}
-
-#[test]
 fn damage_is_reported_with_its_place_and_ends_with_an_error_unless_it_is_skipped() {
     let folder = Folder::new();
     let archive = [html("u:1", "one"), b"no record\r\n".to_vec(), html("u:2", "two")].concat();

@@ -37,20 +37,6 @@ fn the_layout_that_is_chosen_comes_first_and_can_be_created() {
 }
 
 #[test]
-fn predictions_follow_the_number_of_tables() {
-    let report = Folder::new().ok("recommend -n 1e7 -k 6 --json").json();
-    let layouts = report["layouts"].as_array().unwrap();
-    let of = |name: &str, key: &str| {
-        let row = layouts.iter().find(|row| row["layout"] == name).unwrap();
-        number(&row[key])
-    };
-    assert!(of("single", "disk_bytes") < of("ring-4", "disk_bytes"), "{report}");
-    assert!(of("single", "query_us") > of("ring-4", "query_us"), "{report}");
-    let sorted = of("ring-4", "load_bytes") - of("ring-4", "disk_bytes");
-    assert!(sorted >= 24.0 * 1e7, "entries and rows are on disk while a load runs");
-}
-
-#[test]
 fn what_cannot_be_recommended_is_refused() {
     let folder = Folder::new();
     for line in [

@@ -104,15 +104,6 @@ fn only_ids_with_several_contents_are_updated_when_the_same_files_are_read_again
 }
 
 #[test]
-fn old_versions_of_duplicates_can_be_removed() {
-    let (folder, counts) = visit_all("--on-duplicate remove");
-    assert_eq!(counts[1], [74, 5, 50, 8, 13, 10, 1]);
-    assert_eq!(counts[2], [74, 0, 61, 1, 1, 11, 1]);
-    assert_eq!(get(&folder, "http://a/12")["type"], "missing");
-    assert_eq!(folder.ok("stats db --json").json()["documents"], 64);
-}
-
-#[test]
 fn remembered_duplicates_are_unchanged_on_the_next_visit() {
     let (folder, counts) = visit_all("--on-duplicate remember");
     assert_eq!(counts[0], [71, 60, 0, 0, 60, 10, 1]);

@@ -7,8 +7,6 @@ mod client;
 #[cfg(target_os = "linux")]
 mod deploy;
 mod durability;
-#[cfg(target_os = "linux")]
-mod full_disk;
 mod limits;
 mod server;
 mod stats;
