@@ -23,6 +23,7 @@ from ._results import (
 
 __all__ = [
     "MOST_CANDIDATES",
+    "Comparer",
     "Db",
     "Document",
     "EntryIterator",
@@ -47,7 +48,6 @@ __all__ = [
     "recipes",
     "repair",
     "run_tool",
-    "verified_duplicates",
 ]
 
 __version__: str
