@@ -62,9 +62,9 @@ enum Like {
 /// The features of rows that are kept, in a file without a name.
 struct Kept {
     file: File,
-    /// Where the features of each row begin, and where those of the last one end.
+    /// The offset at which the features of each row begin, and the end of the file.
     offsets: Vec<u64>,
-    /// Those that were read last.
+    /// The features that were read last, by row.
     read: HashMap<usize, Shingles>,
     size: usize,
 }
@@ -195,7 +195,7 @@ pub(crate) struct Comparer {
 
 #[pymethods]
 impl Comparer {
-    /// The rule is that of a database: keys, minima per key, and distance. Without one, it is chosen.
+    /// rule is the match rule of a database: keys, minima per key, and distance. Without it, a rule is chosen.
     #[new]
     #[pyo3(signature = (*, similarity, recall, recipe, rule, expected, ngram, exact, threads))]
     #[expect(clippy::too_many_arguments, reason = "only called by dedup")]

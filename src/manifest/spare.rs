@@ -47,7 +47,7 @@ fn write_body(
     let mut front = Vec::new();
     front.put_u32(u32::try_from(manifest.len()).unwrap_or(u32::MAX));
     front.extend_from_slice(&manifest);
-    // Each is read twice, because that of a large file takes much memory.
+    // Each tail is read twice, because the tail of a large file takes much memory.
     for tail in tails() {
         front.put_u64(tail?.len() as u64);
     }

@@ -117,7 +117,7 @@ impl<'a> IdGroup<'a> {
         }
     }
 
-    /// Returns the places in the section of the ids from those of the fingerprint at place `index`,
+    /// Returns the places of the ids in their section, from the fingerprint at place `index` to the end,
     /// given what [`find_all`](Self::find_all) found.
     pub(crate) fn places_from(&self, starts: &[u64], index: usize) -> Range<u64> {
         let (start, end) = self.fingerprints;

@@ -25,8 +25,7 @@ pub(crate) const THREADS: usize = 2;
 /// Commits batches until the server ends.
 pub(crate) fn run<F: Fingerprint>(service: &Arc<Service<F>>) {
     let mut buffer = [0; input::OWN];
-    // After a panic, the connection or those of the group end, because they get their output back without the
-    // replies.
+    // After a panic, the connections concerned end: they get their output back without the replies.
     let mut receive = |loan: &_| {
         let receive = AssertUnwindSafe(|| rest::receive(service, loan, &mut buffer));
         panic::catch_unwind(receive).ok().flatten()
