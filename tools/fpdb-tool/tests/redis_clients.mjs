@@ -95,6 +95,8 @@ async function checkLostReply(port) {
     client.pipe(server);
     server.on("data", (reply) => (isLost ? client.destroy() : client.write(reply)));
     client.on("close", () => (server.destroy(), (isLost = false)));
+    // After QUIT, ioredis waits until the server has closed the connection.
+    server.on("close", () => client.destroy());
   });
   await once(proxy.listen(0, "127.0.0.1"), "listening");
   const db = new Redis({ port: proxy.address().port });
