@@ -71,7 +71,7 @@ const LAYERS: [(&str, &str, Layers); 5] = [
             &["jieba", "keywords", "recipes"],
             &["catalogue"],
             &["names"],
-            &["builder"],
+            &["builder", "windows"],
         ],
     ),
     (

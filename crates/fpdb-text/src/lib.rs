@@ -52,7 +52,7 @@
 // jieba keywords recipes          the recipes that set the parameters of a method
 // catalogue                       the table of all recipes
 // names                           finding recipes by name
-// builder                         recipes defined by the user
+// builder windows                 recipes defined by the user; passages that texts share
 
 mod builder;
 mod catalogue;
@@ -84,6 +84,7 @@ mod tokens;
 #[cfg(feature = "zh")]
 mod weighted;
 mod width;
+pub mod windows;
 
 pub use builder::Builder;
 pub use error::{Error, ErrorKind, Result};

@@ -22,12 +22,17 @@
 //! longest run of characters that NFKC may change.
 
 use std::iter;
+use std::ops::Range;
 
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// Receives the parts of a text in order.
 pub(crate) trait Sink {
+    /// Says which bytes of the text the next part is from. Parts that NFKC changes together have the
+    /// same bytes.
+    fn place(&mut self, _bytes: Range<usize>) {}
+
     /// The next letter or digit of a word, in lower case.
     fn letter(&mut self, c: char);
 
@@ -39,6 +44,15 @@ pub(crate) trait Sink {
 
     /// Anything else that is not part of a token, such as punctuation.
     fn stop(&mut self);
+
+    /// ASCII characters, which begin at the byte `at` of the text. They may be the beginning of a token
+    /// that goes on after them, and its end.
+    fn ascii(&mut self, text: &[u8], at: usize) {
+        for (i, &byte) in text.iter().enumerate() {
+            self.place(at + i..at + i + 1);
+            pass_ascii(byte, self);
+        }
+    }
 }
 
 /// A character that is ignored.
@@ -51,15 +65,18 @@ pub(crate) fn scan(text: &str, sink: &mut impl Sink) {
     let mut at = 0;
     while let Some(&byte) = text.as_bytes().get(at) {
         if byte.is_ascii() {
+            sink.place(waiting_at..at);
             pass(waiting, sink);
-            let ascii = text.as_bytes()[at..].iter().take_while(|byte| byte.is_ascii()).count();
+            let rest = &text.as_bytes()[at..];
+            let ascii = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+            sink.ascii(&rest[..ascii - 1], at);
             at += ascii;
-            text.as_bytes()[at - ascii..at - 1].iter().for_each(|&byte| pass_ascii(byte, sink));
-            (waiting, waiting_at) = (char::from(text.as_bytes()[at - 1]), at - 1);
+            (waiting, waiting_at) = (char::from(rest[ascii - 1]), at - 1);
             continue;
         }
         let Some(c) = text[at..].chars().next() else { break };
         if let Some(plain) = plain(c) {
+            sink.place(waiting_at..at);
             pass(waiting, sink);
             (waiting, waiting_at) = (plain, at);
             at += c.len_utf8();
@@ -69,10 +86,12 @@ pub(crate) fn scan(text: &str, sink: &mut impl Sink) {
         let length = rest.find(|c| plain(c).is_some()).unwrap_or(rest.len());
         // Starts at the waiting character, unless that belongs to the previous run.
         let from = if waiting == IGNORED { at } else { waiting_at };
+        sink.place(from..at + length);
         text[from..at + length].nfkc().for_each(|c| pass(c, sink));
         waiting = IGNORED;
         at += length;
     }
+    sink.place(waiting_at..at);
     pass(waiting, sink);
 }
 
@@ -101,7 +120,7 @@ fn plain(c: char) -> Option<char> {
 
 /// Passes an ASCII character to the sink.
 #[inline]
-fn pass_ascii(byte: u8, sink: &mut impl Sink) {
+fn pass_ascii(byte: u8, sink: &mut (impl Sink + ?Sized)) {
     if byte.is_ascii_alphanumeric() {
         sink.letter(char::from(byte.to_ascii_lowercase()));
     } else if matches!(byte, b' ' | b'\t'..=b'\r') {
