@@ -85,6 +85,8 @@ mod merge;
 mod paged;
 mod pairs;
 mod parallel;
+#[cfg(feature = "text")]
+pub mod passages;
 mod postings;
 mod process;
 mod progress;

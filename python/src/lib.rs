@@ -34,6 +34,7 @@ mod numbers;
 mod options;
 mod pairs;
 mod parallel;
+mod passages;
 mod read_only;
 mod reader;
 mod repair;
@@ -60,6 +61,8 @@ mod _native {
     use super::db::Db;
     #[pymodule_export]
     use super::jaccard::{jaccard, jaccard_pairs};
+    #[pymodule_export]
+    use super::passages::find_passages;
     #[pymodule_export]
     use super::read_only::ReadOnlyDb;
     #[pymodule_export]

@@ -28,7 +28,7 @@ const LAYERS: [(&str, &str, Layers); 5] = [
             &["codec", "storage", "file_names", "inspection"],
             &["layout", "scratch"],
             &["block", "paged", "sorter"],
-            &["table", "postings", "tombstones"],
+            &["table", "postings", "tombstones", "passages"],
             &["settings"],
             &["documents"],
             &["log", "keys"],

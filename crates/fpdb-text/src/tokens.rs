@@ -24,7 +24,9 @@
 use std::iter;
 use std::ops::Range;
 
-use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+use unicode_normalization::char::{
+    canonical_combining_class, decompose_compatible, is_combining_mark,
+};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// Receives the parts of a text in order.
@@ -82,9 +84,15 @@ pub(crate) fn scan(text: &str, sink: &mut impl Sink) {
             at += c.len_utf8();
             continue;
         }
-        let rest = &text[at..];
-        let length = rest.find(|c| plain(c).is_some()).unwrap_or(rest.len());
-        // Starts at the waiting character, unless that belongs to the previous run.
+        if begins_anew(c) {
+            sink.place(waiting_at..at);
+            pass(waiting, sink);
+            waiting = IGNORED;
+        }
+        let rest = &text[at + c.len_utf8()..];
+        let ends = |c| plain(c).is_some() || begins_anew(c);
+        let length = c.len_utf8() + rest.find(ends).unwrap_or(rest.len());
+        // Starts at the waiting character, unless that has been passed.
         let from = if waiting == IGNORED { at } else { waiting_at };
         sink.place(from..at + length);
         text[from..at + length].nfkc().for_each(|c| pass(c, sink));
@@ -116,6 +124,15 @@ fn plain(c: char) -> Option<char> {
             (stays && canonical_combining_class(c) == 0).then_some(c)
         }
     }
+}
+
+/// Returns whether the NFKC form of a character begins with one that does not combine with the one before it.
+fn begins_anew(c: char) -> bool {
+    let mut first = None;
+    if canonical_combining_class(c) == 0 {
+        decompose_compatible(c, |c| first = first.or(Some(c)));
+    }
+    first.is_some_and(|first| plain(first).is_some())
 }
 
 /// Passes an ASCII character to the sink.

@@ -71,6 +71,7 @@ from ._native import (
     recipes,
     repair,
 )
+from ._passages import Passages, Span, dedup_passages
 from ._report import Deduplicated, Example
 from ._results import (
     Answers,
@@ -116,6 +117,7 @@ __all__ = [
     "Page",
     "PairIterator",
     "Pairs",
+    "Passages",
     "PoisonedError",
     "ReadOnlyDb",
     "Reader",
@@ -123,6 +125,7 @@ __all__ = [
     "ReplacedError",
     "SegmentStats",
     "Snapshot",
+    "Span",
     "Stats",
     "TooManyCandidatesError",
     "UnfinishedError",
@@ -135,6 +138,7 @@ __all__ = [
     "__version__",
     "dedup",
     "dedup_files",
+    "dedup_passages",
     "estimate_jaccard",
     "extract_html",
     "fingerprint",

@@ -1,7 +1,7 @@
 """The parts of fpdb_engine that are written in Rust."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final, overload
 
 import numpy as np
@@ -41,6 +41,7 @@ __all__ = [
     "__version__",
     "estimate_jaccard",
     "extract_html",
+    "find_passages",
     "fingerprint",
     "fingerprint_batch",
     "jaccard",
@@ -383,6 +384,9 @@ def jaccard_pairs(
     ngram: int | None = None,
     threads: int | None = None,
 ) -> npt.NDArray[np.float64]: ...
+def find_passages(
+    read: Callable[[], Iterable[_Texts]], min_words: int, memory: int, threads: int | None
+) -> list[npt.NDArray[np.uint64]]: ...
 @final
 class Comparer:
     """Compares the rows of a deduplication with those before them, chunk by chunk."""

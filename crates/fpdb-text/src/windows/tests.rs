@@ -121,7 +121,7 @@ fn words_are_those_of_pairs_and_their_places_are_in_the_original_text() {
         "x",
         "Straße ＡＢ１ ﬁne ÉTÉ e\u{301}te\u{301} naïve-ly, da\u{200b}ta",
         "我爱Rust和 Python。か\u{3099}っこう カタカナ\u{3000}ไทย한국어 текст",
-        "हिन्दी كِتَابٌ a\u{308}\u{323}b… ①②",
+        "हिन्दी كِتَابٌ a\u{308}\u{323}b… ①②中ﶃ",
         "",
         " . ",
     ] {
@@ -145,6 +145,7 @@ fn words_are_those_of_pairs_and_their_places_are_in_the_original_text() {
         (0..words.len()).map(|word| words.place(word..word + 1)).collect::<Vec<_>>()
     };
     assert_eq!(places("an e\u{301}te\u{301}, 日本x"), [0..2, 3..10, 12..15, 15..18, 18..19]);
+    assert_eq!(places("an…et①中ﶃ"), [0..2, 5..10, 10..13, 13..16]);
 }
 
 #[test]

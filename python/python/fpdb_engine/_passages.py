@@ -1,0 +1,207 @@
+"""Passages that texts repeat from earlier ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _columns
+from ._errors import InvalidArgumentError
+from ._native import find_passages
+
+
+class Span(NamedTuple):
+    """A run of words of a row that stands in an earlier row, too."""
+
+    begin: int
+    """The first byte of the row's text in UTF-8."""
+    end: int
+    """The byte after the last one."""
+    source: int
+    """The earlier row: the first one that has this run."""
+    source_begin: int
+    source_end: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Passages:
+    """What dedup_passages found. Spans are in the order of the rows, and then of their places."""
+
+    row: npt.NDArray[np.uint64]
+    """The row of each span."""
+    begin: npt.NDArray[np.uint64]
+    """The first byte of each span in the row's text."""
+    end: npt.NDArray[np.uint64]
+    """The byte after the last one."""
+    source: npt.NDArray[np.uint64]
+    """The earlier row of each span."""
+    source_begin: npt.NDArray[np.uint64]
+    source_end: npt.NDArray[np.uint64]
+    lengths: npt.NDArray[np.uint64]
+    """The bytes of each row's text."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __repr__(self) -> str:
+        rows, most = len(np.unique(self.row)), len(self.lengths)
+        share = float(self.repeated().sum() / max(int(self.lengths.sum()), 1))
+        return f"<fpdb_engine.Passages: {len(self):,} spans in {rows:,} of {most:,} rows, {share:.1%} of the text>"
+
+    def spans(self, row: int) -> list[Span]:
+        """Returns the spans of a row. They may overlap.
+
+        >>> quote = "the mills were closed in spring because the new owners had found cheaper coal in the north"
+        >>> found = dedup_passages([quote, f"He said: {quote}!"], min_words=14)
+        >>> found.spans(0), found.spans(1)
+        ([], [Span(begin=9, end=99, source=0, source_begin=0, source_end=90)])
+        """
+        return [Span(*span) for span in zip(*(column.tolist() for column in self._columns_of(row)))]
+
+    def _columns_of(self, row: int) -> list[npt.NDArray[np.uint64]]:
+        first, last = np.searchsorted(self.row, np.array([row, row + 1], np.uint64))
+        columns = (self.begin, self.end, self.source, self.source_begin, self.source_end)
+        return [column[first:last] for column in columns]
+
+    def of_source(self, row: int) -> npt.NDArray[np.int64]:
+        """Returns the rows that repeat something of this one. If this row is removed, nothing else may have it.
+
+        >>> quote = "the mills were closed in spring because the new owners had found cheaper coal in the north"
+        >>> dedup_passages([quote, f"He said: {quote}!"], min_words=14).of_source(0).tolist()
+        [1]
+        """
+        return np.unique(self.row[self.source == row]).astype(np.int64)
+
+    def repeated(self) -> npt.NDArray[np.int64]:
+        """Returns how many bytes of each row are in spans.
+
+        >>> quote = "the mills were closed in spring because the new owners had found cheaper coal in the north"
+        >>> dedup_passages([quote, f"He said: {quote}!"], min_words=14).repeated().tolist()
+        [0, 90]
+        """
+        # Spans of a row are sorted, so a span adds what is after the end of all earlier ones of the row.
+        base = self.row.astype(np.int64) << 30
+        ends = np.maximum.accumulate(base + self.end.astype(np.int64)) if len(self) else base
+        before = np.concatenate([[0], ends[:-1]]) if len(self) else base
+        added = ends - np.maximum(before, base + self.begin.astype(np.int64))
+        return np.bincount(self.row.astype(np.int64), added, len(self.lengths)).astype(np.int64)
+
+    def keep(self, min_left: float = 0.5) -> npt.NDArray[np.bool_]:
+        """Returns whether to keep each row: whether at least this share of its bytes is in no span.
+
+        >>> quote = "the mills were closed in spring because the new owners had found cheaper coal in the north"
+        >>> dedup_passages([quote, f"He said: {quote}!"], min_words=14).keep().tolist()
+        [True, False]
+        """
+        if not 0 <= min_left <= 1:
+            raise InvalidArgumentError(f"min_left {min_left!r}: expected a share from 0 to 1")
+        return self.lengths - self.repeated() >= min_left * self.lengths
+
+    def cut(self, row: int, text: str) -> str:
+        """Returns the text of a row without the sentences and lines that are in spans as a whole.
+
+        A sentence ends with a full stop, a question mark or an exclamation mark, or with the line. Lines that look
+        like rows of a table, with tabs or vertical bars, are only removed as a whole.
+
+        >>> quote = "The mills were closed in spring because the new owners had found cheaper coal in the north."
+        >>> texts = [quote, f"I was born here. {quote} Nobody came back."]
+        >>> dedup_passages(texts, min_words=14).cut(1, texts[1])
+        'I was born here. Nobody came back.'
+        """
+        spans = _union(self.spans(row))
+        kept, at = [], 0
+        for unit in _units(text):
+            word = re.search(r"\w(?:.*\w)?", unit, re.DOTALL)
+            place = _bytes(unit[: word.start()]) if word else 0
+            words = _bytes(word[0]) if word else 0
+            begin, end = at + place, at + place + words
+            if not words or not any(first <= begin and end <= last for first, last in spans):
+                kept.append(unit)
+            at += _bytes(unit)
+        return "".join(kept)
+
+
+def dedup_passages(
+    texts: Any,
+    *,
+    min_words: int = 50,
+    rows: Any = None,
+    memory: int = 512 << 20,
+    threads: int | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Passages:
+    """Finds the passages of texts that stand in an earlier text, too: all runs of at least min_words words, and no
+    others.
+
+    texts is what dedup() takes, but not an iterator, since the texts are read twice. Words are compared without case,
+    white space and punctuation. In scripts without spaces between words, such as Chinese, 1.6 characters count as a
+    word, so a passage has 80 of them. The first row that has a passage keeps it; every later one has a span. To keep
+    another one, such as the newest, sort the texts. Nothing is removed: see cut() and keep() of the result.
+
+    Look for near-duplicates first, and for passages in the rows that are kept: rows are those to look at, for example
+    found.keep of dedup(). Otherwise the differences of near-duplicates remain as fragments.
+
+    The time grows linearly with the length of the texts. What does not fit into memory, in bytes, is sorted in
+    temporary files. In addition, it takes 8 bytes per row and 150 per span. progress is called with the number
+    of texts that were read, and with twice the number of all.
+
+    >>> quote = "the mills were closed in spring because the new owners had found cheaper coal in the north"
+    >>> found = dedup_passages(["Something else.", quote, f"He said: {quote}!"], min_words=14)
+    >>> found
+    <fpdb_engine.Passages: 1 spans in 1 of 3 rows, 43.9% of the text>
+    """
+    total = _columns.length(texts)
+    if total is None:
+        raise InvalidArgumentError("texts: an iterator can be read only once; give a list, an array or a column")
+    wanted = None if rows is None else np.asarray(rows, bool)
+    if wanted is not None and wanted.shape != (total,):
+        raise InvalidArgumentError(f"rows: expected {total} flags, one for each text")
+    done = 0
+
+    def read() -> Iterator[Any]:
+        nonlocal done
+        first = 0
+        for chunk in _columns.chunks(texts):
+            last = first + len(chunk)
+            if wanted is None or wanted[first:last].all():
+                part = chunk
+            else:
+                values = chunk if isinstance(chunk, list) else chunk.to_pylist()
+                part = [value if it else None for value, it in zip(values, wanted[first:last])]
+            yield part
+            first = last
+            done += len(chunk)
+            if progress is not None:
+                progress(done, 2 * total)
+
+    return Passages(*find_passages(read, min_words, memory, threads))
+
+
+def _bytes(text: str) -> int:
+    """Returns the length of a text in UTF-8, where a lone surrogate is as long as what replaces it."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _union(spans: list[Span]) -> list[tuple[int, int]]:
+    """Joins spans that overlap."""
+    joined: list[tuple[int, int]] = []
+    for span in spans:
+        if joined and span.begin <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], span.end))
+        else:
+            joined.append((span.begin, span.end))
+    return joined
+
+
+def _units(text: str) -> Iterator[str]:
+    """Divides a text into sentences, and into lines where these look like rows of a table."""
+    for line in text.splitlines(keepends=True):
+        if line.count("|") > 1 or "\t" in line.strip():
+            yield line
+        else:
+            yield from re.findall(r".+?(?:[.!?…]+[\"'”’)\]]*\s+|[。！？]+[”’」』）]*\s*|$)", line, re.DOTALL)

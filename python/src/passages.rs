@@ -1,0 +1,92 @@
+//! Passages that texts repeat from earlier ones.
+
+use fpdb::passages::{Passages, Span};
+use pyo3::exceptions::PyUnicodeEncodeError;
+use pyo3::prelude::*;
+
+use crate::arrays::array;
+use crate::errors::OrRaise;
+use crate::parallel;
+use crate::strings::Strings;
+
+/// What ends a search: what reading the texts raised, or an error of the search.
+enum Ended {
+    Raised(PyErr),
+    Failed(fpdb::Error),
+}
+
+impl From<fpdb::Error> for Ended {
+    fn from(error: fpdb::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<PyErr> for Ended {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+/// Takes a chunk of texts, and replaces lone surrogates.
+fn strings<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Strings<'py>> {
+    let py = chunk.py();
+    Strings::new(chunk, "text").or_else(|error| {
+        if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
+            return Err(error);
+        }
+        let columns = PyModule::import(py, "fpdb_engine._columns")?;
+        let mended = columns.getattr("without_surrogates")?.call1((chunk,))?;
+        Strings::new(&mended.get_item(0)?, "text")
+    })
+}
+
+/// Finds passages. `read` is called twice, and returns an iterator over chunks of texts.
+///
+/// Returns a list of columns: of each span the row, the begin, the end, the source, its begin and its end; then the
+/// length of each text in bytes.
+#[pyfunction]
+pub(crate) fn find_passages<'py>(
+    py: Python<'py>,
+    read: &Bound<'py, PyAny>,
+    min_words: usize,
+    memory: u64,
+    threads: Option<usize>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let search = Passages::new(min_words).or_raise()?.memory(memory);
+    let search = search.threads(parallel::threads(threads));
+    let read = read.clone().unbind();
+    let mut lengths = None;
+    let found = py.detach(|| {
+        search.find(|each| {
+            let mut read_now = Vec::new();
+            Python::attach(|py| {
+                for chunk in read.call0(py)?.bind(py).try_iter()? {
+                    let chunk = strings(&chunk?)?;
+                    let texts: Vec<&str> =
+                        chunk.all()?.into_iter().map(Option::unwrap_or_default).collect();
+                    read_now.extend(texts.iter().map(|text| text.len() as u64));
+                    py.detach(|| each(&texts))?;
+                    py.check_signals()?;
+                }
+                Ok::<_, Ended>(())
+            })?;
+            lengths.get_or_insert(read_now);
+            Ok(())
+        })
+    });
+    let found = match found {
+        Ok(found) => found,
+        Err(Ended::Raised(error)) => return Err(error),
+        Err(Ended::Failed(error)) => return Err(error).or_raise(),
+    };
+    let columns: [fn(&Span) -> u64; 6] = [
+        |span| span.row,
+        |span| span.begin.into(),
+        |span| span.end.into(),
+        |span| span.source,
+        |span| span.source_begin.into(),
+        |span| span.source_end.into(),
+    ];
+    let columns = columns.map(|column| array::<u64>(py, found.spans.iter().map(column).collect()));
+    Ok(columns.into_iter().chain([array::<u64>(py, lengths.unwrap_or_default())]).collect())
+}

@@ -1,0 +1,97 @@
+//! The first pass: which kept windows occur in several texts.
+
+use std::ops::Range;
+
+use super::bits::Bits;
+use crate::error::Result;
+use crate::fingerprint::{DocId, Entry};
+use crate::scratch::ScratchFiles;
+use crate::sorter::Sorter;
+
+/// Takes the keys of all texts. Each key has a slot, counted over all texts.
+pub(super) struct Kept<'a> {
+    sorter: Sorter<'a, Entry<u64>>,
+    /// The first slot of each text. A text without keys has one slot, too.
+    starts: Bits,
+    rows: u64,
+    windows: u64,
+}
+
+impl<'a> Kept<'a> {
+    pub(super) fn new(files: ScratchFiles<'a>, memory: usize, threads: usize) -> Self {
+        let sorter = Sorter::new(files, memory, threads);
+        Self { sorter, starts: Bits::default(), rows: 0, windows: 0 }
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    pub(super) fn windows(&self) -> u64 {
+        self.windows
+    }
+
+    /// Adds the keys of the next text.
+    pub(super) fn add(&mut self, keys: &[u64]) -> Result<()> {
+        self.rows += 1;
+        self.windows += keys.len() as u64;
+        for (number, &fingerprint) in keys.iter().enumerate() {
+            self.sorter.push(Entry { fingerprint, id: DocId(self.starts.len()) })?;
+            self.starts.push(number == 0);
+        }
+        if keys.is_empty() {
+            self.starts.push(true);
+        }
+        Ok(())
+    }
+
+    /// Finds the keys that occur in several texts.
+    pub(super) fn finish(self) -> Result<Slots> {
+        let Self { sorter, starts, .. } = self;
+        let mut repeated = Bits::zeros(starts.len());
+        let sorted = sorter.finish(&|_| Ok(()))?.with_passes(1);
+        // The slots of the last key, as long as all of them are in one text.
+        let (mut key, mut slots, mut last) = (0, Vec::new(), None);
+        sorted.for_each(&mut |entries| {
+            for &Entry { fingerprint, id: DocId(slot) } in entries {
+                let before = last.replace(slot).filter(|_| fingerprint == key);
+                key = fingerprint;
+                match before {
+                    None => {
+                        slots.clear();
+                        slots.push(slot);
+                    }
+                    Some(before) if starts.any(before + 1..slot + 1) || slots.is_empty() => {
+                        slots.drain(..).for_each(|slot| repeated.set(slot));
+                        repeated.set(slot);
+                    }
+                    Some(_) => slots.push(slot),
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Slots { starts, repeated })
+    }
+}
+
+/// The slots of all texts, and which of them have keys that occur in several texts.
+pub(super) struct Slots {
+    starts: Bits,
+    repeated: Bits,
+}
+
+impl Slots {
+    /// Returns the slots of the text that begins at this one.
+    pub(super) fn of_row(&self, first: u64) -> Option<Range<u64>> {
+        let is_start = first < self.starts.len() && self.starts.get(first);
+        is_start.then(|| first..self.starts.next(first + 1).unwrap_or(self.starts.len()))
+    }
+
+    pub(super) fn any_repeated(&self, slots: &Range<u64>) -> bool {
+        self.repeated.any(slots.clone())
+    }
+
+    pub(super) fn is_repeated(&self, slot: u64) -> bool {
+        self.repeated.get(slot)
+    }
+}

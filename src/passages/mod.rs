@@ -1,0 +1,282 @@
+//! Passages that texts repeat from earlier ones, in two passes over the texts.
+//!
+//! The first pass sorts the keys of the windows that are kept ([`fpdb_text::windows`]). A key that occurs in one text
+//! only cannot belong to a shared run. So the second pass sorts the hashes of only those runs of `min_words` words
+//! whose kept window occurs in several texts. Equal hashes are equal runs, of which the first place is the source.
+//! Neighbouring runs whose first places are neighbours are one span.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `bits` | bits by number |
+//! | `kept` | the first pass: which kept windows occur in several texts |
+//! | `runs` | the second pass: the first place of each run |
+//! | `spans` | from the places of runs to spans, and to bytes |
+
+mod bits;
+mod kept;
+mod runs;
+mod spans;
+
+use std::path::PathBuf;
+use std::result;
+
+use fpdb_text::windows::{Windows, Words};
+
+use crate::error::{Error, Result};
+use crate::parallel;
+use crate::scratch::ScratchFiles;
+use crate::storage::PageBudget;
+use kept::{Kept, Slots};
+use runs::Runs;
+pub use spans::Span;
+
+/// Bytes of text that threads cut into words together: what they find is in memory at the same time.
+const PART: usize = 4 << 20;
+
+/// A search for passages: for runs of at least so many words that stand in an earlier text, too.
+///
+/// Finds all such runs, and nothing else. Words are compared as the recipe `pairs/1` cuts them, so case, white space
+/// and punctuation make no difference. Of several places, a run's source is the first. A [`Span`] is one run in one
+/// earlier text. Spans of a text may overlap, and together they cover all words that stand in such a run. Two
+/// different runs count as equal if their hashes of 64 bits are: with 10^9 runs that is expected once in 40 searches.
+///
+/// The time grows linearly with the length of the texts. What does not fit into [`memory`](Self::memory) is sorted on
+/// the disk: 16 bytes per kept window, and then 40 bytes per word of repeated passages. In addition, it takes 2 bits
+/// of memory per kept window, about 1 byte per 100 words, and 100 bytes per span.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::passages::Passages;
+///
+/// let quote = "The mills were closed in spring, because the new owners had found cheaper coal in the north.";
+/// let texts = [quote.to_owned(), format!("“{}” said the mayor.", quote.to_uppercase())];
+/// let found = Passages::new(14)?.find(|each| each(&[&texts[0], &texts[1]]))?;
+/// let span = &found.spans[0];
+/// assert_eq!((found.spans.len(), span.row, span.source), (1, 1, 0));
+/// assert_eq!(&texts[1][span.bytes()], &quote.to_uppercase()[..quote.len() - 1]);
+/// assert_eq!(&texts[0][span.source_bytes()], &quote[..quote.len() - 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a search does nothing until find is called"]
+pub struct Passages {
+    windows: Windows,
+    min_words: usize,
+    memory: u64,
+    threads: usize,
+    scratch: Option<PathBuf>,
+}
+
+/// What takes the texts that are read, in slices.
+pub type Texts<'a> = dyn FnMut(&[&str]) -> Result<()> + Send + 'a;
+
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Found {
+    /// The spans, by row and then by place.
+    pub spans: Vec<Span>,
+    /// The number of texts.
+    pub rows: u64,
+    /// The number of windows that were kept in the first pass.
+    pub windows: u64,
+    /// The number of runs that were compared in the second pass.
+    pub runs: u64,
+}
+
+impl Passages {
+    /// Prepares a search for runs of at least `min_words` words, of which 50 are usual: 14 to 1000. In scripts that
+    /// are written without spaces, 1.6 times as many characters: 80.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for another number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Passages;
+    /// assert!(Passages::new(13).unwrap_err().to_string().contains("14 to 1000"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(min_words: usize) -> Result<Self> {
+        let windows = Windows::new(min_words)?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self { windows, min_words, memory: 512 << 20, threads, scratch: None })
+    }
+
+    /// Sets how many bytes of memory the sorting may take. The default is 512 MiB, for about 4 GB of text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Passages;
+    /// let found = Passages::new(50)?.memory(1 << 20).find(|each| each(&["A text."]))?;
+    /// assert_eq!(found.rows, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn memory(self, bytes: u64) -> Self {
+        Self { memory: bytes, ..self }
+    }
+
+    /// Sets the number of threads. The default is the number of processors.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Passages;
+    /// let found = Passages::new(50)?.threads(1).find(|each| each(&["A text."]))?;
+    /// assert!(found.spans.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads: threads.max(1), ..self }
+    }
+
+    /// Sets the folder of scratch files, which have no name. The default is the system's folder for temporary files.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Passages;
+    /// let search = Passages::new(50)?.scratch_folder(std::env::temp_dir());
+    /// assert_eq!(search.find(|each| each(&["A text."]))?.windows, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn scratch_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { scratch: Some(folder.into()), ..self }
+    }
+
+    /// Searches the texts that `read` passes on. It is called twice, and passes the same texts each time in the same
+    /// order, in slices of any length. Rows are counted from 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of `read`. `InvalidArgument` if a text is longer than 512 MiB, or if the texts differ the second time.
+    /// `Io` if a scratch file cannot be written or read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Passages;
+    ///
+    /// let texts = ["one text".repeat(30), "another text".repeat(30)];
+    /// let found = Passages::new(50)?.find(|each| texts.iter().try_for_each(|text| each(&[text])))?;
+    /// assert_eq!((found.rows, found.spans.len()), (2, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn find<E: From<Error>>(
+        &self,
+        mut read: impl FnMut(&mut Texts<'_>) -> result::Result<(), E>,
+    ) -> result::Result<Found, E> {
+        let folder = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        let pages = PageBudget::unlimited();
+        let files = ScratchFiles::InFolder(&folder, &pages);
+        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
+
+        let mut kept = Kept::new(files, memory, self.threads);
+        read(&mut |texts| self.in_parts(texts, &mut |part| self.keep(part, &mut kept)))?;
+        let (rows, windows) = (kept.rows(), kept.windows());
+        let slots = kept.finish()?;
+
+        let mut runs = Runs::new(files, memory / 2, self.threads);
+        let mut next = Position { row: 0, slot: 0 };
+        read(&mut |texts| {
+            self.in_parts(texts, &mut |part| self.compare(part, &slots, &mut next, &mut runs))
+        })?;
+        if next.row != rows {
+            return Err(changed(next.row).into());
+        }
+        let found = Found { rows, windows, runs: runs.len(), spans: Vec::new() };
+        let sources = runs.finish(files, memory / 2, self.threads)?;
+        Ok(Found { spans: sources.spans(self.min_words)?, ..found })
+    }
+
+    /// Divides texts into parts of about [`PART`] bytes.
+    fn in_parts(
+        &self,
+        mut texts: &[&str],
+        each: &mut dyn FnMut(&[&str]) -> Result<()>,
+    ) -> Result<()> {
+        while !texts.is_empty() {
+            let mut bytes = 0;
+            let more = texts.iter().take_while(|text| {
+                bytes += text.len();
+                bytes <= PART
+            });
+            let (part, rest) = texts.split_at(more.count().max(1));
+            each(part)?;
+            texts = rest;
+        }
+        Ok(())
+    }
+
+    /// Does the work for each text, in several threads, and passes on what it returns, in the order of the texts.
+    fn map<'t, I: Send + 't, T: Default + Send>(
+        &self,
+        texts: &[&'t str],
+        items: Vec<I>,
+        work: impl Fn(&mut Words, I) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let mut results: Vec<T> = texts.iter().map(|_| T::default()).collect();
+        let tasks = items.into_iter().zip(&mut results);
+        parallel::for_each(self.threads, tasks, Words::default, |words, (item, result)| {
+            *result = work(words, item)?;
+            Ok(())
+        })?;
+        Ok(results)
+    }
+
+    /// The first pass: adds the keys of texts.
+    fn keep(&self, texts: &[&str], kept: &mut Kept<'_>) -> Result<()> {
+        let keys = self.map(texts, texts.to_vec(), |words, text| {
+            words.read(text)?;
+            let mut keys = Vec::new();
+            self.windows.keep(words, |key, _| keys.push(key));
+            Ok(keys)
+        })?;
+        keys.iter().try_for_each(|keys| kept.add(keys))
+    }
+
+    /// The second pass: adds the runs of texts that may be in other texts.
+    fn compare(
+        &self,
+        texts: &[&str],
+        slots: &Slots,
+        next: &mut Position,
+        runs: &mut Runs<'_>,
+    ) -> Result<()> {
+        let first = next.row;
+        let mut items = Vec::with_capacity(texts.len());
+        for text in texts {
+            let of_row = slots.of_row(next.slot).ok_or_else(|| changed(next.row))?;
+            *next = Position { row: next.row + 1, slot: of_row.end };
+            items.push((next.row - 1, *text, of_row));
+        }
+        let found = self.map(texts, items, |words, (row, text, of_row)| {
+            if !slots.any_repeated(&of_row) {
+                return Ok(Vec::new());
+            }
+            words.read(text)?;
+            runs::repeated(&self.windows, words, slots, of_row).ok_or_else(|| changed(row))
+        })?;
+        (first..).zip(&found).try_for_each(|(row, found)| runs.add(row, found))
+    }
+}
+
+/// The next text of the second pass, and its first slot.
+#[derive(Debug)]
+struct Position {
+    row: u64,
+    slot: u64,
+}
+
+fn changed(row: u64) -> Error {
+    Error::invalid(format!(
+        "row {row}: the texts differ between the two times that they were read; read the same texts each time"
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! The second pass: the first place of each run that several texts may have.
+
+use std::ops::Range;
+
+use fpdb_text::windows::{Windows, Words};
+
+use super::bits::Bits;
+use super::kept::Slots;
+use super::spans::Sources;
+use crate::error::Result;
+use crate::fingerprint::{DocId, Entry};
+use crate::scratch::{ScratchFiles, Spool};
+use crate::sorter::Sorter;
+
+/// A run of a text that other texts may have, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// The number of the first word, in the text.
+    word: usize,
+    hash: u64,
+    /// The bytes of the text.
+    begin: u32,
+    end: u32,
+}
+
+/// Returns the runs of a text whose kept window occurs in several texts, or `None` if the text does not have these
+/// slots.
+pub(super) fn repeated(
+    windows: &Windows,
+    words: &Words,
+    slots: &Slots,
+    of_row: Range<u64>,
+) -> Option<Vec<Candidate>> {
+    let (mut found, mut slot, mut last) = (Vec::new(), of_row.start, None);
+    windows.runs(words, |run| {
+        if last != Some(run.window) {
+            slot += u64::from(last.is_some());
+            last = Some(run.window);
+        }
+        if run.is_full && slots.is_repeated(slot) {
+            let bytes = words.place(run.begin..run.end);
+            // Texts are shorter than 2^32 bytes.
+            let [begin, end] = [bytes.start, bytes.end].map(|at| u32::try_from(at).unwrap_or(0));
+            let hash = windows.hash(words, &run);
+            found.push(Candidate { word: run.begin, hash, begin, end });
+        }
+    });
+    (slot + 1 == of_row.end).then_some(found)
+}
+
+/// What separates runs that are not neighbours, in the records of places: a row follows.
+pub(super) const GAP: u32 = u32::MAX;
+
+/// Takes the runs of all texts. They are numbered. Neighbours in a text have neighbouring numbers, and others do not.
+pub(super) struct Runs<'a> {
+    sorter: Sorter<'a, Entry<u64>>,
+    /// For each number, where the run begins and ends in bytes; or that there is a gap, and how many rows follow the
+    /// last one.
+    places: Spool<'a>,
+    gaps: Bits,
+    /// Gaps before the first run of a text.
+    starts: Bits,
+    /// The last run.
+    last: Option<(u64, usize)>,
+    len: u64,
+}
+
+impl<'a> Runs<'a> {
+    pub(super) fn new(files: ScratchFiles<'a>, memory: usize, threads: usize) -> Self {
+        Self {
+            sorter: Sorter::new(files, memory, threads),
+            places: Spool::new(Some(files)),
+            gaps: Bits::default(),
+            starts: Bits::default(),
+            last: None,
+            len: 0,
+        }
+    }
+
+    /// Returns the number of runs.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Adds runs of a text, in the order of the text.
+    pub(super) fn add(&mut self, row: u64, runs: &[Candidate]) -> Result<()> {
+        for &Candidate { word, hash, begin, end } in runs {
+            if self.last != Some((row, word.wrapping_sub(1))) {
+                let last_row = self.last.map_or(0, |(row, _)| row);
+                // More rows without runs than this are as many gaps.
+                let mut rows = row - last_row;
+                while let Some(more) = rows.checked_sub(u64::from(u32::MAX)) {
+                    self.push(true, true, (GAP, u32::MAX))?;
+                    rows = more;
+                }
+                let is_start = self.last.is_none_or(|(last_row, _)| last_row != row);
+                self.push(true, is_start, (GAP, u32::try_from(rows).unwrap_or(u32::MAX)))?;
+            }
+            let number = self.gaps.len();
+            self.sorter.push(Entry { fingerprint: hash, id: DocId(number) })?;
+            self.push(false, false, (begin, end))?;
+            self.last = Some((row, word));
+            self.len += 1;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, is_gap: bool, is_start: bool, place: (u32, u32)) -> Result<()> {
+        self.gaps.push(is_gap);
+        self.starts.push(is_start);
+        let [a, b] = [place.0, place.1].map(u32::to_le_bytes);
+        self.places.push([a, b].as_flattened())
+    }
+
+    /// Finds the first place of each run that an earlier text has, too.
+    pub(super) fn finish(
+        self,
+        files: ScratchFiles<'a>,
+        memory: usize,
+        threads: usize,
+    ) -> Result<Sources<'a>> {
+        let Self { sorter, places, gaps, starts, .. } = self;
+        let sorted = sorter.finish(&|_| Ok(()))?.with_passes(1);
+        let mut sources = Sorter::new(files, memory, threads);
+        let mut first: Option<Entry<u64>> = None;
+        sorted.for_each(&mut |entries| {
+            for &run in entries {
+                match first.filter(|first| first.fingerprint == run.fingerprint) {
+                    None => first = Some(run),
+                    // Not if it is another place in the same text.
+                    Some(first) if starts.any(first.id.0 + 1..run.id.0) => {
+                        sources.push(Entry { fingerprint: run.id.0, id: first.id })?;
+                    }
+                    Some(_) => {}
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Sources { sorted: sources.finish(&|_| Ok(()))?.with_passes(1), places, gaps })
+    }
+}

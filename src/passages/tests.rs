@@ -1,0 +1,171 @@
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::*;
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) as usize % n
+    }
+
+    /// Words with spaces, ideographs, or both, of a vocabulary of this size.
+    fn words(&mut self, count: usize, vocabulary: usize, script: usize) -> String {
+        let mut text = String::new();
+        for _ in 0..count {
+            let number = self.below(vocabulary);
+            if script == 1 || script == 2 && self.below(2) == 0 {
+                text.extend(char::from_u32(0x4e00 + u32::try_from(number % 20_000).unwrap()));
+            } else {
+                text += &format!(" w{number}{}", ["", ",", "\n"][self.below(3)]);
+            }
+        }
+        text
+    }
+
+    /// Texts with passages of each other, some of them several times, some edited.
+    fn texts(&mut self, count: usize, script: usize) -> Vec<String> {
+        let mut texts: Vec<String> = vec![String::new(), " , ".into(), self.words(5, 9, script)];
+        while texts.len() < count {
+            let vocabulary = [3, 50, 100_000][self.below(3)];
+            let mut text = String::new();
+            for _ in 0..self.below(5) {
+                let before = self.below(60);
+                text += &self.words(before, vocabulary, script);
+                let other = texts[self.below(texts.len())].clone();
+                let at = |n: usize| other.char_indices().nth(n).map_or(other.len(), |(at, _)| at);
+                let from = self.below(300);
+                let passage = &other[at(from)..at(from + self.below(400))];
+                let times = 1 + self.below(12) / 10 * self.below(4);
+                text += &passage.repeat(times);
+            }
+            let after = self.below(60);
+            texts.push(text + &self.words(after, vocabulary, script));
+        }
+        texts
+    }
+}
+
+/// The bytes of each text that stand in a run of an earlier one, in order and without overlaps.
+fn by_brute_force(texts: &[String], min_words: usize) -> Vec<Vec<Range<usize>>> {
+    let windows = Windows::new(min_words).unwrap();
+    let mut seen: HashMap<Vec<String>, usize> = HashMap::new();
+    let of_row = |(row, text): (usize, &String)| {
+        let words = Words::of(text).unwrap();
+        let mut found = Vec::new();
+        windows.runs(&words, |run| {
+            let word = |word| text[words.place(word..word + 1)].to_lowercase();
+            let run_of_words: Vec<String> = (run.begin..run.end).map(word).collect();
+            if run.is_full && *seen.entry(run_of_words).or_insert(row) < row {
+                found.push(words.place(run.begin..run.end));
+            }
+        });
+        union(found)
+    };
+    texts.iter().enumerate().map(of_row).collect()
+}
+
+/// Joins places that overlap, or that only white space and punctuation separate.
+fn union(places: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = Vec::new();
+    for place in places {
+        match all.last_mut().filter(|last| place.start <= last.end + 2) {
+            Some(last) => last.end = last.end.max(place.end),
+            None => all.push(place),
+        }
+    }
+    all
+}
+
+/// Checks that spans are one run each, in order, and together what brute force finds.
+fn check(texts: &[String], min_words: usize, found: &Found) {
+    let expected = by_brute_force(texts, min_words);
+    let mut spans = found.spans.iter().peekable();
+    for (row, expected) in expected.into_iter().enumerate() {
+        let mut places = Vec::new();
+        while let Some(span) = spans.next_if(|span| span.row == row as u64) {
+            assert!(span.source < span.row);
+            let source = usize::try_from(span.source).unwrap();
+            let cut = |text: &str| {
+                let words = Words::of(text).unwrap();
+                let word = |word| text[words.place(word..word + 1)].to_lowercase();
+                (0..words.len()).map(word).collect::<Vec<_>>()
+            };
+            let run = cut(&texts[row][span.bytes()]);
+            assert!(run.len() >= min_words, "{run:?}");
+            assert_eq!(run, cut(&texts[source][span.source_bytes()]));
+            places.push(span.bytes());
+        }
+        assert!(places.is_sorted_by_key(|place| place.start));
+        assert_eq!(union(places), expected, "row {row}");
+    }
+    assert_eq!(spans.next(), None);
+}
+
+fn find(search: &Passages, texts: &[String], slice: usize) -> Found {
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    search.find(|each| texts.chunks(slice).try_for_each(&mut *each)).unwrap()
+}
+
+#[test]
+fn spans_are_exactly_the_runs_that_stand_in_an_earlier_text() {
+    let mut random = Random(1);
+    for round in 0..60 {
+        let texts = random.texts(40, round % 3);
+        for min_words in [14, 50] {
+            // Everything in memory, and nearly nothing.
+            let searches = [(512 << 20, 1), (0, 2)].map(|(memory, threads)| {
+                Passages::new(min_words).unwrap().memory(memory).threads(threads)
+            });
+            let found = find(&searches[0], &texts, 1);
+            check(&texts, min_words, &found);
+            assert_eq!(find(&searches[1], &texts, 7), found);
+        }
+    }
+}
+
+#[test]
+fn the_source_is_the_first_text_that_has_the_run() {
+    let mut random = Random(2);
+    let quote = random.words(50, 100_000, 0);
+    let mut texts: Vec<String> = (0..20).map(|_| random.words(100, 100_000, 0)).collect();
+    for row in [3, 5, 19] {
+        texts[row].push_str(&quote);
+    }
+    let found = find(&Passages::new(50).unwrap(), &texts, 20);
+    let sources: Vec<_> = found.spans.iter().map(|span| (span.row, span.source)).collect();
+    assert_eq!(sources, [(5, 3), (19, 3)]);
+    // A run of one word less is no passage.
+    let text = quote.rsplit_once(' ').unwrap().0.to_owned();
+    texts[19] = text;
+    assert_eq!(find(&Passages::new(50).unwrap(), &texts, 20).spans.len(), 1);
+}
+
+#[test]
+fn a_text_that_repeats_itself_has_few_spans_and_no_passage_by_itself() {
+    let texts = ["buy now ".repeat(2000), "BUY NOW ".repeat(3000)];
+    let found = find(&Passages::new(50).unwrap(), &texts, 2);
+    check(&texts, 50, &found);
+    assert!(found.spans.len() < 200, "{}", found.spans.len());
+    assert_eq!(find(&Passages::new(50).unwrap(), &texts[..1], 2).spans, []);
+}
+
+#[test]
+fn texts_that_differ_the_second_time_are_refused() {
+    let texts = ["once and again ".repeat(60), "once and again ".repeat(70), "and ".repeat(99)];
+    let longer = [&texts[..], &texts[..1]].concat();
+    let swapped = [&texts[2..], &texts[..2]].concat();
+    for other in [&texts[..2], &longer, &swapped] {
+        let mut times = 0;
+        let found: Result<_> = Passages::new(50).unwrap().find(|each| {
+            times += 1;
+            let texts = if times == 1 { &texts } else { other };
+            texts.iter().try_for_each(|text| each(&[text]))
+        });
+        let message = found.unwrap_err().to_string();
+        assert!(message.contains("read the same texts each time"), "{message}");
+    }
+}
