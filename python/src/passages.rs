@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::array;
 use crate::errors::OrRaise;
+use crate::numbers::Number;
 use crate::parallel;
 use crate::strings::Strings;
 
@@ -48,11 +49,11 @@ fn strings<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Strings<'py>> {
 pub(crate) fn find_passages<'py>(
     py: Python<'py>,
     read: &Bound<'py, PyAny>,
-    min_words: usize,
-    memory: u64,
-    threads: Option<usize>,
+    min_words: Number,
+    memory: Number,
+    threads: Option<Number>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let search = Passages::new(min_words).or_raise()?.memory(memory);
+    let search = Passages::new(min_words.count()).or_raise()?.memory(memory.0);
     let search = search.threads(parallel::threads(threads));
     let read = read.clone().unbind();
     let mut lengths = None;

@@ -118,20 +118,20 @@ struct Cover {
 
 impl Cover {
     fn add(&mut self, chain: Chain) {
-        if !self.follows_last(&chain) {
+        if !self.overlaps_last(&chain) {
             self.chains.extend(self.spare.take());
         }
-        if self.follows_last(&chain) {
+        if self.overlaps_last(&chain) {
             self.spare = Some(chain);
         } else {
             self.chains.push(chain);
         }
     }
 
-    /// Returns whether there is no word between the last chain and this one, for certain.
-    fn follows_last(&self, chain: &Chain) -> bool {
+    /// Returns whether the last chain and this one have a word in common, for certain.
+    fn overlaps_last(&self, chain: &Chain) -> bool {
         self.chains.last().is_some_and(|last| {
-            let is_near = chain.first <= last.last + self.min_words;
+            let is_near = chain.first < last.last + self.min_words;
             is_near && !self.gaps.any(last.last..chain.first)
         })
     }

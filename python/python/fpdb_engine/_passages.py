@@ -191,7 +191,7 @@ def _union(spans: list[Span]) -> list[tuple[int, int]]:
     """Joins spans that overlap."""
     joined: list[tuple[int, int]] = []
     for span in spans:
-        if joined and span.begin <= joined[-1][1] + 1:
+        if joined and span.begin <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(joined[-1][1], span.end))
         else:
             joined.append((span.begin, span.end))
