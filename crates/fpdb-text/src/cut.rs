@@ -1,5 +1,7 @@
 //! Ways to cut a text into tokens, for this crate's own recipes.
 
+use std::mem;
+
 use crate::tokens::{Sink, scan};
 
 /// A way to cut a text into tokens.
@@ -13,7 +15,7 @@ pub(crate) struct AnyLanguage;
 
 impl Cut for AnyLanguage {
     fn cut(&self, text: &str, each: impl FnMut(&str)) {
-        let mut words = Words { word: String::new(), each };
+        let mut words = Words { word: String::new(), lower: String::new(), each };
         scan(text, &mut words);
         words.stop();
     }
@@ -22,6 +24,8 @@ impl Cut for AnyLanguage {
 struct Words<E> {
     /// The part of the current word that has been read.
     word: String,
+    /// ASCII characters in lower case.
+    lower: String,
     each: E,
 }
 
@@ -48,6 +52,32 @@ impl<E: FnMut(&str)> Sink for Words<E> {
             (self.each)(&self.word);
             self.word.clear();
         }
+    }
+
+    /// Passes words as they are in the text, instead of letters.
+    fn ascii(&mut self, text: &str, _at: usize) {
+        let mut lower = mem::take(&mut self.lower);
+        lower.clear();
+        lower.push_str(text);
+        lower.make_ascii_lowercase();
+        let mut rest = lower.as_str();
+        loop {
+            let letters = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
+            let (letters, after) = rest.split_at(letters);
+            if after.is_empty() {
+                // The word may go on.
+                self.word.push_str(letters);
+                break;
+            }
+            if self.word.is_empty() && !letters.is_empty() {
+                (self.each)(letters);
+            } else {
+                self.word.push_str(letters);
+                self.stop();
+            }
+            rest = &after[1..];
+        }
+        self.lower = lower;
     }
 }
 

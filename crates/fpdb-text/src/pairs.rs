@@ -142,8 +142,8 @@ impl<C: Cut, const N: usize, const L: usize> Runs<C, N, L> {
     fn sketch<F: Width>(&self, text: &str) -> (Option<OneBit<F>>, usize) {
         let mut window = self.window();
         let mut needed = Needed { min: self.min, seen: Vec::with_capacity(self.min) };
-        // An ideograph has three bytes; most words, with their space, have more.
-        let mut sketch = OneBit::with_capacity(text.len() / 3);
+        // In most languages, a word with its space has at least six bytes. An ideograph has three.
+        let mut sketch = OneBit::with_capacity(text.len() / 6);
         let mut features = 0;
         self.cut.cut(text, |token| {
             if let Some(run) = window.push(token) {

@@ -49,8 +49,8 @@ pub(crate) trait Sink {
 
     /// ASCII characters, which begin at the byte `at` of the text. They may be the beginning of a token
     /// that goes on after them, and its end.
-    fn ascii(&mut self, text: &[u8], at: usize) {
-        for (i, &byte) in text.iter().enumerate() {
+    fn ascii(&mut self, text: &str, at: usize) {
+        for (i, byte) in text.bytes().enumerate() {
             self.place(at + i..at + i + 1);
             pass_ascii(byte, self);
         }
@@ -69,11 +69,10 @@ pub(crate) fn scan(text: &str, sink: &mut impl Sink) {
         if byte.is_ascii() {
             sink.place(waiting_at..at);
             pass(waiting, sink);
-            let rest = &text.as_bytes()[at..];
-            let ascii = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-            sink.ascii(&rest[..ascii - 1], at);
-            at += ascii;
-            (waiting, waiting_at) = (char::from(rest[ascii - 1]), at - 1);
+            let last = at + ascii_length(&text.as_bytes()[at..]) - 1;
+            sink.ascii(&text[at..last], at);
+            (waiting, waiting_at) = (char::from(text.as_bytes()[last]), last);
+            at = last + 1;
             continue;
         }
         let Some(c) = text[at..].chars().next() else { break };
@@ -133,6 +132,13 @@ fn begins_anew(c: char) -> bool {
         decompose_compatible(c, |c| first = first.or(Some(c)));
     }
     first.is_some_and(|first| plain(first).is_some())
+}
+
+/// Returns the number of ASCII characters before the first other one.
+fn ascii_length(bytes: &[u8]) -> usize {
+    // The compiler checks all bytes of a block at once.
+    let blocks = bytes.chunks_exact(16).take_while(|block| block.is_ascii()).count() * 16;
+    blocks + bytes[blocks..].iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 /// Passes an ASCII character to the sink.

@@ -206,10 +206,10 @@ impl Sink for Words {
     }
 
     /// Reads words at a time instead of letters.
-    fn ascii(&mut self, text: &[u8], at: usize) {
+    fn ascii(&mut self, text: &str, at: usize) {
         let mut lower = mem::take(&mut self.lower);
         lower.clear();
-        lower.extend_from_slice(text);
+        lower.extend_from_slice(text.as_bytes());
         lower.make_ascii_lowercase();
         let mut from = 0;
         while from < lower.len() {
