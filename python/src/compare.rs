@@ -15,6 +15,7 @@ use crate::interrupt::{Cancel, interruptible};
 use crate::jaccard::{or_whole, words_of};
 use crate::numbers::Number;
 use crate::parallel;
+use crate::reader::Reader;
 use crate::strings::Strings;
 use crate::width::Bits;
 
@@ -172,7 +173,7 @@ struct Decision {
 /// Compares the rows of a deduplication with those before them, chunk by chunk.
 ///
 /// A row is like another one if their sketches match by the rule, and if the exact similarity of their texts is at
-/// least the threshold. If exact is false, the sketches decide alone. Where the text of an earlier document is not
+/// least the threshold. Of several, it is like the most similar one. If exact is false, the sketches decide alone. Where the text of an earlier document is not
 /// known, the similarity that the sketches estimate must reach the threshold.
 #[pyclass(module = "fpdb_engine._native")]
 pub(crate) struct Comparer {
@@ -258,6 +259,12 @@ impl Comparer {
         let sketches = self.chunk.iter().map(|row| row.sketch).collect();
         let kinds = self.chunk.iter().map(|row| row.kind as u8).collect();
         Ok((Sketch::into_array(sketches, py)?, array::<u8>(py, kinds)))
+    }
+
+    /// Closes a database that is thrown away, without writing what it has in memory.
+    #[staticmethod]
+    fn throw_away(db: &Bound<'_, Reader>) -> PyResult<()> {
+        db.get().handle.throw_away(db.py())
     }
 
     /// Returns which names have not occurred before.
@@ -375,8 +382,15 @@ impl Comparer {
             let Some(similarity) = similarity else { continue };
             match like {
                 Like::Earlier(place) if gives_way => decision.replaced.push(place),
-                _ => return Ok(Decision { like: Some((like, similarity)), replaced: Vec::new() }),
+                // Of equally similar ones the nearest, and the first of these.
+                _ if decision.like.is_none_or(|(_, most)| similarity > most) => {
+                    decision.like = Some((like, similarity));
+                }
+                _ => {}
             }
+        }
+        if decision.like.is_some() {
+            decision.replaced.clear();
         }
         Ok(decision)
     }
@@ -407,37 +421,53 @@ impl Comparer {
         Ok((similarity >= self.similarity).then_some(similarity))
     }
 
-    /// Returns the rows of the chunk that have each key of each number, ascending.
-    fn by_key(&self) -> Vec<HashMap<u64, Vec<usize>>> {
+    /// Returns the rows of the chunk by their key of each number.
+    fn by_key(&self) -> Vec<ByKey> {
         let (keys, minima) = self.rule.keys().unwrap_or_default();
         let of_number = |number| {
-            let mut rows: HashMap<u64, Vec<usize>> = HashMap::new();
-            for (row, it) in self.chunk.iter().enumerate().filter(|it| it.1.kind != Kind::Nothing) {
-                rows.entry(it.sketch.key(number, minima)).or_default().push(row);
-            }
-            rows
+            let rows = self.chunk.iter().enumerate().filter(|it| it.1.kind != Kind::Nothing);
+            ByKey::of(rows.map(|(row, it)| (it.sketch.key(number, minima), row)), self.chunk.len())
         };
         (0..keys).map(of_number).collect()
     }
 
     /// Returns the kept rows of the chunk before this one whose sketches match.
-    fn near(
-        &self,
-        by_key: &[HashMap<u64, Vec<usize>>],
-        row: usize,
-    ) -> impl Iterator<Item = Candidate> {
+    fn near(&self, by_key: &[ByKey], row: usize) -> impl Iterator<Item = Candidate> {
         let own = &self.chunk[row];
-        let (_, minima) = self.rule.keys().unwrap_or_default();
         let by_key = if own.kind == Kind::Nothing { &[] } else { by_key };
-        let share_key = (0..).zip(by_key).flat_map(|(number, rows)| {
-            let rows = &rows[&own.sketch.key(number, minima)];
-            rows.iter().copied().take_while(|&other| other < row)
-        });
+        let share_key = by_key.iter().flat_map(|rows| rows.before(row));
         let others: BTreeSet<usize> = share_key.filter(|&other| self.is_kept[other]).collect();
         let others = others.into_iter().map(move |other| {
             (own.sketch.distance(self.chunk[other].sketch), Like::Row(self.before + other), false)
         });
         others.filter(|&(distance, ..)| distance <= self.rule.distance())
+    }
+}
+
+/// The rows of a chunk, sorted by one of their keys.
+struct ByKey {
+    /// Keys and rows, ascending.
+    rows: Vec<(u64, usize)>,
+    /// The place of each row.
+    places: Vec<usize>,
+}
+
+impl ByKey {
+    /// Takes keys and rows.
+    fn of(rows: impl Iterator<Item = (u64, usize)>, number: usize) -> Self {
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_unstable();
+        let mut places = vec![0; number];
+        rows.iter().zip(0..).for_each(|(&(_, row), place)| places[row] = place);
+        Self { rows, places }
+    }
+
+    /// Returns the rows before this one that have the same key.
+    fn before(&self, row: usize) -> impl Iterator<Item = usize> {
+        let place = self.places[row];
+        let (key, _) = self.rows[place];
+        let before = self.rows[..place].iter().rev();
+        before.take_while(move |it| it.0 == key).map(|it| it.1)
     }
 }
 

@@ -95,11 +95,21 @@ impl Handle {
     }
 
     pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.process.expect_current()?;
-        let source = self.source.write().unwrap_or_else(PoisonError::into_inner).take();
-        match source {
+        match self.take()? {
             None => Ok(()),
             Some(source) => py.detach(|| at_width!(source, source => source.close())),
         }
+    }
+
+    /// Closes a database whose files nobody wants, without writing what it has in memory.
+    pub(crate) fn throw_away(&self, py: Python<'_>) -> PyResult<()> {
+        let source = self.take()?;
+        py.detach(|| drop(source));
+        Ok(())
+    }
+
+    fn take(&self) -> PyResult<Option<AnySource>> {
+        self.process.expect_current()?;
+        Ok(self.source.write().unwrap_or_else(PoisonError::into_inner).take())
     }
 }

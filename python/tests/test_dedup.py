@@ -253,15 +253,24 @@ def test_an_interrupted_run_gives_the_same_rows_when_it_is_repeated(
         assert len(db) == len(other)
 
 
-def test_a_stricter_threshold_needs_no_second_run() -> None:
-    texts, _ = corpus(150)
-    texts += [edited(text, 5, 12) for text in texts[:50]]
-    found, strict = fpdb.dedup(texts), fpdb.dedup(texts, similarity=0.93)
-    at = found.at(0.93)
-    assert found.dropped > at.dropped > 0
-    # Rows that are like a row which is not kept any more are kept.
-    assert (at.keep >= strict.keep).mean() > 0.99
-    assert (at.similarity[~at.keep] >= 0.93).all() and (at.duplicate_of[at.keep] == -1).all()
+def test_a_stricter_threshold_brings_back_what_is_less_similar_to_kept_rows_before_it() -> None:
+    rng, texts = random.Random(1), []
+    for seed in range(400):
+        both = [edited(document(seed), seed + other, 8) for other in (1000, 2000)]
+        # It is like both, and they are not alike.
+        between = " ".join(map(rng.choice, zip(*map(str.split, both))))
+        texts += [*both, between]
+    rng.shuffle(texts)
+    found = fpdb.dedup(texts, recall=0.99)
+    a, b = np.tril_indices(len(texts), -1)
+    similar = np.zeros((len(texts), len(texts)))
+    similar[a, b] = fpdb.jaccard_pairs(texts, a, b)
+    nearest = np.where(found.keep, similar, 0).max(axis=1)
+    for threshold in (0.8, 0.85, 0.87, 0.9):
+        at = found.at(threshold)
+        assert at.keep.tolist() == (found.keep | (nearest < threshold)).tolist()
+        assert (at.similarity[~at.keep] >= threshold).all() and (at.duplicate_of[at.keep] == -1).all()
+    assert found.dropped > found.at(0.85).dropped > 0
     with pytest.raises(ValueError, match="expected at least 0.8"):
         found.at(0.7)
 

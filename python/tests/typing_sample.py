@@ -55,6 +55,7 @@ def refused(db: fpdb.Db, reader: fpdb.ReadOnlyDb) -> None:
     reader.insert(7, 1)  # type: ignore[attr-defined]
     fpdb.Db.create("path", ids="uuid")  # type: ignore[arg-type]
     fpdb.fingerprint(b"bytes")  # type: ignore[call-overload]
+    fpdb.dedup(5)  # type: ignore[arg-type]
 
 
 def archive(path: str) -> dict[str, int | None]:

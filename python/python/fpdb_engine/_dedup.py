@@ -8,9 +8,9 @@ import itertools
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from ._errors import InvalidArgumentError
 from ._native import Comparer, Db
 from ._order import Order, order_of
 from ._report import Deduplicated, Example, chosen, excerpts
+
+if TYPE_CHECKING:
+    from ._native import _ArrowArray, _ArrowStream
 
 _log = logging.getLogger("fpdb_engine")
 
@@ -54,8 +57,8 @@ class Options(TypedDict, total=False):
 
 
 def dedup(
-    texts: Any,
-    ids: Any = None,
+    texts: Iterable[Any] | _ArrowArray | _ArrowStream,
+    ids: Iterable[Any] | _ArrowArray | _ArrowStream | None = None,
     *,
     similarity: float | None = None,
     recall: float | None = None,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import InvalidArgumentError
-from ._native import MOST_CANDIDATES, Db
+from ._native import MOST_CANDIDATES, Comparer, Db
 
 TextOf = Callable[[list[str]], "Iterable[str | None]"]
 
@@ -65,8 +65,8 @@ class Documents:
             if self._db is None:
                 folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fpdb-"))
                 path = Path(folder) / "dedup.fpdb"
-                db = Db.create(path, memtable_entries=1 << 16, **self._options)
-                self._db = self._stack.enter_context(db)
+                self._db = Db.create(path, memtable_entries=1 << 16, **self._options)
+                self._stack.callback(Comparer.throw_away, self._db)
             numbers, waiting = self._waiting
             self._db.write(waiting, numbers)
             self._waiting = None

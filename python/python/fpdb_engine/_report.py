@@ -50,7 +50,7 @@ class Deduplicated:
     keep: npt.NDArray[np.bool_]
     """Whether to keep the row."""
     duplicate_of: npt.NDArray[np.int64]
-    """For a dropped row, the kept row that it is like; -1 for others, and for a row that is like a document
+    """For a dropped row, the kept row that it is most similar to; -1 for others, and for a row that is like a document
     of an earlier run, whose name is in earlier."""
     similarity: npt.NDArray[np.float32]
     """For a dropped row, its Jaccard similarity to that document: exact unless it is among the estimated ones. NaN for
@@ -91,11 +91,11 @@ class Deduplicated:
         return len(self) - int(np.count_nonzero(self.keep))
 
     def at(self, threshold: float) -> Deduplicated:
-        """Returns what to keep at a higher threshold, without comparing the texts again: also the rows that are less
-        similar to the row that they are like.
+        """Returns what to keep at a higher threshold, without comparing the texts again.
 
-        Such rows are not compared with each other. So if some of them are near-duplicates, all are kept, while dedup()
-        with this threshold keeps one.
+        All kept rows stay. A dropped row comes back if it is less similar than this to the kept rows before it and to
+        documents of earlier runs. It is compared with no other row. So it may be a near-duplicate of another one that
+        comes back, or of a later one that is kept; dedup() with this threshold would keep one of these.
 
         >>> found = dedup(["a b c d e f g h i j k", "a b c d e f g h i j x", "a b c d e f g h i j k"])
         >>> found.keep.tolist(), found.at(0.9).keep.tolist()
