@@ -173,8 +173,9 @@ struct Decision {
 /// Compares the rows of a deduplication with those before them, chunk by chunk.
 ///
 /// A row is like another one if their sketches match by the rule, and if the exact similarity of their texts is at
-/// least the threshold. Of several, it is like the most similar one. If exact is false, the sketches decide alone. Where the text of an earlier document is not
-/// known, the similarity that the sketches estimate must reach the threshold.
+/// least the threshold. Of several, it is like the most similar one. If exact is false, the sketches decide alone.
+/// Where the text of an earlier document is not known, the similarity that the sketches estimate must reach the
+/// threshold.
 #[pyclass(module = "fpdb_engine._native")]
 pub(crate) struct Comparer {
     recipe: Recipe<Sketch>,
@@ -385,6 +386,10 @@ impl Comparer {
                 // Of equally similar ones the nearest, and the first of these.
                 _ if decision.like.is_none_or(|(_, most)| similarity > most) => {
                     decision.like = Some((like, similarity));
+                    // No other one can be more similar.
+                    if similarity >= 1.0 {
+                        break;
+                    }
                 }
                 _ => {}
             }

@@ -48,6 +48,7 @@ impl<'a> Kept<'a> {
     /// Finds the keys that occur in several texts.
     pub(super) fn finish(self) -> Result<Slots> {
         let Self { sorter, starts, .. } = self;
+        let texts = starts.counted();
         let mut repeated = Bits::zeros(starts.len());
         let sorted = sorter.finish(&|_| Ok(()))?.with_passes(1);
         // The slots of the last key, as long as all of them are in one text.
@@ -61,7 +62,7 @@ impl<'a> Kept<'a> {
                         slots.clear();
                         slots.push(slot);
                     }
-                    Some(before) if starts.any(before + 1..slot + 1) || slots.is_empty() => {
+                    Some(before) if slots.is_empty() || texts.up_to(before) < texts.up_to(slot) => {
                         slots.drain(..).for_each(|slot| repeated.set(slot));
                         repeated.set(slot);
                     }
@@ -84,7 +85,10 @@ impl Slots {
     /// Returns the slots of the text that begins at this one.
     pub(super) fn of_row(&self, first: u64) -> Option<Range<u64>> {
         let is_start = first < self.starts.len() && self.starts.get(first);
-        is_start.then(|| first..self.starts.next(first + 1).unwrap_or(self.starts.len()))
+        is_start.then(|| {
+            let all = self.starts.len();
+            first..self.starts.first(first + 1..all).unwrap_or(all)
+        })
     }
 
     pub(super) fn any_repeated(&self, slots: &Range<u64>) -> bool {

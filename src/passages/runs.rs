@@ -122,13 +122,14 @@ impl<'a> Runs<'a> {
         let Self { sorter, places, gaps, starts, .. } = self;
         let sorted = sorter.finish(&|_| Ok(()))?.with_passes(1);
         let mut sources = Sorter::new(files, memory, threads);
+        let texts = starts.counted();
         let mut first: Option<Entry<u64>> = None;
         sorted.for_each(&mut |entries| {
             for &run in entries {
                 match first.filter(|first| first.fingerprint == run.fingerprint) {
                     None => first = Some(run),
                     // Not if it is another place in the same text.
-                    Some(first) if starts.any(first.id.0 + 1..run.id.0) => {
+                    Some(first) if texts.up_to(first.id.0) < texts.up_to(run.id.0) => {
                         sources.push(Entry { fingerprint: run.id.0, id: first.id })?;
                     }
                     Some(_) => {}
