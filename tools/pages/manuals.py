@@ -1,4 +1,4 @@
-"""Writes pages of manuals as sets for labelled.py, one file per manual. Their text is known.
+"""Writes pages of manuals as sets for score.py, one file per manual. Their text is known.
 
 The manuals are HTML from Debian packages. The true text of a page is that of the element that the generator of the
 manual fills; the rest of the page is the same on all pages of the manual. The kind of a page whose text is mostly
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import lxml.html
 
-from labelled import words
+from score import words
 
 # Per manual: its folder, the end of the names of its pages, the share of them to read, the elements that are the body,
 # and the parts of them that belong to the navigation.
