@@ -25,9 +25,9 @@ use crate::{content, html};
 /// ```
 /// use fpdb_web::Extraction;
 ///
-/// let html = "<nav><a href='/'>Home</a></nav><main><h1>Cats</h1><p>All about cats.</main>";
-/// assert_eq!(Extraction::named("main/1")?.text(html), "Cats\nAll about cats.");
-/// assert_eq!(Extraction::named("strip/1")?.text(html), "Home\nCats\nAll about cats.");
+/// let html = "<nav><a href='/'>Home</a></nav><main><p>All about cats.</main>";
+/// assert_eq!(Extraction::named("main/1")?.text(html), "All about cats.");
+/// assert_eq!(Extraction::named("strip/1")?.text(html), "Home\nAll about cats.");
 /// # Ok::<(), fpdb_web::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -79,6 +79,25 @@ fn articles_in_an_unclosed_nav_have_different_texts() {
     assert!(two.matches("Researchers").count() == 5, "{two}");
 }
 
+/// Pages that mislead: teasers in like elements without names, comments that outweigh the article, menus and
+/// link lists around a short text, and pages that programs have saved wrongly.
+#[test]
+fn the_text_of_pages_that_mislead_is_that_of_the_article() {
+    let folder = folder().join("pages");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "html") {
+            let (html, text) =
+                (std::fs::read(&path), std::fs::read_to_string(path.with_extension("txt")));
+            let page = Extractor::default().document("u", "text/html", &html.unwrap());
+            assert_eq!(page.page().unwrap().text, text.unwrap().trim_end(), "{}", path.display());
+            count += 1;
+        }
+    }
+    assert_eq!(count, 11);
+}
+
 #[test]
 fn utf_16_without_a_mark_is_read() {
     let bytes = std::fs::read(folder().join("utf16_without_mark.html")).unwrap();

@@ -1,12 +1,17 @@
 //! The main content of a page, as `main/1` defines it.
 //!
 //! The page becomes a tree of elements and blocks ([`tree`]), which have marks by their attributes
-//! ([`marks`]). The blocks and the elements are measured ([`units`], [`survey`]). What counts for and
-//! against each block is added up twice: by itself ([`features`], [`score`]), and together with the
-//! others ([`second`]).
+//! ([`marks`]). The blocks and the elements are measured ([`units`], [`survey`]). Decision trees
+//! ([`forest`]) score each block twice: by itself ([`features`]), and together with the others
+//! ([`second`]). Lists beside the text are recognised ([`lists`]), and the blocks with the best scores
+//! are kept ([`score`]).
 
 mod data;
 mod features;
+#[cfg(test)]
+mod fit_tests;
+mod forest;
+mod lists;
 mod marks;
 mod phrases;
 mod score;
@@ -17,14 +22,14 @@ mod units;
 mod weights;
 mod words;
 
-use crate::html::{plain_text, writer};
+use crate::html::{all_text, plain_text, writer};
 
 /// Bytes of text below which a page may keep its text in its data.
 const FEW: usize = 200;
 
 /// The largest number of blocks that are judged one by one. A page with more is all content: no real
 /// page is near it.
-const MAX_BLOCKS: usize = 1 << 17;
+const MAX_BLOCKS: usize = 1 << 16;
 
 /// Returns the main content of a page.
 pub(crate) fn main_content(html: &str) -> String {
@@ -40,7 +45,9 @@ pub(crate) fn main_content(html: &str) -> String {
     let survey = survey::Survey::of(&page);
     let chosen = score::choose(&survey);
     let kept = page.blocks.iter().zip(chosen).filter_map(|(block, chosen)| chosen.then_some(block));
-    writer::join(&page.text, kept)
+    let text = writer::join(&page.text, kept);
+    // A page that shows text has one.
+    if text.is_empty() { all_text(html) } else { text }
 }
 
 #[cfg(test)]

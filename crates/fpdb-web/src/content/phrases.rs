@@ -8,9 +8,10 @@ use super::words;
 struct Table(Vec<Vec<&'static [u8]>>);
 
 impl Table {
-    fn new(phrases: &[&'static str]) -> Self {
+    /// Phrases that bars divide.
+    fn new(phrases: &'static str) -> Self {
         let mut table = vec![Vec::new(); 256];
-        for phrase in phrases {
+        for phrase in phrases.split('|') {
             let first = phrase.bytes().next().map_or(0, usize::from);
             if let Some(list) = table.get_mut(first) {
                 list.push(phrase.as_bytes());
@@ -25,7 +26,7 @@ impl Table {
     }
 }
 
-fn table(cell: &'static OnceLock<Table>, phrases: &[&'static str]) -> &'static Table {
+fn table(cell: &'static OnceLock<Table>, phrases: &'static str) -> &'static Table {
     cell.get_or_init(|| Table::new(phrases))
 }
 
@@ -99,22 +100,35 @@ pub(super) fn hash(text: &str) -> u64 {
     fnv.max(1)
 }
 
-/// Counts the marks of punctuation and the digits of a text.
-pub(super) fn count(text: &str) -> (u32, u32) {
-    let (mut points, mut digits) = (0, 0);
+/// What there is in a text.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// Marks of punctuation.
+    pub(super) points: u32,
+    pub(super) digits: u32,
+    /// By how many bytes it is longer than the same text in an alphabet of one byte a letter would be.
+    pub(super) excess: usize,
+}
+
+/// Counts what there is in a text.
+pub(super) fn count(text: &str) -> Counts {
+    let mut counts = Counts::default();
     let bytes = text.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
-            b'.' | b'!' | b'?' | b';' | b',' | b':' => points += 1,
-            b'0'..=b'9' => digits += 1,
+            b'.' | b'!' | b'?' | b';' | b',' | b':' => counts.points += 1,
+            b'0'..=b'9' => counts.digits += 1,
+            // Latin, Greek, Cyrillic, Hebrew, Arabic, and the alphabets from India to Burma.
+            0xc3..=0xdf => counts.excess += 1,
+            0xe0 | 0xe1 => counts.excess += 2,
             0xe2 | 0xe3 | 0xef => {
                 let c = bytes.get(at..at + 3).and_then(|c| <[u8; 3]>::try_from(c).ok());
-                points += u32::from(c.is_some_and(|c| WIDE_POINTS.contains(&c)));
+                counts.points += u32::from(c.is_some_and(|c| WIDE_POINTS.contains(&c)));
             }
             _ => {}
         }
     }
-    (points, digits)
+    counts
 }
 
 /// … 。 、 ， ！ ？ ： ； in UTF-8.
@@ -133,6 +147,6 @@ const WIDE_POINTS: [[u8; 3]; 8] = [
 pub(super) fn ends_sentence(text: &str) -> bool {
     text.ends_with([
         '.', '!', '?', '。', '！', '？', '…', ':', ';', '"', '”', '’', ')', '」', '』', '：', '；',
-        '）',
+        '）', '।', '။', '۔', '؟',
     ])
 }

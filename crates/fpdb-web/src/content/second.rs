@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
+use super::features::{FEATURES, Features};
+use super::forest::{LOGIT, logistic};
 use super::survey::{Place, Shape, Survey, is_outside};
-use super::units::{SHORT, Sums, Unit, at};
-use super::weights::{LOGIT, SECOND, Second};
+use super::units::{Sums, Unit, at};
 
 /// Scores of other blocks count up to here.
 const MOST: i64 = 4 * LOGIT;
@@ -17,117 +18,130 @@ const HEAVY: u32 = 300;
 const SURE: i64 = 3 * LOGIT / 2;
 /// The greatest distance to a block that is surely content, in blocks. Greater ones count as this.
 const FAR: i64 = 32;
-/// The number of blocks in like elements that counts as many.
-const MANY: i64 = 16;
-/// The share of the page, in percent, from which a run of like elements is a list.
-const LIST: u64 = 30;
 
-/// Returns the second score of each block.
-pub(super) fn scores(survey: &Survey, first: &[i64]) -> Vec<i64> {
-    let around = Around::new(survey, first);
-    let score = |(index, unit): (usize, &Unit)| {
-        let mut sum = 0;
-        around.of_block(index, unit, |second, value| {
-            sum += value * i64::from(at(&SECOND, second as usize));
-        });
-        // The weights are in hundredths.
-        sum / 100
-    };
-    survey.units.iter().enumerate().map(score).collect()
-}
+/// The number of terms of a second score that are not features of the block.
+const AROUND: usize = 30;
+
+/// The number of terms of a second score.
+pub(super) const TERMS: usize = AROUND + FEATURES;
 
 /// What the first scores say of the surroundings of each block.
-struct Around<'a> {
+pub(super) struct Around<'a> {
     survey: &'a Survey,
     first: &'a [i64],
     means: Means,
     likes: HashMap<u64, Like>,
+    runs: HashMap<u64, Like>,
     /// The distances to the nearest blocks before and after that are surely content.
     before: Vec<i64>,
     after: Vec<i64>,
+    /// The blocks from each heading to the next, by the blocks in them.
+    sections: Vec<(usize, usize)>,
+    /// The bytes of content that are expected up to each block.
+    expected: Sums,
+    /// The blocks of the smallest element with most of the expected content.
+    core: (usize, usize),
     /// Of the text outside links and surroundings: the share with a positive first score.
     kept: i64,
 }
 
 impl<'a> Around<'a> {
-    fn new(survey: &'a Survey, first: &'a [i64]) -> Self {
+    pub(super) fn new(survey: &'a Survey, first: &'a [i64]) -> Self {
         let mut after = distances(first.iter().rev());
         after.reverse();
+        let expected = survey.units.iter().zip(first);
+        let expected = Sums::new(expected.map(|(u, s)| u64::from(u.bytes) * logistic(*s)));
+        let core = core(survey, &expected);
         Self {
             survey,
             first,
             means: Means::new(survey, first),
-            likes: likes(survey, first),
+            likes: likes(survey, first, |place| place.like),
+            runs: likes(survey, first, |place| u64::from(place.inner.number)),
             before: distances(first.iter()),
             after,
+            sections: sections(&survey.units),
+            expected,
+            core,
             kept: kept(survey, first),
         }
     }
 
-    /// Calls `add` with each term of a block's second score and its value. A share of the page, from
-    /// 0 to [`Shape::FULL`], becomes a value from 0 to 1 logit.
-    fn of_block(&self, index: usize, unit: &Unit, mut add: impl FnMut(Second, i64)) {
-        let (survey, kept) = (self.survey, self.kept);
-        let Shape { prose, prosaic, linked, listed, marked, count, length } = survey.shape;
-        let mut page = |second: Second, part: i64| add(second, part * LOGIT / Shape::FULL);
-        page(Second::Page, Shape::FULL);
-        page(Second::PageKept, kept);
-        page(Second::PageProse, prose);
-        page(Second::PageProsaic, prosaic);
-        page(Second::PageLinked, linked);
-        page(Second::PageListed, listed);
-        page(Second::PageMarked, marked);
-        page(Second::PageCount, count);
-        page(Second::PageLength, length);
-        add(Second::PageMean, self.means.of(0, survey.units.len()));
-
+    /// Returns the terms of a block's second score.
+    #[rustfmt::skip]
+    pub(super) fn of_block(&self, index: usize, features: &Features) -> [i16; TERMS] {
+        let survey = self.survey;
+        let unit = at(&survey.units, index);
         let own = at(self.first, index);
-        let mut times = |second: Second, part: i64| add(second, own * part / Shape::FULL);
-        times(Second::Own, Shape::FULL);
-        times(Second::OwnKept, kept);
-        times(Second::OwnProse, prose);
-        times(Second::OwnProsaic, prosaic);
-        times(Second::OwnLinked, linked);
-        times(Second::OwnMarked, marked);
-
         let place = survey.place(unit.element);
+        let parent = survey.place(place.parent);
+        let grand = survey.place(parent.parent);
+        let great = survey.place(grand.parent);
         let mean = |place: &Place| self.means.of(place.first, place.end);
-        let within =
-            |blocks: usize| self.means.of(index.saturating_sub(blocks), index + blocks + 1);
-        add(Second::Element, mean(&place));
-        add(Second::Parent, mean(&survey.place(place.parent)));
-        add(Second::Near, within(3));
-        add(Second::Far, within(8));
+        let share = |place: &Place| self.share(place.first, place.end);
+        let within = |back: usize, on: usize| self.means.of(index.saturating_sub(back), index + on + 1);
         let neighbour = |index: Option<usize>| {
             let found = index.and_then(|index| self.first.get(index)).copied();
-            found.unwrap_or(own).clamp(-MOST, MOST)
+            found.unwrap_or(-MOST).clamp(-MOST, MOST)
         };
-        add(Second::Previous, neighbour(index.checked_sub(1)));
-        add(Second::Next, neighbour(index.checked_add(1)));
-
         let like = self.likes.get(&place.like).copied().unwrap_or_default();
-        let many = like.count.min(MANY);
-        add(Second::Like, like.mean());
-        add(Second::LikeMany, like.mean() * many / MANY);
-        add(Second::Many, many * LOGIT / MANY);
-
-        let (before, after) = (at(&self.before, index), at(&self.after, index));
-        add(Second::SureBefore, before * LOGIT / FAR);
-        add(Second::SureAfter, after * LOGIT / FAR);
-        add(Second::SureEither, before.min(after) * LOGIT / FAR);
-
-        let mut add_if = |has: bool, second: Second, value: i64| {
-            if has {
-                add(second, value);
-            }
-        };
-        let part = |part: i64| part * LOGIT / Shape::FULL;
-        add_if(survey.declares && !place.zone.declared, Second::UndeclaredKept, part(kept));
-        add_if(index > survey.last, Second::AfterProse, part(prosaic));
-        let share = place.outer.bytes * 100 / survey.bytes.all().max(1);
-        add_if(place.outer.count > 0 && share >= LIST, Second::ListProse, part(prose));
-        add_if(unit.plain < SHORT, Second::Short, LOGIT);
+        let run = self.runs.get(&u64::from(place.inner.number)).copied().unwrap_or_default();
+        let section = at(&self.sections, index);
+        let around = [
+            own,
+            mean(&place), mean(&parent), mean(&grand), mean(&great),
+            within(1, 1), within(3, 3), within(8, 8), within(4, 0), within(0, 4),
+            neighbour(index.checked_sub(1)), neighbour(index.checked_add(1)),
+            like.mean(), like.count,
+            if place.inner.number > 0 { run.mean() } else { 0 },
+            at(&self.before, index), at(&self.after, index),
+            share(&place), share(&parent), share(&grand), share(&great),
+            i64::from((self.core.0..self.core.1).contains(&index)),
+            i64::from(index < self.core.0),
+            i64::from(index >= self.core.1),
+            self.share(self.core.0, self.core.1),
+            self.share(0, index),
+            self.share(index, index + 1),
+            self.means.of(0, survey.units.len()),
+            self.kept,
+            self.means.of(section.0, section.1),
+        ];
+        let mut terms = [0; TERMS];
+        let values = around.map(|value| i16::try_from(value).unwrap_or(i16::MAX));
+        for (term, value) in terms.iter_mut().zip(values.iter().chain(features)) {
+            *term = *value;
+        }
+        terms
     }
+
+    /// Returns the share of the expected content, in thousandths, that is in these blocks.
+    fn share(&self, from: usize, to: usize) -> i64 {
+        let share = self.expected.between(from, to) * 1000 / self.expected.all().max(1);
+        i64::try_from(share).unwrap_or_default()
+    }
+}
+
+/// Returns, for each block, the blocks from the last heading up to the next.
+fn sections(units: &[Unit]) -> Vec<(usize, usize)> {
+    let mut sections = Vec::with_capacity(units.len());
+    for part in units.chunk_by(|_, next| next.level == 0) {
+        let start = sections.len();
+        sections.resize(start + part.len(), (start, start + part.len()));
+    }
+    sections
+}
+
+/// Finds the smallest element with 80 % of the expected content.
+fn core(survey: &Survey, expected: &Sums) -> (usize, usize) {
+    let mut best = survey.place(0);
+    for place in &survey.places {
+        let size = expected.between(place.first, place.end);
+        let bytes = |place: &Place| survey.bytes.between(place.first, place.end);
+        if size * 10 >= expected.all() * 8 && bytes(place) <= bytes(&best) {
+            best = *place;
+        }
+    }
+    (best.first, best.end)
 }
 
 /// How much a block counts in a mean.
@@ -166,27 +180,44 @@ impl Means {
 
 /// The blocks in elements that are like each other.
 #[derive(Debug, Clone, Copy, Default)]
-struct Like {
-    count: i64,
+pub(super) struct Like {
+    pub(super) count: i64,
     weights: u64,
     scores: u64,
 }
 
 impl Like {
-    fn mean(&self) -> i64 {
+    /// Counts a block of this score.
+    pub(super) fn add(&mut self, unit: &Unit, score: i64) {
+        self.count += 1;
+        self.weights += weight(unit);
+        self.scores += weight(unit) * shifted(score);
+    }
+
+    pub(super) fn mean(&self) -> i64 {
         mean(self.scores, self.weights)
     }
 }
 
-fn likes(survey: &Survey, first: &[i64]) -> HashMap<u64, Like> {
+/// Sums the first scores of the blocks whose places have the same key.
+pub(super) fn likes(survey: &Survey, first: &[i64], key: fn(&Place) -> u64) -> HashMap<u64, Like> {
     let mut likes: HashMap<u64, Like> = HashMap::new();
     for (unit, score) in survey.units.iter().zip(first) {
-        let like = likes.entry(survey.place(unit.element).like).or_default();
-        like.count += 1;
-        like.weights += weight(unit);
-        like.scores += weight(unit) * shifted(*score);
+        let like = likes.entry(key(&survey.place(unit.element))).or_default();
+        like.add(unit, *score);
     }
     likes
+}
+
+/// Draws the score of each block towards the mean of those in like elements: all titles of a list, or all
+/// dates of a forum, are kept or dropped together more often than not.
+pub(super) fn drawn_together(survey: &Survey, scores: &[i64]) -> Vec<i64> {
+    let likes = likes(survey, scores, |place| place.like);
+    let drawn = |(unit, score): (&Unit, &i64)| {
+        let like = likes.get(&survey.place(unit.element).like).map_or(*score, Like::mean);
+        (6 * score + 4 * like) / 10
+    };
+    survey.units.iter().zip(scores).map(drawn).collect()
 }
 
 /// Returns, for each block, how far before it the nearest block is that is surely content.
@@ -217,22 +248,19 @@ mod tests {
     use crate::content::tree;
 
     #[test]
-    fn blocks_in_like_elements_share_the_mean_of_their_scores() {
+    fn scores_in_like_elements_are_drawn_towards_their_mean() {
         let survey = Survey::of(&tree::build("<ul><li>one<li>two<li>three</ul><p>four"));
-        let around = Around::new(&survey, &[1000, 2000, 3000, -500]);
-        let value = |index: usize, wanted: Second| {
-            let mut found = None;
-            around.of_block(index, &survey.units[index], |second, value| {
-                found = if second == wanted { Some(value) } else { found };
-            });
-            found
-        };
         // Weighted by their bytes.
         let mean = (3 * 1000 + 3 * 2000 + 5 * 3000) / 11;
-        for index in 0..3 {
-            assert_eq!(value(index, Second::Like), Some(mean));
-        }
-        assert_eq!(value(3, Second::Like), Some(-500));
+        let drawn = |score: i64| (6 * score + 4 * mean) / 10;
+        let expected = [drawn(1000), drawn(2000), drawn(3000), -500];
+        assert_eq!(drawn_together(&survey, &[1000, 2000, 3000, -500]), expected);
+    }
+
+    #[test]
+    fn sections_reach_from_a_heading_to_the_next() {
+        let survey = Survey::of(&tree::build("<p>a<h2>b</h2><p>c<p>d<h2>e</h2>"));
+        assert_eq!(sections(&survey.units), [(0, 1), (1, 4), (1, 4), (1, 4), (4, 5)]);
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub(super) struct Place {
     pub(super) parent: usize,
     pub(super) first: usize,
     pub(super) end: usize,
+    pub(super) depth: i16,
+    /// The prose in blocks that are its own or those of its children.
+    pub(super) cluster: u64,
     /// Thousandths of the prose of the page that are in it.
     pub(super) share: u32,
     /// The marks that it passes on to its blocks, and those of its tag and role.
@@ -48,9 +51,16 @@ impl Zone {
 /// A run of like siblings.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Run {
+    /// Its number, from 1.
+    pub(super) number: u32,
     pub(super) count: u32,
     pub(super) bytes: u64,
     pub(super) plain: u64,
+    /// How many of its elements have a line that is mostly a link, a short line with a date or a time,
+    /// and prose.
+    pub(super) headlines: u32,
+    pub(super) dates: u32,
+    pub(super) texts: u32,
 }
 
 /// The survey of a page.
@@ -72,6 +82,8 @@ pub(super) struct Survey {
     pub(super) first: usize,
     pub(super) last: usize,
     pub(super) title: usize,
+    /// The most prose that an element has in blocks that are its own or those of its children.
+    pub(super) cluster: u64,
     pub(super) shape: Shape,
 }
 
@@ -142,7 +154,8 @@ impl Survey {
             place.share = u32::try_from(share).unwrap_or(1000);
         }
         let is_forum = pass_marks(elements, &mut places, &plain);
-        runs(elements, &mut places, &bytes, &plain);
+        runs(elements, &mut places, &units, (&bytes, &plain));
+        let cluster = clusters(&units, &mut places);
         let total = prose.all();
         let of = |wanted: &dyn Fn(&Place) -> bool| -> u64 {
             let wanted =
@@ -162,11 +175,14 @@ impl Survey {
         let last = core.iter().rposition(|core| *core).unwrap_or(units.len().saturating_sub(1));
         let is_title =
             |unit: &Unit| unit.level == 1 && !at(&places, unit.element).zone.is_surroundings();
-        let title = units.iter().position(is_title).unwrap_or_default();
+        let named = |unit: &Unit| unit.in_title && unit.bytes >= 15;
+        let title = units.iter().position(is_title).or_else(|| units.iter().position(named));
+        let title = title.unwrap_or_default();
         let good = Sums::new(units.iter().map(|unit| u64::from(unit.is_good)));
         let shape = Shape::of(&units, &places);
         Self {
             shape,
+            cluster,
             units,
             places,
             bytes,
@@ -236,6 +252,7 @@ fn zones(elements: &[Element], units: &[Unit]) -> Vec<Place> {
             parent,
             first,
             end,
+            depth: if index > 0 { at(&places, parent).depth + 1 } else { 0 },
             zone,
             like: element.like,
             ..Place::default()
@@ -298,14 +315,38 @@ fn pass_marks(elements: &[Element], places: &mut [Place], plain: &Sums) -> bool 
     is_forum
 }
 
+/// Measures the prose of each element and its children. Returns the most.
+fn clusters(units: &[Unit], places: &mut [Place]) -> u64 {
+    for unit in units {
+        let place = at(places, unit.element);
+        if unit.is_good && is_outside(&place) {
+            for element in [unit.element, place.parent] {
+                if let Some(place) = places.get_mut(element) {
+                    place.cluster += u64::from(unit.plain);
+                }
+            }
+        }
+    }
+    places.iter().map(|place| place.cluster).max().unwrap_or_default()
+}
+
 /// Finds the runs of at least three like elements.
-fn runs(elements: &[Element], places: &mut [Place], bytes: &Sums, plain: &Sums) {
+fn runs(
+    elements: &[Element],
+    places: &mut [Place],
+    units: &[Unit],
+    (bytes, plain): (&Sums, &Sums),
+) {
     let is_item = |tag: Tag| {
         matches!(
             tag,
             Tag::Li | Tag::Div | Tag::Article | Tag::Section | Tag::Row | Tag::Dl | Tag::Custom
         )
     };
+    let sums = |has: fn(&Unit) -> bool| Sums::new(units.iter().map(|unit| u64::from(has(unit))));
+    let headlines = sums(|unit| unit.bytes - unit.plain >= 15 && 2 * unit.plain < unit.bytes);
+    let dates = sums(|unit| unit.bytes <= 80 && unit.digits >= 4);
+    let texts = sums(|unit| unit.is_good);
     let count = elements.iter().map(|element| element.run as usize).max().unwrap_or_default() + 1;
     let mut runs = vec![Run::default(); count];
     for element in
@@ -313,16 +354,20 @@ fn runs(elements: &[Element], places: &mut [Place], bytes: &Sums, plain: &Sums) 
     {
         let Some(run) = runs.get_mut(element.run as usize) else { continue };
         let (first, end) = (element.first as usize, element.end as usize);
+        run.number = element.run;
         run.count += 1;
         run.bytes += bytes.between(first, end);
         run.plain += plain.between(first, end);
+        run.headlines += u32::from(headlines.between(first, end) > 0);
+        run.dates += u32::from(dates.between(first, end) > 0);
+        run.texts += u32::from(texts.between(first, end) > 0);
     }
     for (index, element) in elements.iter().enumerate() {
         let parent = at(places, element.parent as usize);
         let Some(place) = places.get_mut(index) else { return };
         (place.inner, place.outer) = (parent.inner, parent.outer);
         let run = at(&runs, element.run as usize);
-        if index > 0 && is_item(element.tag) && run.count >= 3 && run.bytes > run.plain {
+        if index > 0 && is_item(element.tag) && run.count >= 3 {
             place.inner = run;
             if run.bytes > place.outer.bytes {
                 place.outer = run;

@@ -182,6 +182,8 @@ pub(super) fn build(html: &str) -> Page<'_> {
 
 /// Bytes of text from which a page shows its content without the help of `<noscript>`.
 const SHOWN: usize = 600;
+/// Bytes of a block from which it can be prose.
+const LONG: usize = 70;
 
 impl Page<'_> {
     /// Returns the bytes of the text of all blocks.
@@ -189,7 +191,7 @@ impl Page<'_> {
         self.blocks.iter().map(Block::len).sum()
     }
 
-    /// Drops what is in `<noscript>`, unless that is most of the page.
+    /// Drops what is in `<noscript>`, unless that is most of the page or of its prose.
     fn drop_noscript(&mut self) {
         let mut hidden: Vec<bool> = Vec::with_capacity(self.elements.len());
         for element in &self.elements {
@@ -200,7 +202,14 @@ impl Page<'_> {
             |block: &Block| hidden.get(block.element as usize).copied().unwrap_or_default();
         let size: usize = self.blocks.iter().filter(|block| is_hidden(block)).map(Block::len).sum();
         let shown = self.len() - size;
-        if size == 0 || shown < SHOWN && size > 2 * shown {
+        let is_prose = |block: &&Block| block.len() >= LONG && 2 * block.linked < block.len();
+        let (hidden_prose, prose): (Vec<&Block>, Vec<&Block>) =
+            self.blocks.iter().filter(is_prose).partition(|block| is_hidden(block));
+        let [hidden_prose, prose] =
+            [hidden_prose, prose].map(|blocks| blocks.into_iter().map(Block::len).sum::<usize>());
+        let is_content = shown < SHOWN && size > 2 * shown
+            || hidden_prose > 2 * prose.max(LONG) && prose < SHOWN;
+        if size == 0 || is_content {
             return;
         }
         // The number of kept blocks before each block.
@@ -513,6 +522,13 @@ mod tests {
         let note = "<div>a<noscript><p>Please switch on the scripts.</noscript>b</div>";
         assert_eq!(blocks(&format!("{note}{}", "<p>word".repeat(200))).len(), 202);
         assert_eq!(blocks(note).len(), 3);
+    }
+
+    #[test]
+    fn what_is_not_closed_in_noscript_ends_with_it() {
+        for open in ["<iframe src=x />", "<style>", "<textarea>", "<!-- x"] {
+            assert_eq!(blocks(&format!("<noscript>{open}</noscript><p>a")), ["a P"], "{open}");
+        }
     }
 
     #[test]

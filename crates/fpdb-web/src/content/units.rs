@@ -8,9 +8,8 @@ use super::tree::Page;
 /// Bytes outside of links from which a block can be prose, and the largest share of links in it.
 const PROSE: u32 = 70;
 pub(super) const PROSE_LINKED: u64 = 40;
-
-/// Bytes outside of links below which a block is short.
-pub(super) const SHORT: u32 = 60;
+/// Bytes from which it need not have punctuation, which Thai is written without.
+const LONG: u32 = 250;
 
 /// Characters of the title of a page that count.
 const TITLE: usize = 300;
@@ -19,7 +18,9 @@ const TITLE: usize = 300;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unit {
     pub(super) element: usize,
-    /// Bytes of its text, and of that outside of links.
+    /// A hash of its text.
+    pub(super) hash: u64,
+    /// Bytes of its text, and of that outside of links. A letter of an alphabet counts as one byte.
     pub(super) bytes: u32,
     pub(super) plain: u32,
     /// Marks of punctuation.
@@ -33,6 +34,8 @@ pub(super) struct Unit {
     pub(super) opening: bool,
     pub(super) phrase: bool,
     pub(super) repeated: bool,
+    /// Whether it is prose that the page has shown before.
+    pub(super) is_copy: bool,
     /// Whether it mentions cookies.
     pub(super) cookie: bool,
     /// Whether it is in a section whose heading says that it is not content.
@@ -84,13 +87,14 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
     let title = phrases::folded(&title);
     let mut seen = HashMap::new();
     let mut folded = String::new();
-    let mut hashes = Vec::with_capacity(page.blocks.len());
     let mut units = Vec::with_capacity(page.blocks.len());
     for block in &page.blocks {
         let text = page.text.get(block.start..block.end).unwrap_or_default();
-        let bytes = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        let linked = u32::try_from(block.linked).unwrap_or(u32::MAX).min(bytes);
-        let (points, digits) = phrases::count(text);
+        let counts = phrases::count(text);
+        let (points, digits) = (counts.points, counts.digits);
+        let bytes = u32::try_from(text.len() - counts.excess).unwrap_or(u32::MAX);
+        let linked = (block.linked * (text.len() - counts.excess)).div_ceil(text.len().max(1));
+        let linked = u32::try_from(linked).unwrap_or(u32::MAX).min(bytes);
         let level = at(&levels, block.element as usize);
         let plain = bytes - linked;
         let is_low = u64::from(linked) * 100 <= PROSE_LINKED * u64::from(bytes);
@@ -101,12 +105,12 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
             points,
             digits,
             level,
-            is_good: plain >= PROSE && is_low && level == 0 && points > 0,
+            is_good: plain >= PROSE && is_low && level == 0 && (points > 0 || plain >= LONG),
             ends: phrases::ends_sentence(text),
             cookie: phrases::has_cookie(text),
             ..Unit::default()
         };
-        let mut hash = 0;
+        let mut hash = phrases::hash(text);
         if bytes < 400 {
             phrases::fold_into(text, &mut folded);
             unit.opening = bytes < 250 && phrases::is_opening(&folded);
@@ -114,13 +118,15 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
             unit.aside = bytes <= 90 && (level > 0 || bytes <= 60) && phrases::is_heading(&folded);
             unit.in_title = bytes >= 8 && !title.is_empty() && title.contains(folded.as_str());
             hash = phrases::hash(&folded);
-            *seen.entry(hash).or_insert(0_u32) += 1;
         }
-        hashes.push(hash);
+        let count = seen.entry(hash).or_insert(0_u32);
+        unit.is_copy = *count > 0 && unit.is_good;
+        *count += 1;
+        unit.hash = hash;
         units.push(unit);
     }
-    for (unit, hash) in units.iter_mut().zip(hashes) {
-        unit.repeated = hash != 0 && seen.get(&hash).is_some_and(|count| *count > 1);
+    for unit in &mut units {
+        unit.repeated = seen.get(&unit.hash).is_some_and(|count| *count > 1);
     }
     units
 }

@@ -108,12 +108,14 @@ pub(crate) struct Tokens<'a> {
     unended: Vec<[u8; MAX_NAME]>,
     /// Whether the content of `<noscript>` counts as markup.
     noscript: bool,
+    /// Where the `<noscript>` ends that the tokens are in. Comments and raw text end there, too.
+    noscript_end: Option<usize>,
 }
 
 impl<'a> Tokens<'a> {
     pub(crate) fn new(html: &'a str) -> Self {
         let xml = html.trim_start_matches('\u{feff}').trim_start().starts_with("<?xml");
-        Self { html, at: 0, xml, unended: Vec::new(), noscript: false }
+        Self { html, at: 0, xml, unended: Vec::new(), noscript: false, noscript_end: None }
     }
 
     /// The tokens of a page as a browser without scripts shows it.
@@ -135,10 +137,25 @@ impl<'a> Tokens<'a> {
         self.html.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Skips everything up to and including `end`, or to the end of the page.
+    /// Returns what a comment or raw text can take up.
+    fn inner(&self) -> &'a [u8] {
+        let end = self.noscript_end.filter(|&end| end >= self.at).unwrap_or(self.html.len());
+        self.html.as_bytes().get(self.at..end).unwrap_or_default()
+    }
+
+    /// Skips everything up to and including `end`, or to the end of what can be skipped.
     fn skip_past(&mut self, end: &[u8]) {
-        let found = memmem::find(self.rest(), end).map(|at| self.at + at + end.len());
-        self.at = found.unwrap_or(self.html.len());
+        let inner = self.inner();
+        self.at += memmem::find(inner, end).map_or(inner.len(), |at| at + end.len());
+    }
+
+    /// Notes where a `<noscript>` ends that begins here.
+    fn enter_noscript(&mut self) {
+        let is_known = self.noscript_end.is_some_and(|end| end >= self.at);
+        if !is_known {
+            let end = memmem::find(self.rest(), b"</noscript");
+            self.noscript_end = Some(end.map_or(self.html.len(), |end| self.at + end));
+        }
     }
 
     /// Returns the text up to the next tag. A `<` that begins no tag is text.
@@ -178,6 +195,7 @@ impl<'a> Tokens<'a> {
         let start = self.at;
         match element {
             _ if close => {}
+            Element::Block if name.as_bytes() == b"noscript" => self.enter_noscript(),
             Element::Raw | Element::Hidden if empty && self.xml => {}
             Element::Raw => self.skip_raw(&name),
             Element::Hidden => self.skip_hidden(&name),
@@ -220,9 +238,9 @@ impl<'a> Tokens<'a> {
         rest.get(..end).unwrap_or_default()
     }
 
-    /// Moves to the end tag of this name, or to the end of the page.
+    /// Moves to the end tag of this name, or to the end of what can be skipped.
     fn skip_raw(&mut self, name: &Name) {
-        let rest = self.rest();
+        let rest = self.inner();
         let mut from = 0;
         while let Some(at) = rest.get(from..).and_then(|rest| memmem::find(rest, b"</")) {
             from += at;
@@ -232,7 +250,7 @@ impl<'a> Tokens<'a> {
             }
             from += 2;
         }
-        self.at = self.html.len();
+        self.at += rest.len();
     }
 
     /// Moves to the end tag of a hidden element, if it has one.

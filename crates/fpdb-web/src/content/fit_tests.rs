@@ -1,0 +1,67 @@
+//! A step of tools/pages/fit.py, which fits the weights: what is known of the blocks of pages.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Lines, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::features::{self, Features};
+use super::score;
+use super::second::Around;
+use super::survey::Survey;
+use super::tree;
+use crate::html::writer;
+
+/// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id", "html"}`.
+/// If there are files `first` and `second`, their lines are lists of the scores of the blocks; else the
+/// scores are those of today. Writes the blocks and the text of each page to `blocks`, and the values that
+/// the trees ask for, as little-endian numbers of 16 bits, to `values`.
+#[test]
+#[ignore = "a step of tools/pages/fit.py"]
+fn write_blocks() {
+    let folder = PathBuf::from(std::env::var_os("FPDB_FIT").expect("FPDB_FIT"));
+    let create = |name: &str| BufWriter::new(File::create(folder.join(name)).unwrap());
+    let (mut blocks, mut values) = (create("blocks"), create("values"));
+    let mut first = lines(&folder.join("first"));
+    let mut second = lines(&folder.join("second"));
+    for line in lines(&folder.join("pages")).unwrap() {
+        let page: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let first = first.as_mut().map(scores);
+        let second = second.as_mut().map(scores);
+        let line = describe(page["html"].as_str().unwrap(), first, second, &mut values);
+        writeln!(blocks, "{line}").unwrap();
+    }
+}
+
+fn lines(path: &Path) -> Option<Lines<BufReader<File>>> {
+    File::open(path).ok().map(|file| BufReader::new(file).lines())
+}
+
+fn scores(lines: &mut Lines<BufReader<File>>) -> Vec<i64> {
+    serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap()
+}
+
+fn describe(
+    html: &str,
+    first: Option<Vec<i64>>,
+    second: Option<Vec<i64>>,
+    values: &mut impl Write,
+) -> Value {
+    let page = tree::build(html);
+    let survey = Survey::of(&page);
+    let features: Vec<Features> =
+        (0..survey.units.len()).map(|index| features::of_block(&survey, index)).collect();
+    let first = first.unwrap_or_else(|| score::first_scores(&features));
+    let around = Around::new(&survey, &first);
+    for (index, features) in features.iter().enumerate() {
+        for value in around.of_block(index, features) {
+            values.write_all(&value.to_le_bytes()).unwrap();
+        }
+    }
+    let second = second.unwrap_or_else(|| score::second_scores(&survey, &first, &features));
+    let chosen = score::choose_by(&survey, &second);
+    let texts = page.blocks.iter().map(|block| &page.text[block.start..block.end]);
+    let kept = page.blocks.iter().zip(&chosen).filter_map(|(block, kept)| kept.then_some(block));
+    json!({ "blocks": texts.collect::<Vec<_>>(), "text": writer::join(&page.text, kept) })
+}

@@ -1,0 +1,64 @@
+//! Lists beside a text: teasers of other articles, or comments on this one.
+//!
+//! Names and lengths do not tell them from content. But each of their elements has a linked headline,
+//! or a name with a date, and they score much lower than the running text of the page.
+
+use super::forest::LOGIT;
+use super::second::{Like, likes};
+use super::survey::{Place, Run, Survey};
+use super::units::Unit;
+
+/// The elements of a list, at least, and the bytes that an element has on average.
+const ELEMENTS: u32 = 4;
+const BYTES: std::ops::RangeInclusive<u64> = 80..=500;
+
+/// How much lower than the running text a list scores, at least, and up to where.
+const MARGIN: i64 = 2 * LOGIT;
+const HIGHEST: i64 = LOGIT;
+
+/// What is taken from the scores of a list.
+const PENALTY: i64 = 3 * LOGIT;
+
+/// Lowers the scores of lists beside the text of a page, and of the headings before them. On pages of
+/// forums, such a list is the text.
+pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
+    let text = text(survey, scores);
+    if text.count < 2 || survey.is_forum {
+        return;
+    }
+    let means = likes(survey, scores, |place| u64::from(place.inner.number));
+    let is_list = |place: &Place| {
+        let mean = means.get(&u64::from(place.inner.number)).map_or(i64::MAX, Like::mean);
+        is_like_list(&place.inner) && mean < HIGHEST && text.mean() - mean >= MARGIN
+    };
+    let mut is_next = false;
+    for (unit, score) in survey.units.iter().zip(scores).rev() {
+        let is_heading = unit.level > 0 && is_next;
+        is_next = is_list(&survey.place(unit.element));
+        if is_next || is_heading {
+            *score -= PENALTY;
+        }
+    }
+}
+
+/// Whether most of the elements of a run have a headline or a date, and a short text.
+fn is_like_list(run: &Run) -> bool {
+    let most = |count: u32| 4 * count >= 3 * run.count;
+    run.count >= ELEMENTS
+        && BYTES.contains(&(run.bytes / u64::from(run.count)))
+        && (most(run.headlines) || most(run.dates))
+}
+
+/// Sums the scores of the running text: the largest prose of an element and its children.
+fn text(survey: &Survey, scores: &[i64]) -> Like {
+    let is_text = |unit: &Unit| {
+        let place = survey.place(unit.element);
+        let cluster = place.cluster.max(survey.place(place.parent).cluster);
+        unit.is_good && cluster == survey.cluster
+    };
+    let mut text = Like::default();
+    for (unit, score) in survey.units.iter().zip(scores).filter(|(unit, _)| is_text(unit)) {
+        text.add(unit, *score);
+    }
+    text
+}

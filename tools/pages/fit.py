@@ -1,0 +1,275 @@
+"""Fits the trees of main/1 to labelled pages, and writes them into crates/fpdb-web/src/content/weights.rs.
+
+A folder holds sets as score.py reads them. Each page has the same weight, and in it a block has one that grows with
+its length. A copy of each page counts as a third of a page: without the names of classes and identifiers, so that names alone
+never decide, or with the first paragraphs of an article only and with teasers or comments after it, so that lengths do
+not, or both. The crate's own test `write_blocks` says what the trees can ask of each block, so that nothing is
+computed twice in different ways. The second forest is fitted to first scores of pages of other sites, because it must
+not trust them too much.
+
+    pip install numpy catboost lxml
+    python3 fit.py FOLDER
+    python3 fit.py --held-out texts.ndjson FOLDER
+
+The second command also writes the text that each page has if the trees are fitted to the pages of other sites: five
+times to four fifths of the sites. To score them: `score.py --program "held-out=cat texts.ndjson" FOLDER`.
+"""
+
+import argparse
+import hashlib
+import html
+import json
+import os
+import re
+import subprocess
+import tempfile
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from pathlib import Path
+from random import Random
+
+import lxml.html
+import numpy
+from catboost import CatBoostClassifier
+
+from score import flat, read, site, words
+
+ROOT = Path(__file__).resolve().parents[2]
+WEIGHTS = ROOT / "crates/fpdb-web/src/content/weights.rs"
+# Terms of the second score before the features of the block itself: `AROUND` in second.rs.
+AROUND = 30
+FOLDS = 5
+DEPTH = 5
+# The trees of both forests.
+TREES = 150, 150
+# Blocks that weigh less are left out at random, and the others weigh this, so that fitting takes minutes.
+LEAST = 0.03
+# Pages of few, but important, sets count more, and so do blocks with pieces.
+WEIGHT = defaultdict(lambda: 1, zh=3) | dict.fromkeys(("git", "reference-en", "reference-zh"), 0.3)
+PIECE, COPY = 0.12, 0.35
+# Kinds of pages that are articles, in the sets that we have.
+ARTICLES = "article", "zh-news", "Chinese", "English", "Greek", "Polish", "Russian"
+
+
+def anonymous(page):
+    """A page whose classes and identifiers say nothing, but are as like each other as before."""
+
+    def attribute(found):
+        name = lambda word: f"q{int(hashlib.md5(word.group().encode()).hexdigest()[:8], 16)}"
+        return found[1] + re.sub(r"[^\s\"']+", name, found[2])
+
+    return re.sub(r"""(\s(?:class|id)\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)""", attribute, page, flags=re.I)
+
+
+def shortened(page, lines, random):
+    """An article with its first paragraphs only, and after it teasers or comments with the lines of other pages."""
+    parser = lxml.html.HTMLParser(encoding="utf-8")
+    tree, truth = lxml.html.document_fromstring(page["html"].encode(), parser=parser), flat(page["main"])
+    is_content = lambda text: len(text) >= 60 and text in truth
+    paragraphs = [p for p in tree.iter("p") if is_content(flat(p.text_content()))]
+    for paragraph in paragraphs[random.randint(1, 5) :]:
+        paragraph.drop_tree()
+    if paragraphs:
+        place = paragraphs[0]
+        for _ in range(random.randint(1, 3)):
+            parent = place.getparent()
+            place = place if parent is None or parent.tag in ("body", "td") else parent
+        place.addnext(lxml.html.fragment_fromstring(beside(lines, random)))
+    return lxml.html.tostring(tree, encoding="unicode")
+
+
+def beside(lines, random):
+    """Like elements that are not the article."""
+    is_comments, tag, name = random.random() < 0.4, random.choice(["div", "li"]), random.choice(["comment", "item", "c1"])
+    items = []
+    for _ in range(random.randint(4, 9)):
+        text, other = (html.escape(line) for line in random.sample(lines, 2))
+        date = f"{random.randint(1, 28)}.{random.randint(1, 12)}.2012 {random.randint(10, 23)}:{random.randint(10, 59)}"
+        title = f"<h3><a href=x>{other[:50]}</a></h3>" if random.random() < 0.9 else f"<a href=x>{other[:50]}</a>"
+        head = f"<div class=a>{other[:12]} {date}</div>" if is_comments else title
+        items.append(f"<{tag} class={name}>{head}<div class=b><p>{text}</p></div></{tag}>")
+    return f"<div class=list>{'<h3>' + lines[0][:12] + '</h3>' if is_comments else ''}{''.join(items)}</div>"
+
+
+def copy(page, lines):
+    """A copy that misleads whoever trusts names or lengths."""
+    random = Random(page["id"])
+    is_article = page["kind"] in ARTICLES and random.random() < 0.7
+    text = shortened(page, lines, random) if is_article else page["html"]
+    return page | {"html": text if is_article and random.random() < 0.5 else anonymous(text), "copy": True}
+
+
+def increasing(places):
+    """The longest sequence of places (i, j) in which both rise. They are sorted by i, and then by falling j."""
+    tails, last, before = [], [], []
+    for number, (_, j) in enumerate(places):
+        at = bisect_left(tails, j)
+        before.append(last[at - 1] if at else None)
+        tails[at : at + 1], last[at : at + 1] = [j], [number]
+    number = last[-1] if last else None
+    while number is not None:
+        yield places[number]
+        number = before[number]
+
+
+def aligned(page, truth):
+    """Which words of a page are those of the true text: in the same order, and in any."""
+    size = min(3, len(truth))
+    places = defaultdict(list)
+    for j in range(len(truth) - size + 1):
+        places[tuple(truth[j : j + size])].append(j)
+    at, anywhere = [None] * len(page), [False] * len(page)
+    candidates = []
+    for i in range(len(page) - size + 1):
+        found = places.get(tuple(page[i : i + size]), [])
+        if found:
+            anywhere[i : i + size] = [True] * size
+        if len(found) <= 6:
+            candidates += [(i, j) for j in reversed(found)]
+    for i, j in increasing(candidates):
+        at[i : i + size] = range(j, j + size)
+    for step, order in ((1, range(1, len(page))), (-1, range(len(page) - 2, -1, -1))):
+        for i in order:
+            j = at[i - step]
+            if at[i] is None and j is not None and 0 <= j + step < len(truth) and truth[j + step] == page[i]:
+                at[i] = j + step
+    return [place is not None for place in at], anywhere
+
+
+def labels(blocks, page):
+    """For each block, 1 if it is content, 0 if not, and -1 if that is not known."""
+    if not page.get("main"):
+        has = lambda text, pieces: any(flat(piece) in text for piece in pieces)
+        return [0 if has(text, page["without"]) else 1 if has(text, page["with"]) else -1 for text in map(flat, blocks)]
+    lines = {" ".join(words(line)) for line in page["main"].split("\n")}
+    of_blocks = [words(block) for block in blocks]
+    inside, anywhere = aligned([word for block in of_blocks for word in block], words(page["main"]))
+    found, seen, start = [], set(), 0
+    for block in of_blocks:
+        end, text = start + len(block), " ".join(block)
+        ordered, any_order = (sum(part[start:end]) / max(1, len(block)) for part in (inside, anywhere))
+        start = end
+        is_new = text not in seen
+        if not block or len(block) < 12 and 0.35 <= ordered < 0.6:
+            found.append(-1)
+        elif ordered >= 0.5 or len(block) >= 8 and any_order >= 0.75 and is_new:
+            found.append(1)
+            seen.add(text)
+        elif text in lines and is_new:
+            found.append(1 if len(block) > 2 else -1)
+        else:
+            found.append(0)
+    return found
+
+
+class Pages:
+    """Labelled pages, in the folder in which the crate's test exchanges files with this program."""
+
+    def __init__(self, sets, folder):
+        self.folder = folder
+        pages = [(name, page) for name, pages in sets.items() for page in pages]
+        lines = defaultdict(list)
+        for name, page in pages:
+            lines[name] += [line[:300] for line in page.get("main", "").split("\n") if len(line) >= 60][:20]
+        copies = [(name, copy(page, lines[name])) for name, page in pages if page.get("main")]
+        self.pages = pages + copies
+        self.write("pages", ({"id": page["id"], "html": page["html"]} for _, page in self.pages))
+        lines, values = self.run()
+        blocks = [line["blocks"] for line in lines]
+        self.starts = numpy.cumsum([0, *map(len, blocks)])
+        self.features = values[:, AROUND:].copy()
+        self.labels = numpy.array([label for (_, page), texts in zip(self.pages, blocks) for label in labels(texts, page)])
+        folds = [hashlib.sha1(site(page).encode()).digest()[0] % FOLDS for _, page in self.pages]
+        self.folds = numpy.repeat(folds, numpy.diff(self.starts))
+        self.weights = numpy.concatenate([self.weigh(*item) for item in enumerate(blocks)])
+        self.weights[self.labels < 0] = 0
+
+    def weigh(self, number, texts):
+        name, page = self.pages[number]
+        if not page.get("main"):
+            return numpy.full(len(texts), PIECE)
+        sizes = numpy.array([len(text.encode()) for text in texts], float)
+        content = sizes[self.labels[self.starts[number] : self.starts[number + 1]] == 1].sum()
+        weight = WEIGHT[name] * (COPY if "copy" in page else 1)
+        return weight * numpy.minimum(1, (sizes / max(200, content)) ** 0.8)
+
+    def write(self, name, values):
+        (self.folder / name).write_text("".join(json.dumps(value) + "\n" for value in values))
+
+    def run(self):
+        """The lines and the values that the crate's test writes."""
+        command = ["cargo", "test", "--release", "--quiet", "-p", "fpdb-web", "--lib", "--", "--ignored", "write_blocks"]
+        environment = os.environ | {"FPDB_FIT": str(self.folder.resolve())}
+        subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
+        lines = [json.loads(line) for line in open(self.folder / "blocks", encoding="utf-8")]
+        count = sum(len(line["blocks"]) for line in lines)
+        return lines, numpy.fromfile(self.folder / "values", "<i2").reshape(count, -1)
+
+    def give(self, name, scores):
+        """Gives scores to the crate's test, in place of those that it would compute."""
+        scores = numpy.clip(numpy.round(scores * 1000), -8000, 8000).astype(int)
+        self.write(name, (part.tolist() for part in numpy.split(scores, self.starts[1:-1])))
+
+    def fit(self, values, trees, chosen):
+        random = numpy.random.default_rng(0).random(len(self.weights))
+        chosen = chosen & (random * LEAST < self.weights)
+        weights = numpy.maximum(self.weights, LEAST)
+        model = CatBoostClassifier(
+            iterations=trees, depth=DEPTH, learning_rate=0.12, l2_leaf_reg=3, border_count=64, bootstrap_type="Bernoulli",
+            subsample=0.7, rsm=0.25, random_seed=0, verbose=False, allow_writing_files=False,
+        )  # fmt: skip
+        return model.fit(values[chosen], self.labels[chosen], sample_weight=weights[chosen])
+
+    def of_other_sites(self, values, trees):
+        """The score of each block by trees that were fitted to the other folds."""
+        scores = numpy.zeros(len(self.labels))
+        for fold in range(FOLDS):
+            held = self.folds == fold
+            scores[held] = self.fit(values, trees, ~held).predict(values[held], prediction_type="RawFormulaVal")
+        return scores
+
+
+def trees(model, folder):
+    """The trees as text: an expression of Rust for each."""
+    path = folder / "model.json"
+    model.save_model(str(path), format="json")
+    model = json.loads(path.read_text())
+    scale, (bias,) = model["scale_and_bias"]
+    for number, tree in enumerate(model["oblivious_trees"]):
+        # Values are whole numbers, so one is above a border if it is above the whole part of it.
+        questions = [(s["float_feature_index"], int(numpy.floor(s["border"]))) for s in tree["splits"]]
+        questions += [(0, 32767)] * (DEPTH - len(questions))
+        parts = [round(1000 * (scale * value + (bias if number == 0 else 0))) for value in tree["leaf_values"]]
+        parts += [0] * (2**DEPTH - len(parts))
+        yield f"    Tree {{ questions: {[*questions]}, parts: {parts} }},\n".replace("), (", "), (")
+
+
+def write_weights(first, second, folder):
+    text = WEIGHTS.read_text()
+    for name, model in (("FIRST", first), ("SECOND", second)):
+        body = "".join(trees(model, folder))
+        text = re.sub(rf"(static {name}: &\[Tree\] = &\[\n).*?(\];)", lambda m: m[1] + body + m[2], text, flags=re.S)
+    WEIGHTS.write_text(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--held-out", type=Path, metavar="FILE", help="write the texts of pages by trees that were fitted to other sites")
+    parser.add_argument("folder", type=Path, help="a folder of labelled pages")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        pages = Pages(read(options.folder), Path(folder))
+        pages.give("first", pages.of_other_sites(pages.features, TREES[0]))
+        _, terms = pages.run()
+        if options.held_out:
+            pages.give("second", pages.of_other_sites(terms, TREES[1]))
+            lines, _ = pages.run()
+            texts = ({"id": page["id"], "text": line["text"]} for (_, page), line in zip(pages.pages, lines) if "copy" not in page)
+            options.held_out.write_text("".join(json.dumps(text) + "\n" for text in texts))
+        everything = numpy.full(len(pages.labels), True)
+        first, second = pages.fit(pages.features, TREES[0], everything), pages.fit(terms, TREES[1], everything)
+        write_weights(first, second, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
