@@ -6,7 +6,7 @@ use fpdb_text::windows::{Windows, Words};
 
 use super::bits::Bits;
 use super::kept::Slots;
-use super::spans::Sources;
+use super::spans::{GAP, Sources};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
 use crate::scratch::{ScratchFiles, Spool};
@@ -47,9 +47,6 @@ pub(super) fn repeated(
     });
     (slot + 1 == of_row.end).then_some(found)
 }
-
-/// What separates runs that are not neighbours, in the records of places: a row follows.
-pub(super) const GAP: u32 = u32::MAX;
 
 /// Takes the runs of all texts. They are numbered. Neighbours in a text have neighbouring numbers, and others do not.
 pub(super) struct Runs<'a> {

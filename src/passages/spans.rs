@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::bits::Bits;
-use super::runs::GAP;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
 use crate::scratch::Spool;
@@ -60,6 +59,9 @@ impl Span {
         self.source_begin as usize..self.source_end as usize
     }
 }
+
+/// What separates runs that are not neighbours, in the records of places: a row follows.
+pub(super) const GAP: u32 = u32::MAX;
 
 /// The first place of each run that an earlier text has, too.
 pub(super) struct Sources<'a> {
