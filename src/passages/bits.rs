@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Bits, of which the last ones may be added.
+/// A vector of bits.
 #[derive(Debug, Default)]
 pub(super) struct Bits {
     words: Vec<u64>,

@@ -2,7 +2,8 @@
 //!
 //! The first pass sorts the keys of the windows that are kept ([`fpdb_text::windows`]). A key that occurs in one text
 //! only cannot belong to a shared run. So the second pass sorts the hashes of only those runs of `min_words` words
-//! whose kept window occurs in several texts. Equal hashes are equal runs, of which the first place is the source.
+//! whose kept window occurs in several texts. Runs with equal hashes are equal, and the first of them is the source of
+//! the others.
 //! Neighbouring runs whose first places are neighbours are one span.
 //!
 //! | file | what it does |

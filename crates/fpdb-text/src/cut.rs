@@ -1,6 +1,7 @@
 //! Ways to cut a text into tokens, for this crate's own recipes.
 
 use std::mem;
+use std::ops::Range;
 
 use crate::tokens::{Sink, scan};
 
@@ -14,31 +15,67 @@ pub(crate) trait Cut: Send + Sync {
 pub(crate) struct AnyLanguage;
 
 impl Cut for AnyLanguage {
-    fn cut(&self, text: &str, each: impl FnMut(&str)) {
-        let mut words = Words { word: String::new(), lower: String::new(), each };
-        scan(text, &mut words);
-        words.stop();
+    fn cut(&self, text: &str, mut each: impl FnMut(&str)) {
+        tokens(text, |token| each(token.text));
     }
 }
 
+/// A token, and where it is in the text.
+pub(crate) struct Token<'a> {
+    /// In lower case and NFKC.
+    pub(crate) text: &'a str,
+    /// The bytes of the original text.
+    pub(crate) place: Range<usize>,
+    /// Whether it is a character of a script without spaces.
+    pub(crate) is_ideograph: bool,
+}
+
+/// Calls `each` with each token, as [`AnyLanguage`] cuts them.
+pub(crate) fn tokens(text: &str, each: impl FnMut(Token<'_>)) {
+    let (word, lower) = (String::new(), String::new());
+    let mut words = Words { word, place: 0..0, next: 0..0, lower, each };
+    scan(text, &mut words);
+    words.stop();
+}
+
 struct Words<E> {
-    /// The part of the current word that has been read.
+    /// The part of the current word that has been read, and its place.
     word: String,
+    place: Range<usize>,
+    /// Where the next part is.
+    next: Range<usize>,
     /// ASCII characters in lower case.
     lower: String,
     each: E,
 }
 
-impl<E: FnMut(&str)> Sink for Words<E> {
+impl<E: FnMut(Token<'_>)> Words<E> {
+    fn extend(&mut self, letters: &str, place: Range<usize>) {
+        if self.word.is_empty() {
+            self.place.start = place.start;
+        }
+        self.place.end = place.end;
+        self.word.push_str(letters);
+    }
+}
+
+impl<E: FnMut(Token<'_>)> Sink for Words<E> {
+    #[inline]
+    fn place(&mut self, bytes: Range<usize>) {
+        self.next = bytes;
+    }
+
     #[inline]
     fn letter(&mut self, c: char) {
-        self.word.push(c);
+        self.extend(c.encode_utf8(&mut [0; 4]), self.next.clone());
     }
 
     #[inline]
     fn ideograph(&mut self, c: char) {
         self.stop();
-        (self.each)(c.encode_utf8(&mut [0; 4]));
+        let mut bytes = [0; 4];
+        let text = &*c.encode_utf8(&mut bytes);
+        (self.each)(Token { text, place: self.next.clone(), is_ideograph: true });
     }
 
     #[inline]
@@ -49,33 +86,39 @@ impl<E: FnMut(&str)> Sink for Words<E> {
     #[inline]
     fn stop(&mut self) {
         if !self.word.is_empty() {
-            (self.each)(&self.word);
+            let (text, place) = (self.word.as_str(), self.place.clone());
+            (self.each)(Token { text, place, is_ideograph: false });
             self.word.clear();
         }
     }
 
     /// Passes words as they are in the text, instead of letters.
-    fn ascii(&mut self, text: &str, _at: usize) {
+    fn ascii(&mut self, text: &str, at: usize) {
         let mut lower = mem::take(&mut self.lower);
         lower.clear();
         lower.push_str(text);
         lower.make_ascii_lowercase();
-        let mut rest = lower.as_str();
+        let mut from = 0;
         loop {
+            let rest = &lower[from..];
             let letters = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
-            let (letters, after) = rest.split_at(letters);
-            if after.is_empty() {
+            let (text, place) = (&rest[..letters], at + from..at + from + letters);
+            from += letters + 1;
+            if from > lower.len() {
                 // The word may go on.
-                self.word.push_str(letters);
+                if !text.is_empty() {
+                    self.extend(text, place);
+                }
                 break;
             }
-            if self.word.is_empty() && !letters.is_empty() {
-                (self.each)(letters);
-            } else {
-                self.word.push_str(letters);
+            if !self.word.is_empty() {
+                if !text.is_empty() {
+                    self.extend(text, place);
+                }
                 self.stop();
+            } else if !text.is_empty() {
+                (self.each)(Token { text, place, is_ideograph: false });
             }
-            rest = &after[1..];
         }
         self.lower = lower;
     }

@@ -5,21 +5,20 @@
 //! Which one that is depends only on the run. So two texts that have a run of `min_words` words in common always have
 //! the key of a kept window in common, and few windows need to be stored: about one of 20 at 50 words.
 //!
-//! Words are those of the recipe `pairs/1`: in lower case and NFKC, without punctuation. In scripts that are written
-//! without spaces, each character is a word on its own and says less. So lengths are measured in eighths of a word,
-//! and such a character counts five of them: 80 characters are as long as 50 words, and a window has 20 of them.
+//! Words are the tokens of the recipe `pairs/1`: in lower case and NFKC, without punctuation. In scripts without spaces
+//! between words, each character is a token, and says less than a word. So a word has length 8 and such a character
+//! length 5: 80 characters are as long as 50 words, and a window has 20 of them.
 //!
 //! The hash of a word is the XXH3-64 with seed 0 of its UTF-8 bytes, as in `pairs/1`. The hash of a run of words with
 //! hashes h1 to hn is h1 b^(n-1) + ... + hn modulo 2^64, with b = 0x9e3779b97f4a7c15. The key is that number x after
 //! x ^= x >> 32, x *= 0xd6e8feb86659fd93, the same once more, and x ^= x >> 32. All this is what the name
 //! `passages/1` stands for, and never changes.
 
-use std::mem;
 use std::ops::Range;
 
+use crate::cut::tokens;
 use crate::error::{Error, Result};
 use crate::hash::xxh3;
-use crate::tokens::{Sink, scan};
 
 /// Eighths of a word that a word and a character of a script without spaces count.
 const WORD: u32 = 8;
@@ -49,13 +48,6 @@ pub struct Words {
     /// The hash, and the length, of the words before each word; then of all words.
     hashes: Vec<u64>,
     lengths: Vec<u32>,
-    /// The word that is being read: its letters and its place.
-    word: Vec<u8>,
-    place: Range<usize>,
-    /// Where the next letter is.
-    next: Range<usize>,
-    /// ASCII characters in lower case.
-    lower: Vec<u8>,
 }
 
 impl Words {
@@ -107,8 +99,10 @@ impl Words {
         self.lengths.clear();
         self.hashes.push(0);
         self.lengths.push(0);
-        scan(text, self);
-        self.stop();
+        tokens(text, |token| {
+            let length = if token.is_ideograph { CHARACTER } else { WORD };
+            self.push(xxh3(token.text.as_bytes()), token.place, length);
+        });
         Ok(())
     }
 
@@ -170,83 +164,6 @@ impl Words {
         self.places.push((place.start as u32, place.end as u32));
     }
 }
-
-impl Sink for Words {
-    #[inline]
-    fn place(&mut self, bytes: Range<usize>) {
-        self.next = bytes;
-    }
-
-    #[inline]
-    fn letter(&mut self, c: char) {
-        if self.word.is_empty() {
-            self.place.start = self.next.start;
-        }
-        self.place.end = self.next.end;
-        self.word.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-    }
-
-    #[inline]
-    fn ideograph(&mut self, c: char) {
-        self.stop();
-        self.push(xxh3(c.encode_utf8(&mut [0; 4]).as_bytes()), self.next.clone(), CHARACTER);
-    }
-
-    #[inline]
-    fn space(&mut self) {
-        self.stop();
-    }
-
-    #[inline]
-    fn stop(&mut self) {
-        if !self.word.is_empty() {
-            self.push(xxh3(&self.word), self.place.clone(), WORD);
-            self.word.clear();
-        }
-    }
-
-    /// Reads words at a time instead of letters.
-    fn ascii(&mut self, text: &str, at: usize) {
-        let mut lower = mem::take(&mut self.lower);
-        lower.clear();
-        lower.extend_from_slice(text.as_bytes());
-        lower.make_ascii_lowercase();
-        let mut from = 0;
-        while from < lower.len() {
-            let rest = &lower[from..];
-            let letters = rest.iter().position(|&c| !IS_LETTER[usize::from(c)]);
-            let word = &rest[..letters.unwrap_or(rest.len())];
-            let place = at + from..at + from + word.len();
-            from += word.len() + 1;
-            if self.word.is_empty() && letters.is_some() {
-                if !word.is_empty() {
-                    self.push(xxh3(word), place, WORD);
-                }
-                continue;
-            }
-            // The word began before these characters, or may go on after them.
-            if !word.is_empty() {
-                let start = if self.word.is_empty() { place.start } else { self.place.start };
-                self.place = start..place.end;
-                self.word.extend_from_slice(word);
-            }
-            if letters.is_some() {
-                self.stop();
-            }
-        }
-        self.lower = lower;
-    }
-}
-
-/// The letters and digits of ASCII.
-const IS_LETTER: [bool; 256] = {
-    let (mut is_letter, mut c) = ([false; 256], 0u8);
-    while c < 128 {
-        is_letter[c as usize] = c.is_ascii_alphanumeric();
-        c += 1;
-    }
-    is_letter
-};
 
 /// Returns the hash of a run of words, from the hashes of all words before its ends and the power for its length.
 #[inline]

@@ -106,7 +106,7 @@ pub(super) struct Counts {
     /// Marks of punctuation.
     pub(super) points: u32,
     pub(super) digits: u32,
-    /// By how many bytes it is longer than the same text in an alphabet of one byte a letter would be.
+    /// How many bytes longer it is than it would be with one byte per letter.
     pub(super) excess: usize,
 }
 
