@@ -213,14 +213,13 @@ impl Passages {
         Ok(())
     }
 
-    /// Does the work for each text, in several threads, and passes on what it returns, in the order of the texts.
-    fn map<'t, I: Send + 't, T: Default + Send>(
+    /// Does the work for each item, in several threads, and returns the results in the order of the items.
+    fn map<I: Send, T: Default + Send>(
         &self,
-        texts: &[&'t str],
         items: Vec<I>,
         work: impl Fn(&mut Words, I) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        let mut results: Vec<T> = texts.iter().map(|_| T::default()).collect();
+        let mut results: Vec<T> = items.iter().map(|_| T::default()).collect();
         let tasks = items.into_iter().zip(&mut results);
         parallel::for_each(self.threads, tasks, Words::default, |words, (item, result)| {
             *result = work(words, item)?;
@@ -231,7 +230,7 @@ impl Passages {
 
     /// The first pass: adds the keys of texts.
     fn keep(&self, texts: &[&str], kept: &mut Kept<'_>) -> Result<()> {
-        let keys = self.map(texts, texts.to_vec(), |words, text| {
+        let keys = self.map(texts.to_vec(), |words, text| {
             words.read(text)?;
             let mut keys = Vec::new();
             self.windows.keep(words, |key, _| keys.push(key));
@@ -255,7 +254,7 @@ impl Passages {
             *next = Position { row: next.row + 1, slot: of_row.end };
             items.push((next.row - 1, *text, of_row));
         }
-        let found = self.map(texts, items, |words, (row, text, of_row)| {
+        let found = self.map(items, |words, (row, text, of_row)| {
             if !slots.any_repeated(&of_row) {
                 return Ok(Vec::new());
             }

@@ -220,9 +220,6 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// The name of the recipe.
-    pub const RECIPE: &str = "passages/1";
-
     /// Returns the recipe for runs of this many words, of which 50 are usual: 14 to 1000.
     ///
     /// # Errors
