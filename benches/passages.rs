@@ -1,20 +1,24 @@
 //! Measures the search for passages, beside sorting all runs of a text.
 //!
 //!     cargo bench --bench passages -- [--folder FOLDER] [--min-words 50] [--memory MIB] [--baseline false]
+//!         [--index false]
 //!
 //! Each file in the folder that is UTF-8 is a text, and so is each line of a file that ends with `.lines`. Without a
 //! folder, texts of random words are made, of which a tenth are quotes of others. Both methods must cover the same
-//! bytes. Seconds are of processor time, in one thread.
+//! bytes. Then all texts are inserted into an index on disk, which is compacted, and asked for copies of texts and for
+//! new texts of 1,000 words. Seconds are of processor time, in one thread.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 
 mod common;
 
 use std::path::Path;
+use std::time::Instant;
 
 use common::{Random, option};
-use fpdb::passages::{Found, Passages};
+use fpdb::passages::{Found, Index, Passages};
 use fpdb::text::windows::{Windows, Words};
+use fpdb::{Db, DocId, Durability};
 
 fn main() {
     let folder = option("--folder", String::new());
@@ -49,6 +53,59 @@ fn main() {
         let (entries, expected) = all_runs(&texts, min_words);
         row("all runs", processor_time() - start, entries, 0, expected);
         assert_eq!(covered, expected, "the methods cover different bytes");
+    }
+    if option("--index", true) {
+        index(&texts, min_words, bytes);
+    }
+}
+
+/// Measures an index of all texts.
+fn index(texts: &[String], min_words: usize, bytes: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Db::options().durability(Durability::Buffered).background(false).threads(1);
+    let options = options.expected_entries(bytes as u64 / 100);
+    let index = Index::create(folder.path().join("passages.fpdb"), min_words, options).unwrap();
+    let start = processor_time();
+    for (first, texts) in (0..).step_by(256).zip(texts.chunks(256)) {
+        let documents: Vec<_> =
+            (first..).map(DocId).zip(texts.iter().map(String::as_str)).collect();
+        index.insert(&documents).unwrap();
+    }
+    let seconds = processor_time() - start;
+    index.database().compact().unwrap();
+    let stats = index.database().stats();
+    let windows = stats.entries - texts.len() as u64;
+    println!("\n| index | insert s | MB/s | windows | bytes per window | share of the text |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    let (rate, per_window) =
+        (bytes as f64 / 1e6 / seconds, stats.bytes_total as f64 / windows as f64);
+    let share = stats.bytes_total as f64 / bytes as f64;
+    println!(
+        "| all texts | {seconds:.2} | {rate:.0} | {windows} | {per_window:.2} | {share:.4} |\n"
+    );
+
+    let mut random = Random(7);
+    let mut random_text =
+        || (0..1000).map(|_| format!("new{} ", random.below(100_000))).collect::<String>();
+    let new: Vec<String> = (0..1000).map(|_| random_text()).collect();
+    let step = (texts.len() / 1000).max(1);
+    let copies: Vec<String> = texts.iter().step_by(step).take(1000).cloned().collect();
+    println!("| find | words | p50 us | p99 us | documents |\n| --- | --- | --- | --- | --- |");
+    for (name, asked) in [("new texts", new), ("copies", copies)] {
+        let (mut times, mut found, mut words) = (Vec::new(), 0, 0);
+        for (text, id) in asked.iter().zip((0..).step_by(step).map(DocId)) {
+            let start = Instant::now();
+            let origins = index.find(text, 10).unwrap();
+            times.push(start.elapsed().as_secs_f64() * 1e6);
+            words += Words::of(text).unwrap().len();
+            found += origins.documents.len();
+            let is_found = origins.documents.iter().any(|origin| origin.id == id);
+            let is_copy = name == "copies" && !Words::of(text).unwrap().is_empty();
+            assert!(!is_copy || is_found || origins.common > 0.0 || origins.documents.len() == 10);
+        }
+        times.sort_unstable_by(f64::total_cmp);
+        let (at, words) = (|share: usize| times[times.len() * share / 100], words / asked.len());
+        println!("| {name} | {words} | {:.0} | {:.0} | {found} |", at(50), at(99));
     }
 }
 

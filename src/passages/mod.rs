@@ -3,17 +3,21 @@
 //! The first pass sorts the keys of the windows that are kept ([`fpdb_text::windows`]). A key that occurs in one text
 //! only cannot belong to a shared run. So the second pass sorts the hashes of only those runs of `min_words` words
 //! whose kept window occurs in several texts. Runs with equal hashes are equal, and the first of them is the source of
-//! the others.
-//! Neighbouring runs whose first places are neighbours are one span.
+//! the others. Neighbouring runs whose first places are neighbours are one span.
+//!
+//! [`Index`] is for documents that come one by one: it keeps the windows, and says which earlier documents have passages
+//! of a text.
 //!
 //! | file | what it does |
 //! | --- | --- |
+//! | `index` | the index that lasts |
 //! | `bits` | bits by number |
 //! | `kept` | the first pass: which kept windows occur in several texts |
 //! | `runs` | the second pass: the first place of each run |
 //! | `spans` | from the places of runs to spans, and to bytes |
 
 mod bits;
+mod index;
 mod kept;
 mod runs;
 mod spans;
@@ -27,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::parallel;
 use crate::scratch::ScratchFiles;
 use crate::storage::PageBudget;
+pub use index::{Index, Novelty, Origin, Origins, Place};
 use kept::{Kept, Slots};
 use runs::Runs;
 pub use spans::Span;

@@ -28,7 +28,7 @@ const LAYERS: [(&str, &str, Layers); 5] = [
             &["codec", "storage", "file_names", "inspection"],
             &["layout", "scratch"],
             &["block", "paged", "sorter"],
-            &["table", "postings", "tombstones", "passages"],
+            &["table", "postings", "tombstones"],
             &["settings"],
             &["documents"],
             &["log", "keys"],
@@ -37,7 +37,7 @@ const LAYERS: [(&str, &str, Layers); 5] = [
             &["merge", "query"],
             &["compaction", "pairs"],
             &["db"],
-            &["fuzzing"],
+            &["fuzzing", "passages"],
         ],
     ),
     (

@@ -155,6 +155,31 @@ impl Words {
         }
     }
 
+    /// Returns the length of a run of words, in which a character of a script without spaces counts as 5/8 of a word.
+    ///
+    /// # Panics
+    ///
+    /// If there are no such words.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::windows::Words;
+    /// let words = Words::of("日本 and more")?;
+    /// assert_eq!((words.length(0..2), words.length(0..4)), (1.25, 3.25));
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn length(&self, words: Range<usize>) -> f64 {
+        f64::from(self.lengths[words.end] - self.lengths[words.start]) / f64::from(WORD)
+    }
+
+    /// Returns the word after the last one of the window from a word on, or of the text if it is shorter.
+    fn end_of_window(&self, begin: usize) -> usize {
+        let least_end = self.lengths[begin] + WINDOW;
+        self.lengths.partition_point(|&length| length < least_end).min(self.len())
+    }
+
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "texts are at most `MAX_TEXT` bytes long")]
     fn push(&mut self, hash: u64, place: Range<usize>, length: u32) {
@@ -245,7 +270,7 @@ impl Windows {
         Ok(Self { min_length, powers: powers.take(most + 1).collect() })
     }
 
-    /// Calls `each` with the key and the first word of each window that is kept, in the order of the text.
+    /// Calls `each` with the key and the words of each window that is kept, in the order of the text.
     ///
     /// If the text is shorter than a run, the least window of all is kept; if it is shorter than a window, the whole
     /// text is one. A text without words has none. If a key is the least of several windows in a run, only one of
@@ -257,16 +282,16 @@ impl Windows {
     /// use fpdb_text::windows::{Windows, Words};
     ///
     /// let mut kept = Vec::new();
-    /// Windows::new(50)?.keep(&Words::of("A short text.")?, |key, word| kept.push((key, word)));
-    /// assert_eq!(kept.len(), 1);
+    /// Windows::new(50)?.keep(&Words::of("A short text.")?, |_, words| kept.push(words));
+    /// assert_eq!(kept, [0..3]);
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
-    pub fn keep(&self, words: &Words, mut each: impl FnMut(u64, usize)) {
+    pub fn keep(&self, words: &Words, mut each: impl FnMut(u64, Range<usize>)) {
         let mut last = None;
         self.runs(words, |run| {
             if last != Some(run.window) {
                 last = Some(run.window);
-                each(run.key, run.window);
+                each(run.key, run.window..words.end_of_window(run.window));
             }
         });
     }

@@ -224,8 +224,8 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
         write::remove(self.handle().in_own_process()?, &self.handle().reader(), keys)
     }
 
-    fn remove_entry(&self, entry: Entry<F>) -> Result<bool> {
-        write::remove_entry(self.handle().in_own_process()?, entry)
+    fn remove_entries(&self, entries: &[Entry<F>]) -> Result<Vec<bool>> {
+        write::remove_entries(self.handle().in_own_process()?, entries)
     }
 
     fn touch(&self, documents: &[(Key<'_>, u64)]) -> Result<Vec<bool>> {

@@ -127,7 +127,12 @@ impl<F: Fingerprint> Db<F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn remove_entry(&self, fingerprint: F, id: impl Into<DocId>) -> Result<bool> {
-        self.engine().remove_entry(Entry { fingerprint, id: id.into() })
+        Ok(self.remove_entries(&[Entry { fingerprint, id: id.into() }])? == [true])
+    }
+
+    /// Removes entries. Returns for each whether it existed.
+    pub(crate) fn remove_entries(&self, entries: &[Entry<F>]) -> Result<Vec<bool>> {
+        self.engine().remove_entries(entries)
     }
 
     /// Inserts or updates a document, unless another one is within the database's distance of it.

@@ -138,19 +138,25 @@ fn look_up<F: Fingerprint>(
     Ok(nearest)
 }
 
-/// Removes an entry. Returns false if it does not exist.
-pub(super) fn remove<F: Fingerprint>(core: &Core<F>, entry: Entry<F>) -> Result<bool> {
-    let Entry { fingerprint, id } = entry;
+/// Removes entries in one commit. Returns for each whether it existed.
+pub(super) fn remove<F: Fingerprint>(core: &Core<F>, entries: &[Entry<F>]) -> Result<Vec<bool>> {
     loop {
         let writer = writer_with_room(core)?;
-        let exists = core.current.get().contains(entry, u64::MAX)?;
-        let ops = [Op::Remove { fingerprint, id }];
-        let ops = if exists { &ops[..] } else { &[] };
-        let Some(mut writer) = writer_with_space(core, writer, ops)? else { continue };
-        // Without one, another writer may have removed it, in a commit that is not yet durable.
-        let seq = if exists { commit(core, &mut writer, ops)? } else { writer.seq };
+        let now = core.current.get();
+        let mut batch = BTreeSet::new();
+        let exists = |&entry: &Entry<F>| Ok(now.contains(entry, u64::MAX)? && batch.insert(entry));
+        let existed = entries.iter().map(exists).collect::<Result<Vec<_>>>()?;
+        let ops: Vec<_> = entries
+            .iter()
+            .zip(&existed)
+            .filter(|&(_, &existed)| existed)
+            .map(|(&Entry { fingerprint, id }, _)| Op::Remove { fingerprint, id })
+            .collect();
+        let Some(mut writer) = writer_with_space(core, writer, &ops)? else { continue };
+        // What does not exist may have been removed in a commit that is not yet durable.
+        let seq = if ops.is_empty() { writer.seq } else { commit(core, &mut writer, &ops)? };
         acknowledge(core, writer, seq)?;
-        return Ok(exists);
+        return Ok(existed);
     }
 }
 

@@ -116,12 +116,16 @@ fn remove_one<F: Fingerprint>(core: &Core<F>, reader: &Reader<F>, key: Key<'_>) 
     }
 }
 
-/// Removes an entry. Returns false if there is none.
-pub(crate) fn remove_entry<F: Fingerprint>(core: &Core<F>, entry: Entry<F>) -> Result<bool> {
+/// Removes entries, in one commit if the ids are the user's. Returns for each whether it existed.
+pub(crate) fn remove_entries<F: Fingerprint>(
+    core: &Core<F>,
+    entries: &[Entry<F>],
+) -> Result<Vec<bool>> {
     if !core.settings.ids.identify_documents() {
-        return entries::remove(core, entry);
+        return entries::remove(core, entries);
     }
-    remove_if(core, entry.id, |fingerprint| fingerprint == Some(entry.fingerprint))
+    let has = |entry: &Entry<F>, fingerprint| fingerprint == Some(entry.fingerprint);
+    entries.iter().map(|entry| remove_if(core, entry.id, |found| has(entry, found))).collect()
 }
 
 /// Removes the document with an id if its entry has a fingerprint that `accept` accepts. A
@@ -143,18 +147,19 @@ fn remove_if<F: Fingerprint>(
     Ok(removed == [true])
 }
 
+/// Most entries that a removal of all entries with an id removes in one commit.
+const MOST_REMOVED: usize = 1000;
+
 /// Reads all entries to find those with the id.
 fn remove_all_with_id<F: Fingerprint>(
     core: &Core<F>,
     reader: &Reader<F>,
     id: DocId,
 ) -> Result<bool> {
+    let with_id = reader.iter().filter(|entry| entry.as_ref().map_or(true, |entry| entry.id == id));
     let mut any = false;
-    for entry in reader.iter() {
-        let entry = entry?;
-        if entry.id == id {
-            any |= entries::remove(core, entry)?;
-        }
+    for entries in with_id.collect::<Result<Vec<_>>>()?.chunks(MOST_REMOVED) {
+        any |= entries::remove(core, entries)?.contains(&true);
     }
     Ok(any)
 }

@@ -164,7 +164,7 @@ fn keys_never_change() {
     let kept = |text: &str| {
         let mut kept = Vec::new();
         let words = Words::of(text).unwrap();
-        Windows::new(50).unwrap().keep(&words, |key, word| kept.push((key, word)));
+        Windows::new(50).unwrap().keep(&words, |key, words| kept.push((key, words.start)));
         kept
     };
     let numbers: String = (0..120).map(|number| format!("{number} ")).collect();

@@ -1,0 +1,200 @@
+//! From the windows of a text and the documents that have them to an answer.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use fpdb_text::windows::{Windows, Words};
+
+use crate::error::Result;
+use crate::fingerprint::DocId;
+
+/// The most documents that a window remembers.
+pub(super) const MOST_ORIGINS: usize = 8;
+
+/// The least length of a text, in words, that is decided by its windows.
+pub(super) const MIN_DECIDED: usize = 200;
+
+/// What [`Index::find`](super::Index::find) found.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Origins {
+    /// The documents that have passages of the text, those with the largest share first. Of equal ones, the least id.
+    pub documents: Vec<Origin>,
+    /// The share of the text's kept windows that are common: [`Index::MOST_ORIGINS`](super::Index::MOST_ORIGINS) documents are known to have them,
+    /// and there may be more.
+    pub common: f64,
+}
+
+/// An earlier document that has passages of a text.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Origin {
+    /// The document.
+    pub id: DocId,
+    /// The share of the text's kept windows that this document has.
+    pub share: f64,
+    /// The share of this document's kept windows that the text has.
+    pub share_of_origin: f64,
+    /// Where in the text they are, in order.
+    pub places: Vec<Place>,
+}
+
+/// Neighbouring windows of a text that one earlier document has. Common windows between them may be in others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// The first byte. What the texts share may begin before it, by less than `min_words` - 12 words.
+    pub begin: usize,
+    /// The byte after the last one. What the texts share may end after it, by as much.
+    pub end: usize,
+    /// Whether the place has `min_words` words. What the documents share there is that long, unless words between two
+    /// windows differ. A run of three times `min_words` always gives such a place.
+    pub is_long: bool,
+}
+
+/// What [`Index::insert_if_novel`](super::Index::insert_if_novel) decided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Novelty {
+    /// The document was inserted.
+    Novel,
+    /// Not inserted: the document with this id has so much of it.
+    Known {
+        /// The earlier document that has most of it.
+        id: DocId,
+        /// The share of the text's kept windows that are common, or that this document has.
+        share: f64,
+    },
+    /// Not inserted: the text is too short to decide by its windows, and the document with this id has some of it.
+    TooShort {
+        /// The earlier document that has most of it.
+        id: DocId,
+        /// The share of the text's kept windows that are common, or that this document has.
+        share: f64,
+    },
+}
+
+/// The windows that are kept of a text.
+pub(super) struct Kept {
+    /// The keys, ascending, each once.
+    pub(super) keys: Vec<u64>,
+    /// In the order of the text, the number of each window's key, and its words.
+    windows: Vec<(usize, Range<usize>)>,
+    words: Words,
+    min_words: usize,
+}
+
+/// What an earlier document and a text have in common.
+#[derive(Default)]
+struct Hits {
+    /// Numbers of keys, ascending.
+    keys: Vec<usize>,
+    /// How many of them are common.
+    common: usize,
+}
+
+impl Kept {
+    pub(super) fn new(
+        windows: &Windows,
+        words: Words,
+        min_words: usize,
+        cut: impl Fn(u64) -> u64,
+    ) -> Self {
+        let mut kept = Vec::new();
+        windows.keep(&words, |key, run| kept.push((cut(key), run)));
+        let mut keys: Vec<u64> = kept.iter().map(|&(key, _)| key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let number = |key| keys.partition_point(|&other| other < key);
+        let windows = kept.into_iter().map(|(key, run)| (number(key), run)).collect();
+        Self { keys, windows, words, min_words }
+    }
+
+    /// Returns the answer for a text whose keys these documents have. `windows_of` returns how many windows a document
+    /// has.
+    pub(super) fn origins(
+        &self,
+        holders: &[Vec<DocId>],
+        limit: usize,
+        windows_of: impl Fn(DocId) -> Result<u64>,
+    ) -> Result<Origins> {
+        let mut documents: Vec<_> = self.hits(holders).into_iter().collect();
+        documents.sort_unstable_by_key(|(id, hits)| (usize::MAX - hits.keys.len(), *id));
+        documents.truncate(limit);
+        let origin = |(id, hits): (DocId, Hits)| {
+            let shared = hits.keys.len();
+            Ok(Origin {
+                id,
+                share: share(shared, self.keys.len() as u64),
+                share_of_origin: share(shared, windows_of(id)?),
+                places: self.places(&hits, holders),
+            })
+        };
+        let documents = documents.into_iter().map(origin).collect::<Result<_>>()?;
+        let common = holders.iter().filter(|ids| is_common(ids)).count();
+        Ok(Origins { documents, common: share(common, self.keys.len() as u64) })
+    }
+
+    /// Returns why a text is not novel, if it is not: the document with most of it has at least this share.
+    pub(super) fn known(&self, holders: &[Vec<DocId>], least: f64) -> Option<Novelty> {
+        let common = holders.iter().filter(|ids| is_common(ids)).count();
+        let (had, _, Reverse(id)) = self
+            .hits(holders)
+            .into_iter()
+            .map(|(id, hits)| {
+                (hits.keys.len() - hits.common + common, hits.keys.len(), Reverse(id))
+            })
+            .max()?;
+        let share = share(had, self.keys.len() as u64);
+        if self.words.length(0..self.words.len()) < MIN_DECIDED as f64 {
+            return Some(Novelty::TooShort { id, share });
+        }
+        (share >= least).then_some(Novelty::Known { id, share })
+    }
+
+    /// Returns which keys each document has. There are at most [`Index::MOST_ORIGINS`](super::Index::MOST_ORIGINS) per key.
+    fn hits(&self, holders: &[Vec<DocId>]) -> HashMap<DocId, Hits> {
+        let mut hits: HashMap<DocId, Hits> = HashMap::new();
+        for (key, ids) in holders.iter().enumerate() {
+            for &id in ids {
+                let hits = hits.entry(id).or_default();
+                hits.keys.push(key);
+                hits.common += usize::from(is_common(ids));
+            }
+        }
+        hits
+    }
+
+    /// Returns where the windows of a document are. Common ones join those that it has, but neither begin nor end a
+    /// place.
+    fn places(&self, hits: &Hits, holders: &[Vec<DocId>]) -> Vec<Place> {
+        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut goes_on = false;
+        for (key, words) in &self.windows {
+            if hits.keys.binary_search(key).is_ok() {
+                match places.last_mut().filter(|_| goes_on) {
+                    Some(last) => last.end = words.end,
+                    None => places.push(words.clone()),
+                }
+                goes_on = true;
+            } else {
+                goes_on &= holders.get(*key).is_some_and(|ids| is_common(ids));
+            }
+        }
+        let place = |words: Range<usize>| {
+            let bytes = self.words.place(words.clone());
+            let is_long = self.words.length(words) >= self.min_words as f64;
+            Place { begin: bytes.start, end: bytes.end, is_long }
+        };
+        places.into_iter().map(place).collect()
+    }
+}
+
+/// Returns whether a window may be in more documents than it remembers.
+fn is_common(ids: &[DocId]) -> bool {
+    ids.len() >= MOST_ORIGINS
+}
+
+fn share(part: usize, all: u64) -> f64 {
+    part as f64 / all.max(1) as f64
+}

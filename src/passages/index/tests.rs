@@ -1,0 +1,201 @@
+use std::collections::HashSet;
+use std::thread;
+
+use super::*;
+use crate::Durability;
+
+/// Words that differ from those of other numbers.
+fn words(numbers: std::ops::Range<u32>) -> String {
+    numbers.map(|n| format!("word{n} ")).collect()
+}
+
+/// Characters of a script without spaces.
+fn characters(numbers: std::ops::Range<u32>) -> String {
+    numbers.filter_map(|n| char::from_u32(0x4e00 + n)).collect()
+}
+
+fn id_of(number: usize) -> DocId {
+    DocId(number as u64)
+}
+
+/// Inserts texts, each with its number as the id.
+fn insert(index: &Index, texts: &[String]) {
+    let documents: Vec<_> =
+        texts.iter().enumerate().map(|(n, text)| (id_of(n), &text[..])).collect();
+    index.insert(&documents).unwrap();
+}
+
+fn ids_of(origins: &Origins) -> Vec<u64> {
+    origins.documents.iter().map(|origin| origin.id.0).collect()
+}
+
+#[test]
+fn every_run_of_min_words_of_an_earlier_document_is_found_and_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = || Db::options().memtable_entries(64).durability(Durability::Buffered);
+    for (script, text_of, length) in [(0, words as fn(_) -> _, 50), (1, characters, 80)] {
+        let path = folder.path().join(script.to_string());
+        // Document i has the words from 620 i on.
+        let texts: Vec<String> = (0..30).map(|i| text_of(620 * i..620 * i + 600)).collect();
+        for (n, texts) in texts.chunks(10).enumerate() {
+            // Closed and opened again after each ten.
+            let index = match n {
+                0 => Index::create(&path, 50, options()).unwrap(),
+                _ => Index::open(&path, options()).unwrap(),
+            };
+            let id = |i: usize| id_of(10 * n + i);
+            let documents: Vec<_> =
+                texts.iter().enumerate().map(|(i, t)| (id(i), &t[..])).collect();
+            index.insert(&documents).unwrap();
+            index.database().clone().close().unwrap();
+        }
+        let index = Index::open(&path, options()).unwrap();
+        for i in 0..30 {
+            for at in [0, 7, 299, 600 - length] {
+                let first = 620 * i + at;
+                let before = text_of(19_000..19_000 + 13 * i);
+                let quote = text_of(first..first + length);
+                let text = before.clone() + &quote + &text_of(19_400..19_440);
+                let found = index.find(&text, 10).unwrap();
+                assert_eq!(ids_of(&found), [u64::from(i)], "{at}");
+                let place = &found.documents[0].places[0];
+                assert!(place.begin >= before.len() && place.end <= before.len() + quote.len());
+            }
+        }
+        // All of a document: the place is nearly the whole.
+        let found = index.find(&texts[3], 10).unwrap();
+        let origin = &found.documents[0];
+        assert_eq!((origin.share, origin.share_of_origin, origin.places.len()), (1.0, 1.0, 1));
+        assert!(origin.places[0].is_long && found.common == 0.0);
+    }
+}
+
+#[test]
+fn a_place_ends_where_the_document_does_not_go_on() {
+    let index = Index::in_memory(14).unwrap();
+    insert(&index, &[words(0..200), words(300..500)]);
+    let text = words(20..80) + &words(900..990) + &words(100..160) + &words(310..330);
+    let found = index.find(&text, 10).unwrap();
+    assert_eq!(ids_of(&found), [0, 1]);
+    let [first, second] = &found.documents[0].places[..] else { panic!("{found:?}") };
+    assert!(
+        text[first.begin..first.end].contains("word50 ")
+            && !text[first.begin..first.end].contains("word9")
+    );
+    assert!(text[second.begin..second.end].contains("word130 ") && first.is_long && second.is_long);
+    assert_eq!(index.find(&text, 1).unwrap().documents, found.documents[..1]);
+}
+
+#[test]
+fn a_window_remembers_few_documents_and_a_text_with_it_is_known_all_the_same() {
+    let index = Index::in_memory(50).unwrap();
+    let licence = words(0..1000);
+    let texts: Vec<_> =
+        (0..40).map(|i| licence.clone() + &words(5000 + 10 * i..5010 + 10 * i)).collect();
+    insert(&index, &texts);
+    let keys = |text: &str| index.kept(text).unwrap().keys.len() as u64;
+    let of_licence = keys(&licence);
+    let entries = index.database().stats().entries;
+    assert!(entries <= 8 * (of_licence + 1) + 40 * 3, "{entries}");
+    // It has what is common and little more, and the 20th is not remembered for that.
+    let found = index.find(&texts[20], 100).unwrap();
+    assert!(found.common > 0.9 && found.documents.len() <= 9);
+    let answer = index.insert_if_novel(&[(DocId(99), &texts[20])], 0.95).unwrap();
+    assert!(matches!(answer[..], [Novelty::Known { share, .. }] if share == 1.0), "{answer:?}");
+    let novel = licence + &words(9000..10_000);
+    assert_eq!(index.insert_if_novel(&[(DocId(99), &novel)], 0.95).unwrap(), [Novelty::Novel]);
+}
+
+#[test]
+fn documents_are_decided_in_turn_and_short_ones_are_not() {
+    let index = Index::in_memory(50).unwrap();
+    let texts = [
+        words(0..400),
+        words(0..300) + &words(1000..1100), // three quarters
+        words(0..200) + &words(2000..2200), // a half
+        words(2000..2200) + &words(0..200), // all of it, from the one before
+        words(100..260),
+        words(3000..3100),
+        String::new(),
+    ];
+    let documents: Vec<_> =
+        texts.iter().enumerate().map(|(n, text)| (id_of(n), &text[..])).collect();
+    let answers = index.insert_if_novel(&documents, 0.65).unwrap();
+    let kinds = answers.iter().map(|answer| match answer {
+        Novelty::Novel => (0, 0),
+        Novelty::Known { id, .. } => (1, id.0),
+        Novelty::TooShort { id, .. } => (2, id.0),
+    });
+    assert_eq!(kinds.collect::<Vec<_>>(), [(0, 0), (1, 0), (0, 0), (1, 2), (2, 0), (0, 0), (0, 0)]);
+    let is_in = (0..7).filter(|&n| index.contains(DocId(n)).unwrap());
+    assert_eq!(is_in.collect::<Vec<_>>(), [0, 2, 5, 6]);
+    for share in [0.0, -1.0, 1.1, f64::NAN] {
+        assert!(index.insert_if_novel(&documents, share).is_err());
+    }
+}
+
+#[test]
+fn of_equal_texts_that_are_inserted_at_the_same_time_one_is_novel() {
+    let index = Index::in_memory(50).unwrap();
+    let text = words(0..500);
+    let novel: usize = thread::scope(|scope| {
+        let insert = |first: u64| {
+            let (index, text) = (&index, &text[..]);
+            scope.spawn(move || {
+                let decide = |n| index.insert_if_novel(&[(DocId(first + n), text)], 0.8).unwrap();
+                (0..20).filter(|&n| decide(n) == [Novelty::Novel]).count()
+            })
+        };
+        [insert(0), insert(100)].into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(novel, 1);
+}
+
+#[test]
+fn removed_documents_are_not_found_and_can_be_inserted_again() {
+    let index = Index::in_memory(50).unwrap();
+    let texts: Vec<_> = (0..6).map(|i| words(0..100) + &words(1000 * i..1000 * i + 300)).collect();
+    insert(&index, &texts);
+    let error = index.remove(&[(DocId(1), &texts[1]), (DocId(2), "Another text.")]).unwrap_err();
+    assert!(error.to_string().contains("document 2 was inserted with another text"), "{error}");
+    assert!(index.contains(DocId(1)).unwrap());
+    assert_eq!(index.remove(&[(DocId(1), &texts[1]), (DocId(9), "")]).unwrap(), [true, false]);
+    index.database().flush().unwrap();
+    assert_eq!(index.remove_all(&[DocId(3), DocId(5), DocId(9)]).unwrap(), 2);
+    let found = index.find(&texts[1], 10).unwrap();
+    assert_eq!(ids_of(&found).into_iter().collect::<HashSet<_>>(), [0, 2, 4].into());
+    insert(&index, &[]);
+    index.insert(&[(DocId(3), &texts[1])]).unwrap();
+    assert_eq!(ids_of(&index.find(&texts[1], 1).unwrap()), [3]);
+    let ids: Vec<_> = (0..10).map(DocId).collect();
+    assert_eq!(index.remove_all(&ids).unwrap(), 4);
+    assert_eq!(index.database().stats().entries, 0);
+}
+
+#[test]
+fn nothing_is_inserted_with_an_id_that_is_known_or_too_large() {
+    let index = Index::in_memory(50).unwrap();
+    index.insert(&[(DocId(1), "One text.")]).unwrap();
+    for id in [1, 2, 1 << 46, u64::MAX] {
+        let documents = [(DocId(2), "A text."), (DocId(id), "Another text.")];
+        let error = index.insert(&documents).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(!index.contains(DocId(2)).unwrap());
+    }
+    index.insert(&[(DocId((1 << 46) - 1), "One text.")]).unwrap();
+    assert_eq!(ids_of(&index.find("one text", 9).unwrap()), [1, (1 << 46) - 1]);
+}
+
+#[test]
+fn only_an_index_is_opened_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for recipe in ["passages/1", "passages/1 50 x", "passages/1 9 46", "pairs 50 46"] {
+        let path = folder.path().join(recipe.replace('/', "-"));
+        Db::options().recipe(RecipeName::custom(recipe)).create(&path).unwrap().close().unwrap();
+        let error = Index::open(&path, Db::options()).unwrap_err();
+        assert!(
+            error.to_string().contains("passages") || error.to_string().contains("min_words"),
+            "{error}"
+        );
+    }
+}
