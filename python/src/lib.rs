@@ -16,6 +16,7 @@
 //! | `reader` `db` `read_only` | the classes of handles |
 //! | `repair` | repair of damaged databases |
 //! | `text` `jaccard` `compare` | fingerprints of texts; their exact similarity; which rows are duplicates |
+//! | `passages` `passage_index` | passages that texts repeat; an index of them that lasts |
 //! | `web` `tool` | web pages and archives; the command-line tool |
 
 mod answers;
@@ -34,6 +35,7 @@ mod numbers;
 mod options;
 mod pairs;
 mod parallel;
+mod passage_index;
 mod passages;
 mod read_only;
 mod reader;
@@ -61,6 +63,8 @@ mod _native {
     use super::db::Db;
     #[pymodule_export]
     use super::jaccard::{jaccard, jaccard_pairs};
+    #[pymodule_export]
+    use super::passage_index::PassageIndex;
     #[pymodule_export]
     use super::passages::find_passages;
     #[pymodule_export]

@@ -219,3 +219,39 @@ class Stats(typing.TypedDict):
     """Why the handle accepts no more writes, if it does not."""
     segments: list[SegmentStats]
     """The segments, oldest first."""
+
+
+class Place(NamedTuple):
+    """Neighbouring windows of a text that one earlier document has."""
+
+    begin: int
+    """The first byte of the text in UTF-8. What the texts share may begin before it, by up to min_words - 12 words."""
+    end: int
+    """The byte after the last one. What the texts share may end after it, by as much."""
+    is_long: bool
+    """Whether it has min_words words: what the texts share is that long, unless words between two windows differ."""
+
+
+class Origin(NamedTuple):
+    """An earlier document that has passages of a text."""
+
+    id: int
+    share: float
+    """The share of the text's windows that the document has."""
+    share_of_origin: float
+    """The share of the document's windows that the text has."""
+    places: list[Place]
+    """Where in the text they are, in order."""
+
+
+class Novelties(NamedTuple):
+    """What became of the documents of PassageIndex.insert_if_novel(), one after the other."""
+
+    novel: npt.NDArray[np.bool_]
+    """Whether the document was inserted."""
+    decided: npt.NDArray[np.bool_]
+    """Whether its windows decide. If not, it was not inserted: compare it with the text of the document in ids."""
+    ids: npt.NDArray[np.uint64]
+    """The earlier document that has most of it, if it was not inserted."""
+    shares: npt.NDArray[np.float64]
+    """The share of its windows that this document has, or that are common."""

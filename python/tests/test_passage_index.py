@@ -1,0 +1,81 @@
+"""The index of passages that lasts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fpdb_engine as fpdb
+
+
+def words(begin: int, end: int) -> str:
+    return " ".join(f"word{n}" for n in range(begin, end))
+
+
+def test_documents_are_found_after_the_index_was_closed_and_opened(tmp_path: Path) -> None:
+    path = tmp_path / "passages.fpdb"
+    texts = [words(1000 * i, 1000 * i + 400) for i in range(30)]
+    with fpdb.PassageIndex.create(path, min_words=50, durability="buffered") as index:
+        index.insert(range(20), texts[:20])
+        index.insert(np.arange(20, 30, dtype=np.uint64), pa.array(texts[20:]))
+    with fpdb.PassageIndex.open(path) as index:
+        assert index.min_words == 50 and 29 in index and 30 not in index
+        for i in range(30):
+            before = words(90_000, 90_100)
+            text = f"{before} {words(1000 * i + 100, 1000 * i + 150)} {words(91_000, 91_050)}"
+            [origin] = index.find(text)
+            assert (origin.id, origin.places[0].begin > len(before)) == (i, True)
+        assert [origin.id for origin in index.find(" ".join(texts), limit=7)] == list(range(7))
+
+
+def test_of_pages_with_an_earlier_article_those_with_little_else_are_known(tmp_path: Path) -> None:
+    article = words(0, 500)
+    pages = [article, f"{article} {words(5000, 5100)}", f"{article} {words(6000, 7000)}", words(0, 100), None]
+    with fpdb.PassageIndex.create(tmp_path / "passages.fpdb") as index:
+        found = index.insert_if_novel(range(5), pages, share=0.7)
+        assert found.novel.tolist() == [True, False, True, False, True]
+        assert found.decided.tolist() == [True, True, True, False, True]
+        assert found.ids[[1, 3]].tolist() == [0, 0] and 0.7 <= found.shares[1] < 1
+        assert index.remove([2, 1], [pages[2], pages[1]]).tolist() == [True, False]
+        assert index.remove_all([0, 1]) == 1 and index.find(article) == []
+        assert index.insert_if_novel([1], [article]).novel.tolist() == [True]
+        index.compact()
+
+
+def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(fpdb.InvalidArgumentError, match="14 to 1000"):
+        fpdb.PassageIndex.create(tmp_path / "short.fpdb", min_words=5)
+    fpdb.Db.create(tmp_path / "other.fpdb").close()
+    with pytest.raises(fpdb.UnsupportedError, match="not an index of passages"):
+        fpdb.PassageIndex.open(tmp_path / "other.fpdb")
+    index = fpdb.PassageIndex.create(tmp_path / "passages.fpdb")
+    index.insert([1], ["A text."])
+    with pytest.raises(fpdb.InvalidArgumentError, match="1 ids and 2 texts"):
+        index.insert([2], ["A text.", "Another text."])
+    with pytest.raises(fpdb.InvalidArgumentError, match="in the index already"):
+        index.insert([1], ["A text."])
+    with pytest.raises(fpdb.InvalidArgumentError, match="share"):
+        index.insert_if_novel([2], ["A text."], share=0)
+    with pytest.raises(fpdb.LockedError):
+        fpdb.PassageIndex.open(tmp_path / "passages.fpdb")
+    index.close()
+    index.close()
+    with pytest.raises(fpdb.ClosedError, match="passages.fpdb was closed"):
+        index.find("A text.")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_of_the_process_cannot_use_the_index(tmp_path: Path) -> None:
+    with fpdb.PassageIndex.create(tmp_path / "passages.fpdb") as index:
+        child = os.fork()
+        if child == 0:
+            try:
+                index.find("A text.")
+            except fpdb.ClosedError:
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
