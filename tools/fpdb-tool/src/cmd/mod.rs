@@ -17,6 +17,7 @@ mod join;
 mod man;
 mod merge;
 mod pairs;
+mod passages;
 mod ping;
 mod query;
 mod ratio;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Pairs(pairs::Args),
     Join(join::Args),
     Clusters(clusters::Args),
+    Passages(passages::Args),
     Get(get::Args),
     Extract(extract::Args),
     Export(export::Args),
@@ -76,6 +78,7 @@ impl Command {
             Self::Pairs(args) => args.run(context),
             Self::Join(args) => args.run(context),
             Self::Clusters(args) => args.run(context),
+            Self::Passages(args) => args.run(context),
             Self::Get(args) => args.run(context),
             Self::Extract(args) => args.run(context),
             Self::Export(args) => args.run(context),

@@ -78,6 +78,11 @@ pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
 }
 
 impl DocumentArgs {
+    /// Returns the number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(all_cores)
+    }
+
     /// Starts to read the documents of these files and folders, in order, and to apply `convert` to
     /// each, on several threads. Texts of another extraction than the requested one or `stored`,
     /// the extraction of the database they are for, are refused.
@@ -117,7 +122,7 @@ impl DocumentArgs {
             skip_bad: self.skip_bad,
             bar: bar.clone(),
         };
-        let threads = self.threads.unwrap_or_else(all_cores);
+        let threads = self.threads();
         let one_file = matches!(files, [file] if !file.is_dir());
         let work = move |pieces: Vec<Piece>| -> Results<T> {
             pieces.into_iter().map(|piece| convert_piece(piece, &rules, &convert)).collect()

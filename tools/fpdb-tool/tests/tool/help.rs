@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "create",
     "import",
     "dedup",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 28] = [
     "pairs",
     "join",
     "clusters",
+    "passages",
     "get",
     "extract",
     "export",

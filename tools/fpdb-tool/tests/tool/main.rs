@@ -26,6 +26,7 @@ mod merge;
 mod order;
 mod pages;
 mod pairs;
+mod passages;
 mod query;
 mod ratio;
 #[cfg(unix)]
