@@ -84,7 +84,7 @@ fn block_is_written_as_in_the_example() {
         }
         assert_eq!(row[4], below);
     }
-    let mut builder = BlockBuilder::new(128, &code);
+    let mut builder = BlockBuilder::new(128, &code, 0);
     let fingerprints: Vec<u64> = listed.iter().map(|&(fingerprint, _)| fingerprint).collect();
     assert_eq!(builder.push_all(&fingerprints), fingerprints.len());
     let mut written = Vec::new();

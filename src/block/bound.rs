@@ -45,7 +45,7 @@ mod tests {
     use crate::fingerprint::Word;
 
     fn blocks<F: Word>(fingerprints: &[F], size: usize, code: &Code) -> u64 {
-        let mut builder = BlockBuilder::new(size, code);
+        let mut builder = BlockBuilder::new(size, code, 0);
         let (mut rest, mut blocks, mut out) = (fingerprints, 0, Vec::new());
         while !rest.is_empty() {
             rest = &rest[builder.push_all(rest)..];

@@ -21,6 +21,8 @@ pub(crate) struct BlockBuilder<F> {
     /// Bits that codewords and remaining bits may take.
     room: u32,
     symbols: Box<[Symbol; MAX_SYMBOLS]>,
+    /// How many of the lowest bits are zero in all fingerprints. They are not stored, and what follows is without them.
+    zeros: u32,
     fingerprints: Vec<F>,
     /// The last fingerprint of the block or, if it is empty, of the one before.
     last: F,
@@ -41,8 +43,9 @@ struct Symbol {
 
 impl<F: Word> BlockBuilder<F> {
     /// Creates a builder of blocks of `size` bytes, a power of two from `MIN_SIZE` to `MAX_SIZE`.
-    /// `code` must have a codeword for every leading difference to come.
-    pub(crate) fn new(size: usize, code: &Code) -> Self {
+    /// The lowest `zeros` bits of all fingerprints must be zero. `code` must have a codeword for every leading
+    /// difference to come, counted from the bit above these.
+    pub(crate) fn new(size: usize, code: &Code, zeros: u32) -> Self {
         debug_assert!(size.is_power_of_two() && (MIN_SIZE..=MAX_SIZE).contains(&size));
         let mut symbols = Box::new([Symbol::default(); MAX_SYMBOLS]);
         for (h, symbol) in (0u8..).zip(symbols.iter_mut()) {
@@ -56,6 +59,7 @@ impl<F: Word> BlockBuilder<F> {
             size,
             room: u32::try_from(room).unwrap_or(0),
             symbols,
+            zeros,
             fingerprints: Vec::new(),
             last: F::ZERO,
             last_h: 0,
@@ -69,21 +73,22 @@ impl<F: Word> BlockBuilder<F> {
 
     /// Returns the last fingerprint of the block, which becomes its key.
     pub(crate) fn last(&self) -> F {
-        self.last
+        self.last.wrapping_shl(self.zeros)
     }
 
     /// Adds ascending fingerprints, all greater than the last one, up to the first for which the
     /// block has no room. Returns how many were added.
     #[must_use]
     pub(crate) fn push_all(&mut self, fingerprints: &[F]) -> usize {
-        let mut added = 0;
+        let (mut added, zeros) = (0, self.zeros);
         if self.is_empty()
             && let Some(&first) = fingerprints.first()
         {
-            (self.last, self.last_h, self.used, added) = (first, 0, 0, 1);
+            (self.last, self.last_h, self.used, added) = (first.wrapping_shr(zeros), 0, 0, 1);
         }
         let (mut last, mut last_h, mut used) = (self.last, self.last_h, self.used);
         for &fingerprint in fingerprints.get(added..).unwrap_or_default() {
+            let fingerprint = fingerprint.wrapping_shr(zeros);
             let h = leading_difference(last, fingerprint);
             let Symbol { length, cost, .. } = symbol(&self.symbols, h);
             debug_assert!(length > 0, "no codeword for {h}");
@@ -96,7 +101,8 @@ impl<F: Word> BlockBuilder<F> {
             added += 1;
         }
         (self.last, self.last_h, self.used) = (last, last_h, used);
-        self.fingerprints.extend_from_slice(fingerprints.get(..added).unwrap_or_default());
+        let stored = fingerprints.get(..added).unwrap_or_default().iter();
+        self.fingerprints.extend(stored.map(|fingerprint| fingerprint.wrapping_shr(zeros)));
         added
     }
 

@@ -7,20 +7,15 @@ use super::reader::Block;
 use super::remaining::remaining_len;
 use super::window;
 use crate::codec::bits::BitReader;
-use crate::codec::huffman::Code;
 use crate::error::{Error, Result};
 use crate::fingerprint::Word;
 
-/// Checks strictly that the first `size` bytes of `bytes` are a block as a builder writes it: the
+/// Checks strictly that a block is as a builder writes it: the
 /// fingerprints ascend, and all bits between codewords and remaining bits are zero. Passes each
 /// fingerprint to `visit`.
-pub(crate) fn check<F: Word>(
-    bytes: &[u8],
-    size: usize,
-    code: &Code,
-    mut visit: impl FnMut(F),
-) -> Result<()> {
-    let block = Block::<F>::open(&Packed { bytes, size, code })?;
+pub(crate) fn check<F: Word>(packed: &Packed<'_>, mut visit: impl FnMut(F)) -> Result<()> {
+    let Packed { bytes, size, code, zeros } = *packed;
+    let block = Block::<F>::open(packed)?;
     let mut codewords = (COUNT_LEN + F::BYTES) * 8;
     let mut remaining = 0;
     let mut buffer = window::EMPTY;
@@ -45,15 +40,19 @@ pub(crate) fn check<F: Word>(
         }
     }
     let mut last = None;
-    let mut ascends = true;
+    let (mut ascends, mut fits) = (true, true);
     block.visit_while(|fingerprint| {
         ascends &= last.is_none_or(|last| last < fingerprint);
         last = Some(fingerprint);
-        visit(fingerprint);
+        fits &= fingerprint.wrapping_shl(zeros).wrapping_shr(zeros) == fingerprint;
+        visit(fingerprint.wrapping_shl(zeros));
         true
     })?;
     if !ascends {
         return Err(Error::corruption("the block's fingerprints do not ascend"));
+    }
+    if !fits {
+        return Err(Error::corruption("a fingerprint of the block has too many bits"));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ impl<'a, F: Word> Block<'a, F> {
     /// Reads the start of the block.
     #[inline(always)]
     pub(super) fn open(block: &Packed<'a>) -> Result<Self> {
-        let Packed { bytes, size, code } = *block;
+        let Packed { bytes, size, code, .. } = *block;
         let count = bytes.first_chunk().map_or(0, |count| u16::from_le_bytes(*count));
         let first = bytes.get(COUNT_LEN..).and_then(F::read_le);
         let (1.., Some(first), true) = (count, first, size <= bytes.len()) else {
@@ -107,12 +107,14 @@ impl<'a, F: Word> Block<'a, F> {
 impl Packed<'_> {
     /// Returns how many fingerprints a search up to `high` decodes.
     pub(crate) fn count_candidates<F: Word>(&self, high: F) -> Result<usize> {
-        Block::open(self)?.count_candidates(high)
+        Block::open(self)?.count_candidates(high.wrapping_shr(self.zeros))
     }
 
     /// Returns the place of a fingerprint in the block, if the block holds it.
     pub(crate) fn place<F: Word>(&self, fingerprint: F) -> Result<Option<usize>> {
-        Block::open(self)?.place(fingerprint)
+        let shortened = fingerprint.wrapping_shr(self.zeros);
+        let place = Block::open(self)?.place(shortened)?;
+        Ok(place.filter(|_| shortened.wrapping_shl(self.zeros) == fingerprint))
     }
 }
 
@@ -123,12 +125,17 @@ pub(crate) fn decode_all<'a, F: Word>(
     out: &mut Vec<F>,
 ) -> Result<()> {
     for block in blocks {
-        let block = Block::open(&block?)?;
+        let packed = block?;
+        let block = Block::open(&packed)?;
         block.prefetch_next();
         let start = out.len();
         out.resize(start + block.after + 1, F::ZERO);
-        let mut to = out.get_mut(start..).unwrap_or_default().iter_mut();
+        let decoded = out.get_mut(start..).unwrap_or_default();
+        let mut to = decoded.iter_mut();
         block.visit_while(|fingerprint| to.next().map(|to| *to = fingerprint).is_some())?;
+        if packed.zeros > 0 {
+            decoded.iter_mut().for_each(|f| *f = f.wrapping_shl(packed.zeros));
+        }
     }
     Ok(())
 }
@@ -140,8 +147,16 @@ pub(crate) fn visit_all<'a, F: Word>(
     mut visit: impl FnMut(F),
 ) -> Result<()> {
     for block in blocks {
-        let block = Block::open(&block?)?;
+        let packed = block?;
+        let block = Block::<F>::open(&packed)?;
         block.prefetch_next();
+        if packed.zeros > 0 {
+            block.visit_while(|fingerprint| {
+                visit(fingerprint.wrapping_shl(packed.zeros));
+                true
+            })?;
+            continue;
+        }
         block.visit_while(|fingerprint| {
             visit(fingerprint);
             true
@@ -159,6 +174,15 @@ pub(crate) fn search<'a, F: Word, T: Copy>(
     mut found: impl FnMut(T, F),
 ) -> Result<()> {
     while let Some(Job { block, query, low, high, tag }) = next()? {
+        // Compares without the bits that the block does not have.
+        let zeros = block.zeros;
+        let unstored = !F::MAX.wrapping_shl(zeros);
+        let Some(distance) = distance.checked_sub((query & unstored).count_ones()) else {
+            continue;
+        };
+        let above_low = if low & unstored == F::ZERO { F::ZERO } else { F::ONE };
+        let low = low.wrapping_shr(zeros).wrapping_add(above_low);
+        let (query, high) = (query.wrapping_shr(zeros), high.wrapping_shr(zeros));
         Block::open(&block)?.visit_while(
             #[inline(always)]
             |fingerprint: F| {
@@ -166,7 +190,7 @@ pub(crate) fn search<'a, F: Word, T: Copy>(
                     return true;
                 }
                 if fingerprint <= high && fingerprint.distance(query) <= distance {
-                    found(tag, fingerprint);
+                    found(tag, fingerprint.wrapping_shl(zeros));
                 }
                 fingerprint <= high
             },

@@ -36,6 +36,17 @@ impl Histogram {
         }
     }
 
+    /// Returns the distribution of h - `lowest`, without the lowest ones.
+    pub(crate) fn above(&self, lowest: u32) -> Self {
+        let mut above = Self::default();
+        above
+            .0
+            .iter_mut()
+            .zip(self.0.iter().skip(lowest as usize))
+            .for_each(|(to, &count)| *to = count);
+        above
+    }
+
     /// Returns this distribution with a count for every h below `bits`, a tiny one if the h does
     /// not occur here. The code of the result is total, which a code made from a sample must be.
     pub(crate) fn smoothed(&self, bits: u32) -> Self {

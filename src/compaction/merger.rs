@@ -119,7 +119,9 @@ impl<F: Fingerprint> Merger<'_, F> {
             sample.add_dropped(dropped as u64);
         }
         let rows = self.inputs.iter().map(|s| s.meta().fingerprints).sum();
-        Ok(Profile::estimate::<F::Word>(&sample, rows))
+        let zeros =
+            self.inputs.iter().filter_map(|s| s.tables().get(table)).map(Table::zeros).min();
+        Ok(Profile::estimate::<F::Word>(&sample, rows, zeros.unwrap_or(0)))
     }
 
     /// Passes the fingerprints in table `table` of the inputs to `visit`, in batches: each once, in

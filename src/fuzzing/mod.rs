@@ -28,9 +28,9 @@ fn block_of<F: Word>(choice: u8, bytes: &[u8]) {
     let size = block_size(choice);
     let mut file = bytes.to_vec();
     file.resize(size, 0);
-    let packed = Packed { bytes: &file, size, code: &code };
+    let packed = Packed { bytes: &file, size, code: &code, zeros: 0 };
     let (mut strict, mut decoded) = (Vec::<F>::new(), Vec::<F>::new());
-    let checked = block::check(&file, size, &code, |f| strict.push(f));
+    let checked = block::check(&packed, |f| strict.push(f));
     let read = block::decode_all(std::iter::once(Ok(packed)), &mut decoded);
     let middle = decoded.get(decoded.len() / 2).copied().unwrap_or(F::ZERO);
     for probe in [F::ZERO, middle, !F::ZERO] {
@@ -50,7 +50,7 @@ fn block_of<F: Word>(choice: u8, bytes: &[u8]) {
     }
     if checked.is_ok() {
         assert!(read.is_ok() && decoded == strict && strict.is_sorted_by(|a, b| a < b));
-        let mut builder = BlockBuilder::new(size, &code);
+        let mut builder = BlockBuilder::new(size, &code, 0);
         assert_eq!(builder.push_all(&strict), strict.len());
         let mut again = Vec::new();
         builder.finish(&mut again);
@@ -78,15 +78,15 @@ fn encode<F: Word>(choice: u8, bytes: &[u8]) {
     let size = block_size(choice);
     let mut left = all.as_slice();
     while !left.is_empty() {
-        let mut builder = BlockBuilder::new(size, &code);
+        let mut builder = BlockBuilder::new(size, &code, 0);
         let count = builder.push_all(left);
         assert!(count > 0, "a block has no room for a fingerprint");
         let mut encoded = Vec::new();
         builder.finish(&mut encoded);
         assert_eq!(encoded.len(), size);
         let mut decoded: Vec<F> = Vec::new();
-        block::check(&encoded, size, &code, |f: F| decoded.push(f))
-            .expect("a block as it was written");
+        let packed = Packed { bytes: &encoded, size, code: &code, zeros: 0 };
+        block::check(&packed, |f: F| decoded.push(f)).expect("a block as it was written");
         assert_eq!(decoded, left[..count]);
         left = &left[count..];
     }

@@ -22,6 +22,8 @@ pub(crate) struct TableBuilder<'a, F> {
     writer: PagedWriter<'a>,
     options: TableOptions,
     code: Code,
+    /// See [`Profile`].
+    zeros: u32,
     block: BlockBuilder<F>,
     /// The bytes of the block that was finished last, or its key.
     bytes: Vec<u8>,
@@ -48,12 +50,14 @@ impl<'a, F: Word> TableBuilder<'a, F> {
         let mut writer = PagedWriter::create(storage, name, header)?.with_scratch(files);
         // The header takes the place of a block, so that blocks never straddle a page.
         writer.align(options.block_size)?;
-        let code = Code::from_histogram(&profile.histogram);
+        let zeros = profile.zeros;
+        let code = Code::from_histogram(&profile.histogram.above(zeros));
         Ok(Self {
             writer,
             options,
-            block: BlockBuilder::new(options.block_size, &code),
+            block: BlockBuilder::new(options.block_size, &code, zeros),
             code,
+            zeros,
             bytes: Vec::with_capacity(options.block_size),
             keys: Spool::new(files),
             blocks: 0,
@@ -130,6 +134,7 @@ impl<'a, F: Word> TableBuilder<'a, F> {
         meta.put_u64(filter_words);
         meta.put_u8(block::CODE);
         meta.extend_from_slice(self.code.lengths(F::BITS));
+        meta.put_u8(u8::try_from(self.zeros).unwrap_or(0));
         self.writer.finish(&meta)
     }
 

@@ -23,7 +23,7 @@ pub(crate) use decoded::Decoded;
 pub(crate) use directory::most_index_bytes;
 pub(crate) use filter::{CHECKED_TOGETHER, FilterChecks, NEAR_TOGETHER};
 pub(crate) use index::MAX_BLOCKS_OF_VALUE;
-pub(crate) use profile::{Profile, Sample};
+pub(crate) use profile::{Profile, Sample, zeros};
 pub(crate) use reader::Table;
 pub(crate) use view::{FilterView, Lookup, TableView};
 

@@ -11,6 +11,8 @@ use crate::fingerprint::Word;
 pub(crate) struct Profile {
     pub(super) fingerprints: u64,
     pub(super) histogram: Histogram,
+    /// How many of the lowest bits are zero in all fingerprints, which do not store them. This must not be an estimate.
+    pub(super) zeros: u32,
 }
 
 impl Profile {
@@ -20,20 +22,29 @@ impl Profile {
         for pair in fingerprints.windows(2) {
             histogram.add(leading_difference(pair[0], pair[1]));
         }
-        Self { fingerprints: fingerprints.len() as u64, histogram }
+        let used = fingerprints.iter().fold(F::ZERO, |used, &fingerprint| used | fingerprint);
+        Self { fingerprints: fingerprints.len() as u64, histogram, zeros: zeros(used) }
     }
 
     /// Estimates the profile of a table that is made from `records` records. Every leading
-    /// difference gets a codeword, because the table may have some that the sample has not.
-    pub(crate) fn estimate<F: Word>(sample: &Sample, records: u64) -> Self {
+    /// difference gets a codeword, because the table may have some that the sample has not. `zeros` is how many of the
+    /// lowest bits are zero in all fingerprints.
+    pub(crate) fn estimate<F: Word>(sample: &Sample, records: u64, zeros: u32) -> Self {
         let Sample { histogram, records: sampled, fingerprints } = sample;
         let estimate = u128::from(records) * u128::from(*fingerprints);
         let estimate = estimate.div_ceil(u128::from(*sampled).max(1)).min(records.into());
         Self {
             fingerprints: u64::try_from(estimate).unwrap_or(records),
             histogram: histogram.smoothed(F::BITS),
+            zeros,
         }
     }
+}
+
+/// Returns how many of the lowest bits are zero, of the bits that any fingerprint has.
+pub(crate) fn zeros<F: Word>(used: F) -> u32 {
+    let lowest = used & used.wrapping_sub(F::ONE) ^ used;
+    (F::BITS - 1).saturating_sub(lowest.leading_zeros())
 }
 
 /// Part of the records from which a table is made, and what was learned from them.
@@ -104,7 +115,7 @@ mod tests {
             let mut sample = Sample::default();
             all.chunks(512).step_by(16).for_each(|piece| sample.add(piece.iter().copied()));
             let best = mean_length(&all, &Profile::of(&all).histogram);
-            let estimated = Profile::estimate::<u64>(&sample, all.len() as u64);
+            let estimated = Profile::estimate::<u64>(&sample, all.len() as u64, 0);
             let cost = mean_length(&all, &estimated.histogram) - best;
             assert!(cost < 0.05, "{name}: {best} bits, {cost} more with the code of a sample");
             assert_eq!(estimated.fingerprints, all.len() as u64);
@@ -116,25 +127,26 @@ mod tests {
         let mut sample = Sample::default();
         sample.add([3u64, 3, 5, 5]);
         sample.add([9u64, 12]);
-        assert_eq!(Profile::estimate::<u64>(&sample, 600).fingerprints, 400);
+        assert_eq!(Profile::estimate::<u64>(&sample, 600, 0).fingerprints, 400);
         sample.add_dropped(2);
-        assert_eq!(Profile::estimate::<u64>(&sample, 600).fingerprints, 300);
-        assert_eq!(Profile::estimate::<u64>(&Sample::default(), 0).fingerprints, 0);
+        assert_eq!(Profile::estimate::<u64>(&sample, 600, 0).fingerprints, 300);
+        assert_eq!(Profile::estimate::<u64>(&Sample::default(), 0, 0).fingerprints, 0);
     }
 
     #[test]
     fn estimated_code_encodes_differences_that_the_sample_does_not_have() {
         let mut sample = Sample::default();
         sample.add([1u64, 2, 3]);
-        let profile = Profile::estimate::<u64>(&sample, 100);
+        let profile = Profile::estimate::<u64>(&sample, 100, 0);
         let code = Code::from_histogram(&profile.histogram);
-        let mut block = BlockBuilder::new(128, &code);
+        let mut block = BlockBuilder::new(128, &code, 0);
         let fingerprints = [0u64, 1, 1 << 20, 1 << 40, 1 << 63];
         assert_eq!(block.push_all(&fingerprints), fingerprints.len());
         let mut bytes = Vec::new();
         block.finish(&mut bytes);
         let mut read = Vec::new();
-        block::check(&bytes, 128, &code, |fingerprint: u64| read.push(fingerprint)).unwrap();
+        let block = block::Packed { bytes: &bytes, size: 128, code: &code, zeros: 0 };
+        block::check(&block, |fingerprint: u64| read.push(fingerprint)).unwrap();
         assert_eq!(read, fingerprints);
     }
 }

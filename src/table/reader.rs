@@ -29,6 +29,8 @@ pub(crate) struct Table<F> {
     pub(super) file: PagedFile,
     pub(super) code: Arc<Code>,
     pub(super) block_size: usize,
+    /// How many of the lowest bits are zero in all fingerprints.
+    zeros: u32,
     pub(super) count: u64,
     pub(super) index: Index<F>,
     pub(super) filter: Option<Filter>,
@@ -43,8 +45,8 @@ impl<F: Word> Paged for Table<F> {
 
     fn with_file(&self, file: PagedFile) -> Self {
         let (code, decoded) = (self.code.clone(), self.decoded.clone());
-        let Self { block_size, count, index, filter, .. } = *self;
-        Self { file, code, block_size, count, index, filter, decoded }
+        let Self { block_size, zeros, count, index, filter, .. } = *self;
+        Self { file, code, block_size, zeros, count, index, filter, decoded }
     }
 }
 
@@ -63,11 +65,12 @@ impl<F: Word> OpenPaged for Table<F> {
         }
         let lengths = meta.bytes(F::BITS as usize, "code lengths")?;
         let code = Arc::new(Code::from_lengths(lengths)?);
+        let zeros = u32::from(meta.u8("zero bits")?);
         let size_allowed = block_size.is_power_of_two()
             && (block::MIN_SIZE..=block::MAX_SIZE).contains(&block_size);
         let counts_agree = count >= blocks as u64 && (count == 0) == (blocks == 0);
         let filter_allowed = depth <= 64 && words <= MAX_WORDS && (words == 0 || depth > 0);
-        if !size_allowed || !counts_agree || !filter_allowed {
+        if !size_allowed || !counts_agree || !filter_allowed || zeros >= F::BITS {
             return Err(meta.corruption("the table's footer has a value that is not allowed"));
         }
         let parts = parts_of(blocks, block_size, overflow, words);
@@ -76,7 +79,8 @@ impl<F: Word> OpenPaged for Table<F> {
             return Err(file.corruption(0, "the table does not fit into the address space"));
         };
         let filter = (words > 0).then_some(Filter { depth, offset: index.end(), words });
-        Ok(Self { file, code, block_size, count, index, filter, decoded: Arc::default() })
+        let decoded = Arc::default();
+        Ok(Self { file, code, block_size, zeros, count, index, filter, decoded })
     }
 }
 
@@ -91,9 +95,16 @@ impl<F: Word> Table<F> {
         self.index.count()
     }
 
-    /// Returns the lengths of the codewords by symbol.
-    pub(crate) fn code_lengths(&self) -> &[u8] {
-        self.code.lengths(F::BITS)
+    /// Returns how many of the lowest bits are zero in all fingerprints.
+    pub(crate) fn zeros(&self) -> u32 {
+        self.zeros
+    }
+
+    /// Returns the lengths of the codewords by leading difference.
+    pub(crate) fn code_lengths(&self) -> Vec<u8> {
+        let mut lengths = vec![0; self.zeros as usize];
+        lengths.extend_from_slice(self.code.lengths(F::BITS - self.zeros));
+        lengths
     }
 
     /// Returns the bytes of all blocks.
@@ -226,7 +237,7 @@ impl<F: Word> Table<F> {
     pub(super) fn packed_in<'a>(&'a self, body: &Body<'a>, block: usize) -> Result<Packed<'a>> {
         let size = self.block_size;
         let bytes = body.until_page_end(self.start_of(block), size)?;
-        Ok(Packed { bytes, size, code: &self.code })
+        Ok(Packed { bytes, size, code: &self.code, zeros: self.zeros })
     }
 
     pub(super) fn block_size(&self) -> usize {
@@ -299,13 +310,13 @@ impl<F: Word> Table<F> {
 
     /// Returns blocks of one run.
     fn packed_run(&self, blocks: &Range<usize>) -> Result<impl Iterator<Item = Packed<'_>>> {
-        let (size, code) = (self.block_size, &*self.code);
+        let (size, code, zeros) = (self.block_size, &*self.code, self.zeros);
         let len = blocks.len().saturating_mul(size);
         let all = self.file.body().bytes_of_pages(self.start_of(blocks.start), len)?;
         let starts = (0..all.len()).step_by(size);
         Ok(starts.map(move |start| {
             let bytes = all.get(start..).unwrap_or_default();
-            Packed { bytes, size, code }
+            Packed { bytes, size, code, zeros }
         }))
     }
 

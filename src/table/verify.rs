@@ -6,7 +6,6 @@ use super::directory::{Bytes, DirectoryBuilder};
 use super::filter::Filter;
 use super::reader::Table;
 use crate::block;
-use crate::block::Packed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Word;
 use crate::inspection::Inspection;
@@ -41,8 +40,8 @@ impl<F: Word> Table<F> {
         let mut reader = Sequential::new(self);
         for block in 0..self.blocks() {
             let mut ascends = true;
-            let checked = reader.get()?.packed(block).and_then(|Packed { bytes, .. }| {
-                block::check(bytes, self.block_size, &self.code, |f| {
+            let checked = reader.get()?.packed(block).and_then(|packed| {
+                block::check(&packed, |f| {
                     ascends &= previous.is_none_or(|previous| previous < f);
                     previous = Some(f);
                     sum = sum.wrapping_add(hash(f));

@@ -220,7 +220,7 @@ impl TableStats {
             bytes_rows: 0,
             bytes_index,
             bytes_filter,
-            code_lengths: table.code_lengths().to_vec(),
+            code_lengths: table.code_lengths(),
         }
     }
 

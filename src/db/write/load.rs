@@ -25,7 +25,7 @@ use crate::segment::{Replaced, SegmentContents, SegmentMeta, SegmentWriter, Tabl
 use crate::settings::Ids;
 use crate::sorter::{Record, Sorted, Sorter};
 use crate::storage::LockedFolder;
-use crate::table::{Profile, Sample};
+use crate::table::{Profile, Sample, zeros};
 use crate::version::Version;
 
 /// What needs space, for messages.
@@ -103,20 +103,20 @@ pub(crate) fn load<F: Fingerprint>(
         meter: Meter::new(watch, Phase::Read, total),
         claim: Some(&claim),
     };
-    let (sorter, ReadSoFar { read, greatest_id }) = load.read(&mut words(entries))?;
+    let (sorter, so_far) = load.read(&mut words(entries))?;
     backpressure::wait_for_flush(core)?;
     let mut writer = flush::flush_all(core)?;
     // While the writer is held, nobody else asks for space.
     claim.end();
-    load.meter.begin(Phase::Sort, read)?;
+    load.meter.begin(Phase::Sort, so_far.read)?;
     let sorted = sorter.finish(&|more| load.meter.advance(more))?;
-    let written = load.write(&mut writer, load.only_new(sorted)?, read, greatest_id)?;
+    let written = load.write(&mut writer, load.only_new(sorted)?, so_far)?;
     let inserted = written.as_ref().map_or(0, |meta| meta.entries);
     written.map_or(Ok(()), |meta| add_segment(core, folder, meta, 0))?;
     load.meter.finish();
     drop(writer);
     end(core);
-    Ok(LoadReport { read, inserted })
+    Ok(LoadReport { read: so_far.read, inserted })
 }
 
 /// Documents to load, in the order of their keys.
@@ -168,10 +168,10 @@ pub(crate) fn load_documents<F: Fingerprint>(
         entries = Some(load.read(&mut originals)?);
         Ok(Replaced::default())
     })?;
-    if let Some((sorter, read)) = entries.filter(|_| core.settings.tables() > 0) {
-        load.meter.begin(Phase::Sort, read.read)?;
+    if let Some((sorter, so_far)) = entries.filter(|_| core.settings.tables() > 0) {
+        load.meter.begin(Phase::Sort, so_far.read)?;
         let sorted = sorter.finish(&|more| load.meter.advance(more))?;
-        load.write_tables(&mut segment, sorted, read.read)?;
+        load.write_tables(&mut segment, sorted, so_far)?;
     } else {
         load.meter.begin(Phase::Write, count * core.settings.key_tables() as u64)?;
         segment.set_sort_memory(load.memory(FOR_ENTRIES + FOR_ROWS));
@@ -347,19 +347,18 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         &self,
         writer: &mut Writer,
         entries: Sorted<'a, Entry<F::Word>>,
-        read: u64,
-        greatest_id: u64,
+        so_far: ReadSoFar,
     ) -> Result<Option<SegmentMeta>> {
         if entries.is_empty() {
             return Ok(None);
         }
         let core = self.core;
         // Before the first file is written.
-        let needed = segment_space(core, entries.len(), greatest_id, 0);
+        let needed = segment_space(core, entries.len(), so_far.greatest_id, 0);
         space::require_alone(core, writer, needed, OPERATION)?;
         let mut segment =
             SegmentWriter::new(self.folder, &core.settings, core.next_number(self.folder)?);
-        self.write_tables(&mut segment, entries, read)?;
+        self.write_tables(&mut segment, entries, so_far)?;
         segment.finish().map(Some)
     }
 
@@ -372,18 +371,19 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         &self,
         writer: &mut SegmentWriter<'a>,
         entries: Sorted<'a, Entry<F::Word>>,
-        read: u64,
+        so_far: ReadSoFar,
     ) -> Result<()> {
         let core = self.core;
         let tables = core.settings.tables();
-        self.meter.begin(Phase::Write, read * tables as u64)?;
+        self.meter.begin(Phase::Write, so_far.read * tables as u64)?;
         // Entries on disk need less than their share while they are read. The rest is for filters.
         let used = entries.memory() + self.memory(FOR_ROWS);
         let left = core.tuning.bulk_memory.saturating_sub(used).max(self.memory(FOR_FILTERS));
         let filter_memory = (left / self.threads.min(tables)).max(MIN_FILTER);
         writer.set_scratch(Scratch { files: self.scratch_files(), filter_memory });
         let entries = entries.with_passes(tables);
-        let contents = Contents { load: self, entries, sorts: self.sorts() };
+        let used = F::Word::from_u128(so_far.used);
+        let contents = Contents { load: self, entries, sorts: self.sorts(), used };
         writer.tables(&contents, self.threads)
     }
 }
@@ -400,6 +400,8 @@ struct ReadSoFar {
     /// How many there are.
     read: u64,
     greatest_id: u64,
+    /// The bits that any of the fingerprints has.
+    used: u128,
 }
 
 impl<F: Word> Batches<'_, F> {
@@ -412,6 +414,8 @@ impl<F: Word> Batches<'_, F> {
         self.so_far.read += batch.len() as u64;
         let greatest = batch.iter().map(|entry| entry.id.0).max().unwrap_or(0);
         self.so_far.greatest_id = self.so_far.greatest_id.max(greatest);
+        let used = batch.iter().fold(F::ZERO, |used, entry| used | entry.fingerprint);
+        self.so_far.used |= used.to_u128();
         Ok(batch)
     }
 }
@@ -426,6 +430,8 @@ struct Contents<'l, 'a, F: Fingerprint> {
     entries: Sorted<'a, Entry<F::Word>>,
     /// How many tables are sorted at a time, sharing the memory.
     sorts: usize,
+    /// The bits that any of the fingerprints has.
+    used: F::Word,
 }
 
 impl<F: Fingerprint> SegmentContents<F::Word> for Contents<'_, '_, F> {
@@ -435,7 +441,7 @@ impl<F: Fingerprint> SegmentContents<F::Word> for Contents<'_, '_, F> {
             sample.add(some.iter().map(|entry| entry.fingerprint));
             Ok(())
         })?;
-        Ok(Profile::estimate::<F::Word>(&sample, self.entries.len()))
+        Ok(Profile::estimate::<F::Word>(&sample, self.entries.len(), zeros(self.used)))
     }
 
     fn for_each_entry(&self, push: &mut dyn FnMut(&[Entry<F::Word>]) -> Result<()>) -> Result<()> {
@@ -459,7 +465,8 @@ impl<F: Fingerprint> SegmentContents<F::Word> for Contents<'_, '_, F> {
             Ok(())
         })?;
         let rows = rows.finish(&|_| Ok(()))?.with_passes(1);
-        Ok(Box::new(TableRows { meter: &self.load.meter, rows }))
+        let zeros = zeros(permutation.apply(self.used));
+        Ok(Box::new(TableRows { meter: &self.load.meter, rows, zeros }))
     }
 }
 
@@ -467,6 +474,7 @@ impl<F: Fingerprint> SegmentContents<F::Word> for Contents<'_, '_, F> {
 struct TableRows<'s, 'a, F: Word> {
     meter: &'s Meter<'a>,
     rows: Sorted<'a, F>,
+    zeros: u32,
 }
 
 impl<F: Word> TableContents<F> for TableRows<'_, '_, F> {
@@ -476,7 +484,7 @@ impl<F: Word> TableContents<F> for TableRows<'_, '_, F> {
             sample.add(some.iter().copied());
             Ok(())
         })?;
-        Ok(Profile::estimate::<F>(&sample, self.rows.len()))
+        Ok(Profile::estimate::<F>(&sample, self.rows.len(), self.zeros))
     }
 
     fn for_each(&self, push: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {

@@ -3,6 +3,7 @@ use std::thread;
 
 use super::*;
 use crate::Durability;
+use crate::fingerprint::Entry;
 
 /// Words that differ from those of other numbers.
 fn words(numbers: std::ops::Range<u32>) -> String {
@@ -198,4 +199,28 @@ fn only_an_index_is_opened_as_one() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn unused_bits_of_keys_take_no_space_after_flush_compaction_and_load() {
+    let fingerprint = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) << 39;
+    let entries = |round: u64| (20_000 * round..20_000 * (round + 1)).map(fingerprint);
+    let options = || Db::options().max_distance(0).filter_bits(0).background(false);
+    let db = options().in_memory().unwrap();
+    for round in 0..2 {
+        let entries: Vec<_> = entries(round).map(|fingerprint| (fingerprint, DocId(1))).collect();
+        db.write(&entries).run().unwrap();
+        db.flush().unwrap();
+    }
+    let loaded = options().in_memory().unwrap();
+    let all = entries(0).chain(entries(1));
+    loaded.bulk_load(all.map(|fingerprint| Ok(Entry { fingerprint, id: DocId(1) }))).unwrap();
+    let bits = |db: &Db| 8.0 * db.stats().bytes_tables as f64 / 40_000.0;
+    assert!(bits(&db) < 14.0, "{}", bits(&db));
+    db.compact().unwrap();
+    // 24 bits, of which the number of entries saves 15; then codewords and pages.
+    assert!(bits(&db) < 13.0 && bits(&loaded) < 13.0, "{} {}", bits(&db), bits(&loaded));
+    assert!(
+        db.snapshot().iter().map(Result::unwrap).eq(loaded.snapshot().iter().map(Result::unwrap))
+    );
 }

@@ -11,11 +11,12 @@ from .numbers import u16, u32, u64
 class TableParts:
     """The parts of a table, to be changed before `write`. The code has all lengths that the blocks need."""
 
-    def __init__(self, bits, blocks, size=128):
-        self.bits, self.size = bits, size
-        self.lengths = lengths_for(blocks, bits)
+    def __init__(self, bits, blocks, size=128, zeros=0):
+        self.bits, self.size, self.zeros = bits, size, zeros
+        divided = [[fingerprint >> zeros for fingerprint in fingerprints] for fingerprints in blocks]
+        self.lengths = lengths_for(divided, bits)
         words = codewords(self.lengths)
-        self.blocks = [block(fingerprints, bits, size, words) for fingerprints in blocks]
+        self.blocks = [block(numbers, bits, size, words) for numbers in divided]
         self.count = sum(map(len, blocks))
         self.slots, self.overflow = derive_directory([fingerprints[-1] for fingerprints in blocks], bits)
         self.depth, self.words = 0, []
@@ -35,7 +36,7 @@ class TableParts:
                            + b"".join(map(u64, self.words)))
         paged.meta[:] = (u64(self.count) + u64(len(self.blocks)) + u32(self.size) + u32(self.depth)
                          + u64(len(self.overflow)) + u64(len(self.words)) + bytes([0])
-                         + bytes(self.lengths))
+                         + bytes(self.lengths) + bytes([self.zeros]))
 
 
 def lengths_for(blocks, bits):
@@ -97,7 +98,7 @@ class PostingsParts:
 class Single:
     """The last segment of a database with one table, to be changed before `write`."""
 
-    def __init__(self, copy, blocks, ids=None):
+    def __init__(self, copy, blocks, ids=None, zeros=0):
         """Without ids, they are ascending numbers that no older segment has."""
         self.copy = copy
         self.last = copy.manifest["segments"] - 1
@@ -105,7 +106,7 @@ class Single:
         if ids is None:
             numbers = iter(range(10**6, 2 * 10**6))
             ids = [[[next(numbers)] for _ in block] for block in blocks]
-        self.table = TableParts(64, blocks)
+        self.table = TableParts(64, blocks, zeros=zeros)
         self.postings = PostingsParts(ids)
 
     def write(self):

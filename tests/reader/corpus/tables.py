@@ -7,7 +7,7 @@ from fpdb_reader.table import crowded_slot
 from .blocks import block, codewords
 from .case import FULL, USE, case, sound
 from .numbers import u16, u32, u64
-from .segment import Single
+from .segment import Single, TableParts
 
 DATABASE, FILE = "distance-12", "0000000007000000.t00"
 FINGERPRINTS = [1 << 40 | step for step in (3, 5, 9, 77, 1000, 1001, 5000, 2**30)]
@@ -21,6 +21,16 @@ for all_blocks in (BLOCKS, SPREAD, CROWDED, [[5], [9, 10]], []):
     @sound(DATABASE)
     def table_of_these_blocks(copy, blocks=all_blocks):
         Single(copy, blocks).write()
+
+
+for most in (1, 30, 63):
+    @sound(DATABASE)
+    def table_without_zero_bits(copy, zeros=most):
+        shifted = [[number << zeros & 2**64 - 1 for number in block] for block in ([1, 2, 3], [5, 8], [2**33])]
+        blocks = [[1 << 63]] if zeros == 63 else shifted
+        segment = Single(copy, blocks, zeros=zeros)
+        segment.table.add_filter(64, 8)
+        segment.write()
 
 
 @sound(DATABASE)
@@ -93,6 +103,12 @@ def bit_after_codewords(segment):
     patch_block(segment, 0, 90, b"\1")
 
 
+@in_table("9.2", "a fingerprint of the block has too many bits", FULL, blocks=[[8, 16], [24]])
+def number_with_a_bit_more(segment):
+    segment.table = TableParts(64, segment.blocks, zeros=3)
+    segment.table.blocks[1] = block([3 | 1 << 61], 64, 128, {})
+
+
 NOT_ALLOWED = "the table's footer has a value that is not allowed"
 
 
@@ -157,6 +173,11 @@ def slot_that_ends_before_it_begins(segment):
 @in_table("10.12", "the length of the body does not match the counts in the footer")
 def word_after_the_filter(segment):
     segment.patches = {24: u64(1)}
+
+
+@in_table("10.13", NOT_ALLOWED)
+def zero_bits_64(segment):
+    segment.table.zeros = 64
 
 
 @in_table("11.1", "the fingerprints do not ascend from the previous block to this one", FULL,

@@ -29,6 +29,7 @@ def ends(data, where):
         sizes = dict(METAS[header.kind])
         if header.kind == TABLE:
             sizes.update({f"code length of h = {h}": 1 for h in range(header.bits)})
+            sizes["zero bits"] = 1
         yield from bytewise(data, meta, sizes)
         yield from bytewise(data, len(data) - TRAILER, END)
 
@@ -50,7 +51,7 @@ def block(data, number, where):
     check(number < blocks, "Files", where, f"it has {blocks} blocks, from 0 on")
     code = HuffmanCode(list(data[meta + 41:meta + 41 + header.bits]), where)
     begin = (number + 1) * size
-    yield from bytewise(data, begin, {"count": 2, "first fingerprint, permuted": header.bits // 8})
+    yield from bytewise(data, begin, {"count": 2, "first fingerprint, permuted, without zero bits": header.bits // 8})
     bits = int.from_bytes(data[begin:begin + size], "big")
 
     def field(at, width, name):

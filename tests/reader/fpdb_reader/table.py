@@ -36,6 +36,7 @@ class Table:
         self.words = fields.number(8)
         check(fields.number(1) == 0, "10.2", self.where, "its block code is unknown")
         self.code = HuffmanCode(list(fields.take(self.bits)), self.where)
+        self.zeros = fields.number(1)
         self.check_meta()
 
     def check_meta(self):
@@ -48,6 +49,7 @@ class Table:
               "there are no blocks, but fingerprints")
         check(self.depth <= 64, "10.4", self.where, f"the filter depth {self.depth} is too great")
         check(self.words < 2**32, "10.6", self.where, f"{self.words} filter words are too many")
+        check(self.zeros < self.bits, "10.13", self.where, f"{self.zeros} zero bits are too many")
         check(self.words == 0 or self.depth > 0, "10.5", self.where, "a filter has depth 0")
 
     def split_body(self, body):
@@ -58,7 +60,9 @@ class Table:
         self.blocks = []
         for index in range(self.block_count):
             where = f"{self.where}, block {index}"
-            self.blocks.append(read_block(parts.take(self.block_size), self.code, self.bits, where))
+            divided = read_block(parts.take(self.block_size), self.code, self.bits, where)
+            check(max(divided) >> self.bits - self.zeros == 0, "9.2", where, "a number has too many bits")
+            self.blocks.append([number << self.zeros for number in divided])
         self.slots = [parts.take(SLOT) for _ in range(self.slot_count)]
         size = self.bits // 8
         self.overflow = [parts.number(size) for _ in range(self.bounded_overflow(parts, size))]
