@@ -287,6 +287,13 @@ impl Windows {
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     pub fn keep(&self, words: &Words, mut each: impl FnMut(u64, Range<usize>)) {
+        // In most texts all words have one length, so windows and runs have, too.
+        let all = words.lengths.last().copied().unwrap_or(0) as usize;
+        for length in [WORD, CHARACTER] {
+            if all == words.len() * length as usize && all >= self.min_length as usize {
+                return self.keep_of_one_length(words, length, each);
+            }
+        }
         let mut last = None;
         self.runs(words, |run| {
             if last != Some(run.window) {
@@ -294,6 +301,33 @@ impl Windows {
                 each(run.key, run.window..words.end_of_window(run.window));
             }
         });
+    }
+
+    /// Does what [`keep`](Self::keep) does, if each word has this length and there is at least one run.
+    fn keep_of_one_length(
+        &self,
+        words: &Words,
+        length: u32,
+        mut each: impl FnMut(u64, Range<usize>),
+    ) {
+        let [window, run] = [WINDOW, self.min_length].map(|least| least.div_ceil(length) as usize);
+        let power = self.powers[window];
+        let pairs = words.hashes.iter().zip(words.hashes.iter().skip(window));
+        let keys: Vec<u64> =
+            pairs.map(|(&before, &at_end)| hash_of_run(before, at_end, power)).collect();
+        let mut least = last_least(&keys[..=run - window]);
+        each(keys[least], least..least + window);
+        for (begin, &key) in (1..).zip(&keys[run - window + 1..]) {
+            let before = least;
+            if key < keys[least] {
+                least = begin + run - window;
+            } else if least < begin {
+                least = begin + last_least(&keys[begin..=begin + run - window]);
+            }
+            if least != before {
+                each(keys[least], least..least + window);
+            }
+        }
     }
 
     /// Calls `each` with every shortest run that is long enough, from each word on, and with the window that is kept

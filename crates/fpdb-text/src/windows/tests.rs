@@ -149,6 +149,21 @@ fn words_are_those_of_pairs_and_their_places_are_in_the_original_text() {
 }
 
 #[test]
+fn kept_windows_are_those_of_the_runs() {
+    let mut random = Random(5);
+    for (round, script) in [0, 1, 2].repeat(100).into_iter().enumerate() {
+        let text = random.words(1 + 3 * round, [2, 9, 100_000][round % 7 % 3], script).concat();
+        let (windows, words) =
+            (Windows::new([14, 50][round % 2]).unwrap(), Words::of(&text).unwrap());
+        let (mut kept, mut of_runs) = (Vec::new(), Vec::new());
+        windows.keep(&words, |key, window| kept.push((key, window.start)));
+        windows.runs(&words, |run| of_runs.push((run.key, run.window)));
+        of_runs.dedup_by_key(|window| window.1);
+        assert_eq!(kept, of_runs);
+    }
+}
+
+#[test]
 fn short_texts_have_one_key() {
     let windows = Windows::new(50).unwrap();
     for text in ["one", "一", "one two three four", "一二三四五六七八九十"] {
