@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::args::numbers::parse_size;
-use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
+use crate::input::{self, Document, DocumentArgs, DocumentFormat};
 use crate::output::failure::Exit;
 use crate::output::progress;
 use crate::output::{Context, json_line, printable};
