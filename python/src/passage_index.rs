@@ -16,6 +16,9 @@ use crate::results::named_tuple;
 use crate::strings::Strings;
 use crate::{arrays, options};
 
+/// Documents that are written in one commit.
+const COMMIT: usize = 4096;
+
 /// An index of passages that lasts: for a text, which earlier documents have passages of it.
 ///
 /// It stores keys of some windows of 13 words, not texts. A run of min_words words that stands in an earlier document
@@ -44,13 +47,13 @@ impl PassageIndex {
         })
     }
 
-    /// Does something with documents.
+    /// Does something with documents, a commit at a time.
     fn with_documents<T: Send>(
         &self,
         ids: &Bound<'_, PyAny>,
         texts: &Bound<'_, PyAny>,
-        work: impl FnOnce(&Index, &[(DocId, &str)]) -> fpdb::Result<T> + Send,
-    ) -> PyResult<T> {
+        work: impl Fn(&Index, &[(DocId, &str)]) -> fpdb::Result<Vec<T>> + Sync,
+    ) -> PyResult<Vec<T>> {
         let (py, index) = (ids.py(), self.get()?);
         let texts = Strings::new(texts, "text")?;
         let texts = texts.all()?;
@@ -62,7 +65,12 @@ impl PassageIndex {
             }
             let document = |(&id, text): (&u64, &Option<&_>)| (DocId(id), text.unwrap_or_default());
             let documents: Vec<(DocId, &str)> = ids.iter().zip(&texts).map(document).collect();
-            py.detach(|| work(&index, &documents)).or_raise()
+            let mut results = Vec::new();
+            for documents in documents.chunks(COMMIT) {
+                results.extend(py.detach(|| work(&index, documents)).or_raise()?);
+                py.check_signals()?;
+            }
+            Ok(results)
         })
     }
 }
@@ -98,12 +106,13 @@ impl PassageIndex {
         Ok(Self::new(path, index))
     }
 
-    /// Inserts documents, in one commit. A text that is missing has no windows.
+    /// Inserts documents, 4,096 in a commit. A text that is missing has no windows.
     fn insert(&self, ids: &Bound<'_, PyAny>, texts: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.with_documents(ids, texts, Index::insert)
+        let insert = |index: &Index, documents: &[_]| index.insert(documents).map(|()| Vec::new());
+        self.with_documents::<()>(ids, texts, insert).map(drop)
     }
 
-    /// Inserts those documents of which less than this share of the windows stands in one earlier document, in one
+    /// Inserts those documents of which less than this share of the windows stands in one earlier document, 4,096 in a
     /// commit. Returns arrays, with an item per document: whether it was inserted; whether its windows decide, which
     /// they do not if it has any in common with another document and is shorter than 200 words; the earlier document
     /// that has most of it, if it was not inserted; and the share.
