@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use fpdb::DocId;
 use fpdb::passages::{Index, Novelty, Origins};
-use fpdb::{Db, DocId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -63,8 +63,8 @@ impl PassageIndex {
                     format!("{} ids and {} texts: expected equal numbers", ids.len(), texts.len());
                 return Err(errors::invalid(message));
             }
-            let document = |(&id, text): (&u64, &Option<&_>)| (DocId(id), text.unwrap_or_default());
-            let documents: Vec<(DocId, &str)> = ids.iter().zip(&texts).map(document).collect();
+            let texts = texts.iter().map(|text| text.unwrap_or_default());
+            let documents: Vec<_> = ids.iter().map(|&id| DocId(id)).zip(texts).collect();
             let mut results = Vec::new();
             for documents in documents.chunks(COMMIT) {
                 results.extend(py.detach(|| work(&index, documents)).or_raise()?);
@@ -194,7 +194,7 @@ impl PassageIndex {
     /// Merges all files into few.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
         let index = self.get()?;
-        py.detach(|| index.database().compact()).or_raise()
+        py.detach(|| index.database().compact()).or_raise().map(drop)
     }
 
     /// Writes what is in memory, and closes the index.

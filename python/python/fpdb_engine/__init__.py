@@ -54,6 +54,7 @@ from ._native import (
     Outcome,
     Page,
     PairIterator,
+    PassageIndex,
     Reader,
     ReadOnlyDb,
     Snapshot,
