@@ -17,6 +17,7 @@
 //! | `repair` | repair of damaged databases |
 //! | `text` `jaccard` `compare` | fingerprints of texts; their exact similarity; which rows are duplicates |
 //! | `passages` `passage_index` | passages that texts repeat; an index of them that lasts |
+//! | `windows` | what texts have in common |
 //! | `web` `tool` | web pages and archives; the command-line tool |
 
 mod answers;
@@ -48,6 +49,7 @@ mod text;
 mod tool;
 mod web;
 mod width;
+mod windows;
 mod writes;
 
 use pyo3::prelude::*;
@@ -81,6 +83,8 @@ mod _native {
     use super::tool::run_tool;
     #[pymodule_export]
     use super::web::{Page, WarcFile, WarcPages, WarcRecord, WarcRecords, extract_html};
+    #[pymodule_export]
+    use super::windows::{find_quotes, kept_windows, shares_contained};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult, fork};
 

@@ -29,7 +29,7 @@ impl From<PyErr> for Ended {
 }
 
 /// Takes a chunk of texts, and replaces lone surrogates.
-fn strings<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Strings<'py>> {
+pub(crate) fn strings<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Strings<'py>> {
     let py = chunk.py();
     Strings::new(chunk, "text").or_else(|error| {
         if !error.is_instance_of::<PyUnicodeEncodeError>(py) {

@@ -126,6 +126,76 @@ def test_cut_removes_whole_sentences_and_lines() -> None:
     assert cut == [texts[0], f"Vor {first}. Nach…\n", "» Ünd mehr.\n", texts[3], ""]
 
 
+def of_script(script: str, number: int, some: random.Random) -> list[str]:
+    """Returns words that occur once: with spaces, of Han, or both."""
+    latin = [f"w{some.randrange(10**9)} " for _ in range(number)]
+    han = [chr(some.randrange(0x4E00, 0x9FA6)) + chr(some.randrange(0x4E00, 0x9FA6)) for _ in range(number)]
+    return {"latin": latin, "han": han, "both": [it[n % 2] for n, it in enumerate(zip(latin, han))]}[script]
+
+
+@pytest.mark.parametrize("script", ["latin", "han", "both"])
+@pytest.mark.parametrize("as_column", [list, pa.array])
+def test_a_quote_of_which_words_were_changed_is_one_span_with_gaps(script: str, as_column: Any) -> None:
+    some = random.Random(2)
+    article = of_script(script, 400, some)
+    quote = list(article)
+    # The first one is far from the others; the quote begins before and ends after them.
+    changed = {60: "other ", 200: "", 230: quote[230] + "more and more ", 280: "one two three "}
+    for place, word in changed.items():
+        quote[place] = word
+    before, after = ("".join(of_script(script, 90, some)) for _ in range(2))
+    page = before + "".join(quote[20:350]) + after
+    texts = ["Nothing. ", "".join(article), page, before[:60]]
+    found = dedup_passages(as_column(texts), gaps=5)
+    [span] = found.spans(2)
+    begin = len(before.encode())
+    end = begin + len("".join(quote[20:350]).rstrip().encode())
+    assert (span.begin, span.end, span.source) == (begin, end, 1)
+    source = texts[1].encode()[span.source_begin : span.source_end].decode()
+    assert source.strip() == "".join(article[20:350]).strip()
+    changes = [page.encode()[begin:end].decode().split() for begin, end in found.changes(2)]
+    assert changes == [["other"], [], ["more", "and", "more"], ["one", "two", "three"]]
+    assert found.repeated().tolist() == [0, 0, end - begin, 0] and found.changes(1) == []
+    # Without gaps there are runs.
+    exact = dedup_passages(texts)
+    assert sum(span.end - span.begin for span in exact.spans(2)) < 0.9 * (end - begin)
+    assert len(exact.spans(2)) > 1 and len(exact.changes(2)) == 0
+
+
+def test_gaps_lose_no_span_and_add_none_that_has_too_few_words() -> None:
+    some, texts = random.Random(3), corpus()
+    for row in range(20, 60):
+        quote = (texts[row - 20] or "").split()
+        texts[row] = " ".join([texts[row] or "", *(f"e{row}" if some.random() < 0.05 else it for it in quote)])
+    exact, found = (dedup_passages(texts, min_words=14, gaps=gaps) for gaps in (0, 3))
+    for row, text in enumerate(texts):
+        spans = found.spans(row)
+        assert spans == sorted(spans)
+        for span in exact.spans(row):
+            assert any(it.begin <= span.begin and span.end <= it.end for it in spans)
+        for span in spans:
+            words = {}
+            for name, number, begin, end in (
+                ("row", row, span.begin, span.end),
+                ("source", span.source, span.source_begin, span.source_end),
+            ):
+                whole = (texts[number] or "").encode()[begin:end].decode()
+                words[name] = re.findall(r"\w+", whole.lower())
+            assert span.source < row
+            assert len(set(words["row"]) & set(words["source"])) >= 14
+            inner = [it for it in found.changes(row) if span.begin <= it[0] and it[1] <= span.end]
+            if not inner:
+                assert words["row"] == words["source"]
+    assert len(found.changed[0]) > 5 and len(found) > 15
+
+
+def test_texts_that_repeat_themselves_take_linear_time_with_gaps() -> None:
+    # Each text has all windows of all others, and each window many times.
+    texts = [f"buy now or never {'again ' * (row % 3)}" * 5000 for row in range(60)]
+    found = dedup_passages(texts, gaps=5)
+    assert len(found) < 6000 and (found.repeated()[3:] > 0.99 * found.lengths[3:]).all()
+
+
 def test_what_cannot_be_searched_is_refused() -> None:
     with pytest.raises(fpdb_engine.InvalidArgumentError, match="14 to 1000"):
         dedup_passages(["a"], min_words=5)

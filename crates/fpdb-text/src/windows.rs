@@ -14,11 +14,14 @@
 //! x ^= x >> 32, x *= 0xd6e8feb86659fd93, the same once more, and x ^= x >> 32. All this is what the name
 //! `passages/1` stands for, and never changes.
 
+mod quotes;
+
 use std::ops::Range;
 
 use crate::cut::tokens;
 use crate::error::{Error, Result};
 use crate::hash::xxh3;
+pub use quotes::{Quotes, Same, Text};
 
 /// Eighths of a word that a word and a character of a script without spaces count.
 const WORD: u32 = 8;

@@ -45,13 +45,16 @@ __all__ = [
     "estimate_jaccard",
     "extract_html",
     "find_passages",
+    "find_quotes",
     "fingerprint",
     "fingerprint_batch",
     "jaccard",
     "jaccard_pairs",
+    "kept_windows",
     "recipes",
     "repair",
     "run_tool",
+    "shares_contained",
 ]
 
 __version__: str
@@ -411,6 +414,20 @@ def jaccard_pairs(
 def find_passages(
     read: Callable[[], Iterable[_Texts]], min_words: int, memory: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
+def kept_windows(
+    texts: _Texts, min_words: int, threads: int | None
+) -> list[npt.NDArray[np.uint64]]: ...
+def find_quotes(
+    texts: _Texts,
+    rows: _Numbers,
+    sources: _Numbers,
+    min_words: int,
+    gaps: int,
+    threads: int | None,
+) -> tuple[list[npt.NDArray[np.uint64]], list[npt.NDArray[np.uint64]]]: ...
+def shares_contained(
+    texts: _Texts, a: _Numbers, b: _Numbers, threads: int | None
+) -> npt.NDArray[np.float64]: ...
 @final
 class Comparer:
     """Compares the rows of a deduplication with those before them, chunk by chunk."""

@@ -31,7 +31,7 @@ def order_of(keep: Any, texts: Any, ids: Any) -> Order:
     names = None if ids is None else _columns.names(ids)
     if isinstance(keep, str) and keep == "first":
         return Order(_columns.chunks(texts), names, None, None)
-    spool = _Texts(texts)
+    spool = Texts(texts)
     listed = None if names is None else list(names)
     if listed is not None and len(listed) != len(spool):
         more = "more" if len(listed) > len(spool) else "fewer"
@@ -42,9 +42,7 @@ def order_of(keep: Any, texts: Any, ids: Any) -> Order:
         places = sorted(range(len(spool)), key=lambda row: listed[row] or "")
         rows = np.array(places, np.int64)
     else:
-        priorities = spool.lengths() if isinstance(keep, str) else priorities_of(keep)
-        if len(priorities) != len(spool):
-            raise InvalidArgumentError(f"keep: there are {len(priorities)} scores for {len(spool)} texts")
+        priorities = spool.priorities(keep)
         # Of equal ones the first.
         rows = np.argsort(~priorities, kind="stable")
         priorities = priorities[rows]
@@ -80,10 +78,11 @@ def priorities_of(scores: Any) -> npt.NDArray[np.uint64]:
     return values.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63)
 
 
-class _Texts:
+class Texts:
     """Texts by their row. Those that are not in a list are written to a file without a name."""
 
-    def __init__(self, texts: Any) -> None:
+    def __init__(self, texts: Any, wanted: npt.NDArray[np.bool_] | None = None) -> None:
+        """Only the wanted ones are written."""
         self._list = texts if isinstance(texts, (list, tuple)) else None
         # Where each text begins in the file, and where the last one ends. A missing one is empty.
         self._offsets = array.array("q", [0])
@@ -92,7 +91,8 @@ class _Texts:
         self._file = tempfile.TemporaryFile(prefix="fpdb-")
         for chunk in _columns.chunks(texts):
             for text in chunk.to_pylist() if hasattr(chunk, "to_pylist") else chunk:
-                data = (text or "").encode(errors="surrogatepass")
+                is_wanted = wanted is None or wanted[len(self)]
+                data = (text or "").encode(errors="surrogatepass") if is_wanted else b""
                 self._file.write(data)
                 self._offsets.append(self._offsets[-1] + len(data))
         self._file.flush()
@@ -107,11 +107,19 @@ class _Texts:
         texts = (_columns.text(value) for value in self._list)
         return np.array([len((it or "").encode(errors="surrogatepass")) for it in texts], np.uint64)
 
+    def priorities(self, keep: Any) -> npt.NDArray[np.uint64]:
+        """Returns the priority of each text: its length, or its score."""
+        priorities = self.lengths() if isinstance(keep, str) else priorities_of(keep)
+        if len(priorities) != len(self):
+            raise InvalidArgumentError(f"keep: there are {len(priorities)} scores for {len(self)} texts")
+        return priorities
+
     def chunks(self, rows: npt.NDArray[np.int64]) -> Iterator[list[str | None]]:
         """Yields the texts of these rows."""
-        return _columns.chunks(self._text(row) for row in rows.tolist())
+        return _columns.chunks(self.text(row) for row in rows.tolist())
 
-    def _text(self, row: int) -> str | None:
+    def text(self, row: int) -> str | None:
+        """Returns the text of a row."""
         if self._list is not None:
             return _columns.text(self._list[row])
         begin, end = self._offsets[row], self._offsets[row + 1]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from . import _columns
 from ._errors import InvalidArgumentError
 from ._native import find_passages
+from ._quotes import with_gaps
 
 
 class Span(NamedTuple):
@@ -44,9 +45,20 @@ class Passages:
     source_end: npt.NDArray[np.uint64]
     lengths: npt.NDArray[np.uint64]
     """The bytes of each row's text."""
+    changed: npt.NDArray[np.uint64] = dataclasses.field(default_factory=lambda: np.zeros((3, 0), np.uint64))
+    """What differs within spans, with gaps: the row, the begin and the end of each."""
 
     def __len__(self) -> int:
         return len(self.row)
+
+    def figures(self) -> list[tuple[str, int]]:
+        """Returns the lines of a report.
+
+        >>> dedup_passages(["Something else."]).figures()
+        [('rows with passages', 0), ('passages', 0), ('bytes in passages', 0)]
+        """
+        rows = len(np.unique(self.row))
+        return [("rows with passages", rows), ("passages", len(self)), ("bytes in passages", int(self.repeated().sum()))]
 
     def __repr__(self) -> str:
         rows, most = len(np.unique(self.row)), len(self.lengths)
@@ -67,6 +79,21 @@ class Passages:
         first, last = np.searchsorted(self.row, np.array([row, row + 1], np.uint64))
         columns = (self.begin, self.end, self.source, self.source_begin, self.source_end)
         return [column[first:last] for column in columns]
+
+    def changes(self, row: int) -> list[tuple[int, int]]:
+        """Returns what differs within the spans of a row, with gaps: the begin and the end of each, in bytes. This is what
+        is new in a quote, together with the white space around it.
+
+        >>> news = "Nobody knew why the mills were closed, but the owners had found better coal in the north of the country"
+        >>> texts = [f"{news}, then as now.", f"{news}, then as now.".replace("but", "but, they say,")]
+        >>> found = dedup_passages(texts, min_words=14, gaps=5)
+        >>> [texts[1][span.begin : span.end] == texts[1][:-1] for span in found.spans(1)]
+        [True]
+        >>> [texts[1][begin:end] for begin, end in found.changes(1)]
+        [', they say, ']
+        """
+        first, last = np.searchsorted(self.changed[0], np.array([row, row + 1], np.uint64))
+        return [(begin, end) for begin, end in self.changed[1:, first:last].T.tolist()]
 
     def of_source(self, row: int) -> npt.NDArray[np.int64]:
         """Returns the rows that repeat something of this one. If this row is removed, nothing else may have it.
@@ -117,10 +144,9 @@ class Passages:
         kept, at = [], 0
         for unit in _units(text):
             word = re.search(r"\w(?:.*\w)?", unit, re.DOTALL)
-            place = _bytes(unit[: word.start()]) if word else 0
-            words = _bytes(word[0]) if word else 0
-            begin, end = at + place, at + place + words
-            if not words or not any(first <= begin and end <= last for first, last in spans):
+            begin = at + (_bytes(unit[: word.start()]) if word else 0)
+            end = begin + _bytes(word[0] if word else unit)
+            if not any(first <= begin and end <= last for first, last in spans):
                 kept.append(unit)
             at += _bytes(unit)
         return "".join(kept)
@@ -130,6 +156,7 @@ def dedup_passages(
     texts: Any,
     *,
     min_words: int = 50,
+    gaps: int = 0,
     rows: Any = None,
     memory: int = 512 << 20,
     threads: int | None = None,
@@ -143,6 +170,11 @@ def dedup_passages(
     word, so a passage has 80 of them. The first row that has a passage keeps it; every later one has a span. To keep
     another one, such as the newest, sort the texts. Nothing is removed: see cut() and keep() of the result.
 
+    With gaps, such as 5, finds quotes of which words were changed, too: runs of at least 8 words that stand in the same
+    order in one earlier row, joined over at most so many other words on each side. They have min_words words in common,
+    and a span is then the whole quote; changes() says what is new in it. A window of 13 words that was not changed and
+    is kept (about one in twenty is) must lead to the earlier row, and a row is compared with 64 others at most.
+
     Look for near-duplicates first, and for passages in the rows that are kept: rows are those to look at, for example
     found.keep of dedup(). Otherwise the differences of near-duplicates remain as fragments.
 
@@ -155,11 +187,20 @@ def dedup_passages(
     >>> found
     <fpdb_engine.Passages: 1 spans in 1 of 3 rows, 43.9% of the text>
     """
-    total = _columns.length(texts)
-    if total is None:
-        raise InvalidArgumentError("texts: an iterator can be read only once; give a list, an array or a column")
+    read = reader(texts, rows, progress, 4 if gaps else 2)
+    found = Passages(*find_passages(read, min_words, memory, threads))
+    return with_gaps(found, texts, read, min_words, gaps, threads) if gaps else found
+
+
+def reader(
+    texts: Any, rows: Any, progress: Callable[[int, int | None], None] | None, times: int
+) -> Callable[[], Iterator[Any]]:
+    """Returns what reads chunks of texts, so many times, with None for those that are not among the rows."""
     wanted = None if rows is None else np.asarray(rows, bool)
-    if wanted is not None and wanted.shape != (total,):
+    total = _columns.length(texts)
+    if total is None and hasattr(texts, "__next__"):
+        raise InvalidArgumentError("texts: an iterator can be read only once; give a list, an array or a column")
+    if wanted is not None and wanted.shape != (len(wanted) if total is None else total,):
         raise InvalidArgumentError(f"rows: expected {total} flags, one for each text")
     done = 0
 
@@ -177,9 +218,9 @@ def dedup_passages(
             first = last
             done += len(chunk)
             if progress is not None:
-                progress(done, 2 * total)
+                progress(done, None if total is None else times * total)
 
-    return Passages(*find_passages(read, min_words, memory, threads))
+    return read
 
 
 def _bytes(text: str) -> int:
