@@ -17,7 +17,7 @@
 //! | `repair` | repair of damaged databases |
 //! | `text` `jaccard` `compare` | fingerprints of texts; their exact similarity; which rows are duplicates |
 //! | `passages` `passage_index` | passages that texts repeat; an index of them that lasts |
-//! | `windows` | what texts have in common |
+//! | `windows` `repetition` | what texts have in common; lines, paragraphs, and what a text repeats of itself |
 //! | `web` `tool` | web pages and archives; the command-line tool |
 
 mod answers;
@@ -41,6 +41,7 @@ mod passages;
 mod read_only;
 mod reader;
 mod repair;
+mod repetition;
 mod results;
 mod source;
 mod stats;
@@ -75,6 +76,8 @@ mod _native {
     use super::reader::{Reader, Snapshot};
     #[pymodule_export]
     use super::repair::repair;
+    #[pymodule_export]
+    use super::repetition::{repetitions, units};
     #[pymodule_export]
     use super::results::{Document, Match, Outcome};
     #[pymodule_export]

@@ -46,6 +46,7 @@ from ._errors import (
     UnsupportedError,
 )
 from ._files import dedup_files
+from ._lines import Repetition, dedup_lines, repetition
 from ._native import (
     Db,
     Document,
@@ -130,6 +131,7 @@ __all__ = [
     "ReadOnlyDb",
     "Reader",
     "RepairReport",
+    "Repetition",
     "ReplacedError",
     "SegmentStats",
     "Snapshot",
@@ -146,6 +148,7 @@ __all__ = [
     "__version__",
     "dedup",
     "dedup_files",
+    "dedup_lines",
     "dedup_passages",
     "estimate_jaccard",
     "extract_html",
@@ -155,4 +158,5 @@ __all__ = [
     "jaccard_pairs",
     "recipes",
     "repair",
+    "repetition",
 ]

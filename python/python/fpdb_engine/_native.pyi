@@ -53,8 +53,10 @@ __all__ = [
     "kept_windows",
     "recipes",
     "repair",
+    "repetitions",
     "run_tool",
     "shares_contained",
+    "units",
 ]
 
 __version__: str
@@ -428,6 +430,10 @@ def find_quotes(
 def shares_contained(
     texts: _Texts, a: _Numbers, b: _Numbers, threads: int | None
 ) -> npt.NDArray[np.float64]: ...
+def units(
+    texts: _Texts, paragraphs: bool, min_words: int, threads: int | None
+) -> list[npt.NDArray[np.uint64]]: ...
+def repetitions(texts: _Texts, threads: int | None) -> npt.NDArray[np.float64]: ...
 @final
 class Comparer:
     """Compares the rows of a deduplication with those before them, chunk by chunk."""

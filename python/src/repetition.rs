@@ -1,0 +1,122 @@
+//! Lines and paragraphs of texts, and what a text repeats of itself.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use fpdb::text::Result;
+use fpdb::text::windows::Words;
+use pyo3::prelude::*;
+
+use crate::arrays::array;
+use crate::numbers::Number;
+use crate::windows::{Columns, columns, map};
+
+/// A line or a paragraph: the hash of its words, and its bytes.
+struct Unit {
+    hash: u64,
+    place: Range<usize>,
+}
+
+/// Returns the units of a text that have enough words. A unit ends where the next one begins.
+fn units_of(text: &str, is_paragraph: bool, min_words: usize) -> Result<Vec<Unit>> {
+    let (mut starts, mut at, mut is_ended) = (vec![0], 0, false);
+    for line in text.split_inclusive('\n') {
+        let is_blank = line.trim().is_empty();
+        if !is_paragraph || is_ended && !is_blank {
+            starts.push(at);
+        }
+        is_ended = is_blank;
+        at += line.len();
+    }
+    starts.push(at);
+    let (mut words, mut units) = (Words::default(), Vec::new());
+    for ends in starts.windows(2) {
+        let place = ends[0]..ends[1];
+        words.read(&text[place.clone()])?;
+        if words.len() >= min_words.max(1) {
+            units.push(Unit { hash: words.hash(0..words.len()), place });
+        }
+    }
+    Ok(units)
+}
+
+/// Returns the number of units of each text, lines or paragraphs, and its length in bytes; then the hashes of the units,
+/// where they begin and where they end. Units with fewer words are left out.
+#[pyfunction]
+pub(crate) fn units<'py>(
+    texts: &Bound<'py, PyAny>,
+    paragraphs: bool,
+    min_words: Number,
+    threads: Option<Number>,
+) -> PyResult<Columns<'py>> {
+    let found = map(texts, threads, |text| {
+        Ok((text.len() as u64, units_of(text, paragraphs, min_words.count())?))
+    })?;
+    let of_texts: Vec<_> = found.iter().map(|(len, units)| [units.len() as u64, *len]).collect();
+    let units = found.iter().flat_map(|(_, units)| units);
+    let row = |unit: &Unit| [unit.hash, unit.place.start as u64, unit.place.end as u64];
+    let units: Vec<_> = units.map(row).collect();
+    Ok([columns(texts.py(), &of_texts), columns(texts.py(), &units)].concat())
+}
+
+/// Returns 13 shares for each text: of lines that are equal to an earlier one, of the bytes in these, the same two of
+/// paragraphs, of the bytes in the most frequent run of 2, 3 and 4 words, and of the bytes in runs of 5 to 10 words that
+/// occurred before.
+#[pyfunction]
+pub(crate) fn repetitions<'py>(
+    texts: &Bound<'py, PyAny>,
+    threads: Option<Number>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let found = map(texts, threads, |text| {
+        let words = Words::of(text)?;
+        let mut shares = Vec::with_capacity(13);
+        for is_paragraph in [false, true] {
+            let units = units_of(text, is_paragraph, 1)?;
+            let mut seen = HashSet::new();
+            let again: Vec<_> = units.iter().filter(|unit| !seen.insert(unit.hash)).collect();
+            shares.push(share(again.len(), units.len()));
+            shares.push(share(again.iter().map(|unit| unit.place.len()).sum(), text.len()));
+        }
+        shares.extend([2, 3, 4].map(|n| share(top(&words, n), text.len())));
+        shares.extend([5, 6, 7, 8, 9, 10].map(|n| share(repeated(&words, n), text.len())));
+        Ok(shares)
+    })?;
+    Ok(array(texts.py(), found.concat()))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "texts are short")]
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn hashes(words: &Words, n: usize) -> impl Iterator<Item = u64> {
+    (0..(words.len() + 1).saturating_sub(n)).map(move |word| words.hash(word..word + n))
+}
+
+/// Returns how many bytes are in some runs of so many words, each byte once.
+fn covered(words: &Words, n: usize, runs: impl Iterator<Item = usize>) -> usize {
+    let (mut sum, mut end) = (0, 0);
+    for run in runs {
+        let place = words.place(run..run + n);
+        sum += place.end - place.start.max(end).min(place.end);
+        end = place.end;
+    }
+    sum
+}
+
+/// Returns the bytes in the run of so many words that takes most of them, of those that occur most often.
+fn top(words: &Words, n: usize) -> usize {
+    let mut runs: Vec<_> = hashes(words, n).zip(0..).collect();
+    runs.sort_unstable();
+    let same = || runs.chunk_by(|a, b| a.0 == b.0);
+    let most = same().map(<[_]>::len).max().filter(|&most| most > 1);
+    let of = |runs: &[(u64, usize)]| covered(words, n, runs.iter().map(|run| run.1));
+    same().filter(|runs| Some(runs.len()) == most).map(of).max().unwrap_or(0)
+}
+
+/// Returns the bytes in runs of so many words that occurred before.
+fn repeated(words: &Words, n: usize) -> usize {
+    let mut seen = HashSet::new();
+    let again = hashes(words, n).zip(0..).filter(|&(hash, _)| !seen.insert(hash));
+    covered(words, n, again.map(|(_, word)| word))
+}
