@@ -385,3 +385,59 @@ def test_progress_counts_the_rows() -> None:
     assert calls[-1] == (len(texts), len(texts))
     fpdb.dedup(iter(texts), progress=lambda done, total: calls.append((done, total)))
     assert calls[-1] == (len(texts), None)
+
+
+def runs_of_three(text: str) -> set[tuple[str, ...]]:
+    words = text.lower().split()
+    return {tuple(words[place : place + 3]) for place in range(len(words) - 2)}
+
+
+@pytest.mark.parametrize("share", [None, 0.9])
+def test_texts_that_stand_in_a_longer_one_are_dropped_and_no_others(share: float | None) -> None:
+    some = random.Random(1)
+    texts: list[str | None] = []
+    for seed in range(60):
+        article, length = document(seed), some.randrange(20, 150)
+        excerpt = " ".join(article.split()[20 : 20 + length])
+        comments = " ".join(document(seed * 100 + 1000 + n) for n in range(3))
+        words = excerpt.split()
+        words[len(words) // 2] = f"edit{seed}"
+        texts += [excerpt, article.upper(), f"{comments} {article} {comments}", " ".join(words)]
+    some.shuffle(texts)
+    texts += ["Hello", "hello!", "say hello", None, "", "row row row your boat " * 3, "row row row your boat " * 9]
+    found = fpdb.dedup(texts, verify="contained", similarity=share)
+    runs = [runs_of_three(text or "") for text in texts]
+    for row, text in enumerate(texts[:240]):
+        longer = [other for other in range(240) if len(texts[other] or "") >= len(text or "") and other != row]
+        shares = [len(runs[row] & runs[other]) / len(runs[row]) for other in longer]
+        assert found.keep[row] == (max(shares, default=0) < (share or 1))
+        of = int(found.duplicate_of[row])
+        if of >= 0:
+            assert found.keep[of] and len(texts[of] or "") >= len(text or "")
+            assert found.similarity[row] == np.float32(len(runs[row] & runs[of]) / len(runs[row]))
+    assert found.keep[240:].tolist() == [False, True, True, True, True, False, True]
+    assert found.threshold == (share or 1)
+
+
+def test_of_contained_texts_the_one_with_the_greater_score_stays() -> None:
+    article, more = document(1), f"{document(1)} {document(2)}"
+    texts = [article, more, article.upper()]
+    assert fpdb.dedup(texts, verify="contained").keep.tolist() == [False, True, False]
+    # The longer one stands in nothing, whatever its score.
+    assert fpdb.dedup(texts, verify="contained", keep=[2, 1, 3]).keep.tolist() == [False, True, True]
+    assert "largest clusters: 3" in str(fpdb.dedup(texts, verify="contained"))
+    assert "a single cluster holds 100%" in str(fpdb.dedup([article] * 101, verify="contained"))
+    for options in ({"recipe": "default"}, {"ids": ["a"] * 3}, {"recall": 0.9}, {"similarity": 0.1}):
+        with pytest.raises(fpdb.InvalidArgumentError, match=next(iter(options))):
+            fpdb.dedup(texts, verify="contained", **options)
+
+
+def test_passages_are_those_of_kept_rows() -> None:
+    text = document(1, 60)
+    texts = [text, text.upper(), f"{text} and {document(2, 80)}"]
+    found = fpdb.dedup(texts, passages=True)
+    assert found.passages is not None and found.passages.row.tolist() == [2]
+    assert "rows with passages: 1" in str(found) and found.at(0.9).passages is None
+    assert fpdb.dedup(texts).passages is None
+    with pytest.raises(fpdb.InvalidArgumentError, match="passages: an iterator"):
+        fpdb.dedup(iter(texts), passages=True)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._passages import Passages
+
 # Pairs and clusters of which a report shows an example.
 _SHOWN = 5
 # Pairs whose texts a result keeps.
@@ -80,6 +82,8 @@ class Deduplicated:
     """Number of rows whose id is missing or occurred before in the run."""
     mended: int = 0
     """Number of texts with lone surrogates, which were compared as if they were U+FFFD."""
+    passages: Passages | None = None
+    """The passages of kept rows that stand in an earlier kept row, if they were looked for."""
     shown: list[Example] = dataclasses.field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
@@ -111,6 +115,7 @@ class Deduplicated:
             similarity=np.where(keep, np.float32(np.nan), self.similarity),
             threshold=threshold,
             earlier={row: name for row, name in self.earlier.items() if not keep[row]},
+            passages=None,
             shown=[example for example in self.shown if not keep[example.row]],
         )
 
@@ -153,6 +158,7 @@ class Deduplicated:
             ("without text", self.empty),
             ("with invalid characters", self.mended),
             ("clusters", len(sizes)),
+            *(self.passages.figures() if self.passages is not None else []),
         ]
         always = ("rows", "kept", "dropped")
         lines = [(name, f"{value:,}") for name, value in figures if value or name in always]
