@@ -228,6 +228,58 @@ def test_parquet_files_without_rows_give_one_without_rows(tmp_path: Path) -> Non
     assert pq.read_table(target).schema == pa.schema({"text": pa.string()})
 
 
+QUOTE = "The mills were closed in spring because the new owners had found cheaper coal in the north."
+# A near-duplicate, a page with a quote, one that is little else, one that is nothing else, and one without a text.
+NEWS = [QUOTE, QUOTE.upper(), f"Über uns. {QUOTE} That was all. More.", f"{QUOTE} So.", f"So {QUOTE[4:]}", None]
+SPAN = {"begin": 11, "end": 101, "source": 0}
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl"])
+@pytest.mark.parametrize("column", ["text", "doc.body"])
+def test_passages_of_files_are_marked_cut_or_dropped(tmp_path: Path, ending: str, column: str) -> None:
+    source, target = tmp_path / f"news{ending}", tmp_path / f"kept{ending}"
+    rows = [{"n": n, "text": it} if column == "text" else {"n": n, "doc": {"a": 1, "body": it}} for n, it in enumerate(NEWS)]
+    if ending == ".jsonl":
+        write_lines(source, rows)
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), source, row_group_size=4)
+
+    def read() -> tuple[list[int], list[Any], list[Any]]:
+        found = pq.read_table(target).to_pylist() if ending == ".parquet" else read_lines(target)
+        texts = [row["text"] if column == "text" else row["doc"]["body"] for row in found]
+        return [row["n"] for row in found], texts, [row.get("fpdb_passages") for row in found]
+
+    options: dict[str, Any] = {"min_words": 15}
+    found = fpdb.dedup_files(source, target, column, passages="mark", similarity=0.99, **options)
+    kept = [0, 2, 3, 4, 5]
+    assert found.keep.tolist() == [n in kept for n in range(6)]
+    numbers, texts, spans = read()
+    assert (numbers, texts) == (kept, [NEWS[n] for n in kept])
+    assert spans[:2] == [[], [SPAN]] and [len(it) for it in spans[2:]] == [1, 1, 0]
+    assert "rows with passages: 3" in str(found) and "bytes in passages: 2" in str(found)
+    found = fpdb.dedup_files(source, target, column, passages="cut", similarity=0.99, **options)
+    assert read()[:2] == ([0, 2, 3, 4, 5], [QUOTE, "Über uns. That was all. More.", "So.", NEWS[4], None])
+    found = fpdb.dedup_files(source, target, column, passages="drop", similarity=0.99, min_left=0.2, **options)
+    assert read()[:2] == ([0, 2, 5], [NEWS[0], NEWS[2], None])
+    assert found.keep.tolist() == [True, False, True, False, False, True]
+    fpdb.dedup_files(source, target, column, passages="mark", annotate=True, **options)
+    assert read()[0] == list(range(6)) and read()[2][1:3] == [[], [SPAN]]
+
+
+def test_rows_of_which_nothing_is_left_are_dropped(tmp_path: Path) -> None:
+    first, second = (" ".join(f"w{n}" for n in range(begin, begin + 20)) + ". " for begin in (0, 100))
+    # An escape of a lone surrogate, beside characters that are not escaped, and beside some that are.
+    texts = [first + second, second + "\\n", f"{second}é \\ud800", f"{second}\\u00e8 \\ud800"]
+    (tmp_path / "in.jsonl").write_text("".join(f'{{"text": "{text}"}}\n' for text in texts))
+    found = fpdb.dedup_files(tmp_path / "in.jsonl", tmp_path / "out.jsonl", passages="cut", min_words=15, similarity=1.0)
+    assert found.keep.tolist() == [True, False, True, True]
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert lines == [f'{{"text": "{text}"}}' for text in (texts[0], "é \\ud800", "\\u00e8 \\ud800")]
+    for wrong in ({"passages": "no"}, {"passages": "cut", "column": ["text", "title"]}):
+        with pytest.raises(fpdb.InvalidArgumentError, match="passages"):
+            fpdb.dedup_files(tmp_path / "in.jsonl", tmp_path / "out.jsonl", **wrong)
+
+
 # Writes texts of 2,000 bytes, many of them near-duplicates, and prints the peak of memory before and after.
 MEMORY = """
 import random, resource, sys
