@@ -17,7 +17,7 @@ use files::uses;
 type Layers = &'static [&'static [&'static str]];
 
 /// The layers of the crates in these folders, and of folders of modules in them.
-const LAYERS: [(&str, &str, Layers); 5] = [
+const LAYERS: [(&str, &str, Layers); 6] = [
     (
         // docs/design.md, "The code, layer by layer", says what each module knows.
         "src",
@@ -93,6 +93,12 @@ const LAYERS: [(&str, &str, Layers); 5] = [
             &["threads"],
             &["server"],
         ],
+    ),
+    (
+        // A comment in `lib.rs` says what each module contains.
+        "crates/fpdb-c/src",
+        "",
+        &[&["code"], &["border", "handle"]],
     ),
     (
         // A comment in `lib.rs` says what each module contains.

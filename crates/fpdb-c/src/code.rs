@@ -1,0 +1,74 @@
+//! What a call returns, and failures before they reach it.
+
+use fpdb::ErrorKind;
+
+/// What became of a call. Everything but `FPDB_CODE_OK` and `FPDB_CODE_TOO_SHORT` is an error, about which there is a text.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FpdbCode {
+    /// Success.
+    Ok = 0,
+    /// The text has too few words for a fingerprint that tells texts apart.
+    TooShort = 1,
+    /// There is no database at this path.
+    NotFound = 2,
+    /// There is already something at this path.
+    AlreadyExists = 3,
+    /// Another handle or process is writing to this database.
+    Locked = 4,
+    /// An argument is out of range, null, or no UTF-8, or does not fit this database.
+    InvalidArgument = 5,
+    /// A newer version wrote the database, or it is for another width or recipe.
+    Unsupported = 6,
+    /// Bytes on disk are not what was written.
+    Corruption = 7,
+    /// The operating system reported a failure.
+    Io = 8,
+    /// The disk is full.
+    NoSpace = 9,
+    /// An earlier write failed, so this handle takes no more writes. Open the database again.
+    Poisoned = 10,
+    /// The process was forked from the one that opened the database, or its folder was replaced. Open it again.
+    Closed = 11,
+    /// A failure that has no code of its own.
+    Other = 12,
+    /// A fault of fpdb, which is worth a report. Close the handle.
+    Panic = 13,
+}
+
+/// Why a call failed.
+pub(crate) struct Failure {
+    pub(crate) code: FpdbCode,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self { code: FpdbCode::InvalidArgument, message: message.into() }
+    }
+}
+
+impl From<fpdb::Error> for Failure {
+    fn from(error: fpdb::Error) -> Self {
+        let code = match error.kind() {
+            ErrorKind::NotFound => FpdbCode::NotFound,
+            ErrorKind::AlreadyExists => FpdbCode::AlreadyExists,
+            ErrorKind::Locked => FpdbCode::Locked,
+            ErrorKind::InvalidArgument => FpdbCode::InvalidArgument,
+            ErrorKind::Unsupported => FpdbCode::Unsupported,
+            ErrorKind::Corruption => FpdbCode::Corruption,
+            ErrorKind::Io => FpdbCode::Io,
+            ErrorKind::NoSpace => FpdbCode::NoSpace,
+            ErrorKind::Poisoned => FpdbCode::Poisoned,
+            ErrorKind::Closed | ErrorKind::Replaced => FpdbCode::Closed,
+            _ => FpdbCode::Other,
+        };
+        Self { code, message: error.to_string() }
+    }
+}
+
+impl From<fpdb::text::Error> for Failure {
+    fn from(error: fpdb::text::Error) -> Self {
+        Self::invalid(error.to_string())
+    }
+}

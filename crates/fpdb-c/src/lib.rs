@@ -1,0 +1,248 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+#![expect(unsafe_code, reason = "functions that C calls, with pointers")]
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "README.md says for all functions together what the caller must keep"
+)]
+
+// From the bottom up. The engine's test `layering` checks the layers.
+//
+// code      what calls return
+// border    pointers of C as values of Rust, and back: no panic gets past it
+// handle    what is done, without pointers
+
+mod border;
+mod code;
+mod handle;
+
+use std::ffi::c_char;
+
+use fpdb::Key;
+
+use crate::border::{call, free_text, give, give_handle, give_many, take, text, values};
+use crate::code::Failure;
+
+pub use crate::code::FpdbCode;
+pub use crate::handle::{FpdbDb, FpdbMatch, FpdbOutcome, FpdbOutcomeKind, FpdbRecipe};
+
+/// Creates a database of 64-bit fingerprints in a new folder, and opens it. Documents have names, or ids that the
+/// caller chooses. Documents are near-duplicates if their fingerprints differ in at most `max_distance` bits. With a
+/// recipe, which may be null, the database stores its name. If `buffered`, a write that has returned survives a crash of
+/// the process, otherwise also a loss of power.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_create(
+    path: *const c_char,
+    recipe: *const FpdbRecipe,
+    names: bool,
+    max_distance: u32,
+    buffered: bool,
+    db: *mut *mut FpdbDb,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: README.md says what the caller keeps, and `border` asks for nothing else. So it is below.
+    let work = || unsafe {
+        let path = text(path, "path")?;
+        let created = FpdbDb::create(path, recipe.as_ref(), names, max_distance, buffered)?;
+        give_handle(db, created, "db")?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Opens a database for reading and writing. `buffered` is as in `fpdb_create`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_open(
+    path: *const c_char,
+    buffered: bool,
+    db: *mut *mut FpdbDb,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        give_handle(db, FpdbDb::open(text(path, "path")?, buffered)?, "db")?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is safe without it; the next
+/// open takes less time with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_close(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        take(db).map_or(Ok(()), FpdbDb::close)?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Writes the number of entries to `count`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_count(
+    db: *const FpdbDb,
+    count: *mut u64,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        give(count, border::handle(db, "db")?.len(), "count")?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Inserts a document, unless another one is near it or its name or id is there already. `name` is for a database with
+/// names. Otherwise it is null, and the document has this id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_insert_if_novel(
+    db: *const FpdbDb,
+    fingerprint: u64,
+    name: *const c_char,
+    id: u64,
+    outcome: *mut FpdbOutcome,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    let (names, ids) = if name.is_null() {
+        (std::ptr::null(), &raw const id)
+    } else {
+        (&raw const name, std::ptr::null())
+    };
+    // SAFETY: the pointers lead to one value each, which lives until the call returns.
+    unsafe { fpdb_insert_batch_if_novel(db, &raw const fingerprint, names, ids, 1, outcome, error) }
+}
+
+/// Inserts documents in one commit, which is much faster than one by one. They are decided in turn: a document may be a
+/// duplicate of one before it. Either `names` or `ids` is null. All arrays have `count` elements.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
+    db: *const FpdbDb,
+    fingerprints: *const u64,
+    names: *const *const c_char,
+    ids: *const u64,
+    count: usize,
+    outcomes: *mut FpdbOutcome,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let db = border::handle(db, "db")?;
+        let keys: Vec<Key<'_>> = if names.is_null() {
+            values(ids, count, "ids")?.iter().map(Key::from).collect()
+        } else {
+            let names = values(names, count, "names")?.iter();
+            names
+                .map(|&name| text(name, "a name").map(Key::from))
+                .collect::<Result<_, Failure>>()?
+        };
+        let fingerprints = values(fingerprints, count, "fingerprints")?.iter().copied();
+        if count > 0 && outcomes.is_null() {
+            return Err(Failure::invalid("outcomes is null"));
+        }
+        let documents: Vec<_> = fingerprints.zip(keys).collect();
+        give_many(outcomes, count, &db.insert_if_novel(&documents)?, "outcomes")?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Finds all documents whose fingerprints differ in at most `distance` bits, the nearest first. Writes their number to
+/// `found`, and the first `capacity` of them to `matches`. To know the number only, let `capacity` be 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_query(
+    db: *const FpdbDb,
+    fingerprint: u64,
+    distance: u32,
+    matches: *mut FpdbMatch,
+    capacity: usize,
+    found: *mut usize,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let answers = border::handle(db, "db")?.query(fingerprint, distance)?;
+        give_many(matches, capacity, &answers, "matches")?;
+        give(found, answers.len(), "found")?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Writes the name of a document to `name`, or null if there is none. Free it with `fpdb_free_text`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_name(
+    db: *const FpdbDb,
+    id: u64,
+    name: *mut *mut c_char,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let found = border::handle(db, "db")?.name(id)?;
+        border::give_text(name, found, "name")?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Finds the recipe of a name, such as `default` or `pairs/1`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_recipe(
+    name: *const c_char,
+    recipe: *mut *mut FpdbRecipe,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        give_handle(recipe, FpdbRecipe::named(text(name, "name")?)?, "recipe")?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Frees a recipe. Null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_free_recipe(recipe: *mut FpdbRecipe) {
+    // SAFETY: as in `fpdb_create`.
+    drop(unsafe { take(recipe) });
+}
+
+/// Makes the fingerprint of a text of `bytes` bytes in UTF-8. Returns `FPDB_CODE_TOO_SHORT`, and leaves `fingerprint` as it
+/// is, if the text has too few words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_fingerprint(
+    recipe: *const FpdbRecipe,
+    text: *const c_char,
+    bytes: usize,
+    fingerprint: *mut u64,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let recipe = border::handle(recipe, "recipe")?;
+        let text = std::str::from_utf8(values(text.cast::<u8>(), bytes, "text")?)
+            .map_err(|error| Failure::invalid(format!("text is not UTF-8: {error}")))?;
+        match recipe.fingerprint(text) {
+            None => Ok(FpdbCode::TooShort),
+            Some(value) => give(fingerprint, value, "fingerprint").map(|()| FpdbCode::Ok),
+        }
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Frees the text of an error or a name. Null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_free_text(text: *mut c_char) {
+    // SAFETY: as in `fpdb_create`.
+    unsafe { free_text(text) };
+}
