@@ -18,7 +18,6 @@ use crate::normalization::{NFKC_LOWER_CASE, normalized};
 ///
 /// ```
 /// use fpdb_text::jaccard::Shingles;
-/// use fpdb_text::minhash::BottomK;
 ///
 /// let a = Shingles::of_words("The cat sat on the mat.", 3);
 /// let b = Shingles::of_words("the cat sat on the MAT again", 3);
@@ -31,10 +30,6 @@ use crate::normalization::{NFKC_LOWER_CASE, normalized};
 /// assert_eq!(a.jaccard(&b), 1.0);
 /// assert!(Shingles::of_characters("你好", 5).is_empty());
 /// assert_eq!(Shingles::of_hashes(a.hashes().to_vec()), a);
-///
-/// let mut sketch = BottomK::new(128);
-/// sketch.extend(a.hashes().iter().copied());
-/// assert_eq!(sketch.values().count(), a.len());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shingles {

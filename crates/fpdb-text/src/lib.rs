@@ -35,8 +35,7 @@
 //! A [`Builder`] makes a recipe of your own. [`simhash::fold`] and [`minhash::one_bit`] make
 //! fingerprints of features that you have extracted yourself, and hashed with a [`FeatureHash`].
 //!
-//! Besides fingerprints there are exact [similarity](jaccard), and [sketches](minhash) that estimate it
-//! from two documents or find likely pairs by keys in a map.
+//! Besides fingerprints there is the exact [similarity](jaccard).
 
 #![deny(missing_docs)]
 

@@ -1,20 +1,18 @@
-//! MinHash: sketches of sets, from which the Jaccard similarity of the sets can be estimated.
+//! MinHash: fingerprints and sketches of sets, from which the Jaccard similarity of the sets can be
+//! estimated.
 //!
-//! All sketches work on sets of 64-bit feature hashes. The caller decides what a feature is and how
-//! it is hashed. All sketches that are compared must agree in this, and different features must
-//! have different hashes. The hashes need not look random, because they are mixed here. A hash that
-//! is given twice counts once, and the order does not matter.
+//! They work on sets of 64-bit feature hashes. The caller decides what a feature is and how it is
+//! hashed. All sets that are compared must agree in this, and different features must have
+//! different hashes. The hashes need not look random, because they are mixed here. A hash that is
+//! given twice counts once, and the order does not matter.
 //!
 //! The Jaccard similarity of two sets is the size of their intersection divided by the size of
 //! their union: 1 for equal sets, 0 for sets without a common element.
 //!
-//! | sketch | size | estimates Jaccard with a standard error of | good for |
+//! | [`OneBit`] of | size | estimates Jaccard with a standard error of at most | good for |
 //! | --- | --- | --- | --- |
-//! | [`Signature`] | 8 k bytes | sqrt(J (1 - J) / k) | estimates, [`Bands`] |
-//! | [`BottomK`] | 8 k bytes | sqrt(J (1 - J) / k) | cheap estimates of large sets |
-//! | [`OneBit`] | 8 or 16 bytes | sqrt((1 - J²) / bits), at most | fingerprints, compared by distance |
-//! | [`OneBit`] as a [`Sketch`](crate::Sketch) | 96 bytes | sqrt((1 - J) (J + 1/63) / 128), at most | estimates, and keys that likely pairs share |
-//! | [`Bands`] | 8 b bytes | - | exact lookup of likely pairs in any map |
+//! | `u64`, `u128` | 8 or 16 bytes | sqrt((1 - J²) / bits) | fingerprints, compared by distance |
+//! | [`Sketch`](crate::Sketch) | 96 bytes | sqrt((1 - J) (J + 1/63) / 128) | estimates, and keys that likely pairs share |
 //!
 //! # Examples
 //!
@@ -33,15 +31,9 @@
 //! assert!(distance(a, fingerprint(5000..6000)) > 16); // 32 expected
 //! ```
 
-mod bands;
-mod bottom;
 mod one_bit;
-mod signature;
 
-pub use bands::Bands;
-pub use bottom::BottomK;
 pub use one_bit::{OneBit, one_bit};
-pub use signature::Signature;
 
 /// 2^64 divided by the golden ratio, rounded to an odd number. Its multiples are spread evenly.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -62,7 +54,7 @@ const fn key(function: u64) -> u64 {
     mix(function.wrapping_add(1).wrapping_mul(GOLDEN))
 }
 
-/// Sets of known similarity, for the tests of all sketches.
+/// Sets of known similarity, for tests.
 #[cfg(test)]
 mod sets {
     use super::{GOLDEN, mix};
@@ -85,28 +77,4 @@ mod sets {
     }
 
     pub(super) const SIMILARITIES: [f64; 7] = [0.0, 0.25, 0.5, 0.8, 0.9, 0.95, 1.0];
-
-    /// Checks that estimates from 128 values are unbiased, and that their variance is the documented
-    /// one times at most `most`.
-    pub(super) fn check_estimates(
-        size: u64,
-        jaccard: f64,
-        most: f64,
-        estimate: impl Fn(&[u64], &[u64]) -> f64,
-    ) {
-        const PAIRS: u32 = 60;
-        let (shared, exact) = shared(size, jaccard);
-        let error = |seed| {
-            let (a, b) = pair(size, shared, seed);
-            estimate(&a, &b) - exact
-        };
-        let errors: Vec<f64> = (0..u64::from(PAIRS)).map(error).collect();
-        let of_case = format!("size {size}, J = {exact}");
-        let variance = exact * (1.0 - exact) / 128.0;
-        let mean = errors.iter().sum::<f64>() / f64::from(PAIRS);
-        assert!(mean.abs() <= 5.0 * (variance / f64::from(PAIRS)).sqrt(), "{of_case}: {mean}");
-        let spread = errors.iter().map(|e| e * e).sum::<f64>() / f64::from(PAIRS);
-        let is_documented = spread <= most * variance && spread >= 0.3 * variance;
-        assert!(is_documented, "{of_case}: {spread} for {variance}");
-    }
 }

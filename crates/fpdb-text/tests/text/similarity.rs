@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use fpdb_text::jaccard::Shingles;
-use fpdb_text::minhash::{BottomK, one_bit};
+use fpdb_text::minhash::one_bit;
 use fpdb_text::{Recipe, Sketch, Width, distance};
 
 use crate::{DOCUMENTS, in_repository, larger_collection, lines, read, text};
@@ -117,11 +117,8 @@ fn sketches_estimate_the_similarity_of_real_texts() {
 
 fn check_sketches(bases: &Documents, variants: &Documents, pairs: &[Pair], max_bias: f64) {
     type Estimate = fn(&Shingles, &Shingles) -> f64;
-    let estimates: [(&str, Estimate, f64); 3] = [
-        ("64 bits", one_bit_estimate::<u64>, 0.08),
-        ("sketch", one_bit_estimate::<Sketch>, 0.05),
-        ("bottom-k", bottom_k_estimate, 0.05),
-    ];
+    let estimates: [(&str, Estimate, f64); 2] =
+        [("64 bits", one_bit_estimate::<u64>, 0.08), ("sketch", one_bit_estimate::<Sketch>, 0.05)];
     for (name, estimate, max_spread) in estimates {
         let (mut errors, mut squares) = (0.0, 0.0);
         for Pair { a, b, .. } in pairs {
@@ -140,13 +137,4 @@ fn check_sketches(bases: &Documents, variants: &Documents, pairs: &[Pair], max_b
 fn one_bit_estimate<F: Width>(a: &Shingles, b: &Shingles) -> f64 {
     let [x, y] = [a, b].map(|set| one_bit::<F>(set.hashes()).unwrap());
     Recipe::<F>::find("pairs/1").unwrap().similarity(distance(x, y)).unwrap().0
-}
-
-fn bottom_k_estimate(a: &Shingles, b: &Shingles) -> f64 {
-    let [x, y] = [a, b].map(|set| {
-        let mut sketch = BottomK::new(128);
-        sketch.extend(set.hashes().iter().copied());
-        sketch
-    });
-    x.jaccard(&y)
 }
