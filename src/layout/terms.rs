@@ -217,7 +217,7 @@ mod tests {
         assert!(leaf(128, 26).ns > leaf(128, 16).ns);
     }
 
-    /// Bytes per fingerprint, as measured with `fpdb-tool ratio`.
+    /// Bytes per fingerprint, as measured with `tools/peers`, `--bin size`.
     #[test]
     fn predicted_sizes_are_those_of_written_tables() {
         for (block_size, log, bytes) in [(128, 24, 5.91), (1024, 20, 5.99), (1024, 24, 5.49)] {

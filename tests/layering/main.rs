@@ -104,7 +104,7 @@ const LAYERS: [(&str, &str, Layers); 6] = [
         // A comment in `lib.rs` says what each module contains.
         "tools/fpdb-tool/src",
         "",
-        &[&["output"], &["args", "temporary"], &["input"], &["complete"], &["cmd"]],
+        &[&["output"], &["args"], &["input"], &["complete"], &["cmd"]],
     ),
 ];
 

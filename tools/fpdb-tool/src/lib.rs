@@ -16,7 +16,6 @@ mod cmd;
 mod complete;
 mod input;
 mod output;
-mod temporary;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};

@@ -17,11 +17,6 @@ pub(crate) fn recipes() -> Suggested {
     Suggested(|| built_in_names().collect())
 }
 
-/// The names of layouts that are the same for all databases.
-pub(crate) fn presets() -> Suggested {
-    Suggested(|| Layout::preset_names().to_vec())
-}
-
 /// The names of layouts of a new database.
 pub(crate) fn layouts() -> Suggested {
     Suggested(|| ["auto"].iter().chain(Layout::preset_names()).copied().collect())

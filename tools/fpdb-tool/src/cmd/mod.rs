@@ -20,7 +20,6 @@ mod pairs;
 mod passages;
 mod ping;
 mod query;
-mod ratio;
 mod recipes;
 mod recommend;
 mod remove;
@@ -62,7 +61,6 @@ pub(crate) enum Command {
     Rebuild(merge::RebuildArgs),
     Repair(repair::Args),
     Recipes(recipes::Args),
-    Ratio(ratio::Args),
     Recommend(recommend::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -96,7 +94,6 @@ impl Command {
             Self::Rebuild(args) => args.run(context),
             Self::Repair(args) => args.run(context),
             Self::Recipes(args) => args.run(context),
-            Self::Ratio(args) => args.run(context),
             Self::Recommend(args) => args.run(context),
             Self::Completions(args) => args.run(context),
             Self::Man(args) => args.run(context),

@@ -4,7 +4,6 @@ pub(crate) mod damage;
 pub(crate) mod document;
 pub(crate) mod escape;
 pub(crate) mod failure;
-pub(crate) mod page;
 pub(crate) mod pair_writer;
 pub(crate) mod progress;
 pub(crate) mod provenance;

@@ -52,13 +52,6 @@ impl Provenance {
             database: database(definition, matches),
         }
     }
-
-    /// Returns the same for people.
-    pub(crate) fn sentence(&self) -> String {
-        let Self { version, date, command, database } = self;
-        let of = database.as_ref().map(|path| format!(" of {path}")).unwrap_or_default();
-        format!("Made by fpdb-tool {version} on {date}{of}: {}", command.join(" "))
-    }
 }
 
 /// The names of arguments for databases in help texts: `join` takes two databases, and `repair` a

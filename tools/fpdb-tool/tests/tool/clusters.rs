@@ -156,32 +156,3 @@ fn keep_longest_and_newest_read_documents() {
         folder.exits(2, &format!("clusters {wrong}"));
     }
 }
-
-#[test]
-fn html_report_shows_pairs_sizes_and_the_largest_clusters_escaped() {
-    let folder = Folder::new();
-    folder
-        .write("list", "0x0,<one>\n0x3,two\n0xf,three\n0xff,four\n0xffff0000,a&b\n0xffff0000,c\n");
-    folder.ok("create db --ids names");
-    folder.ok("import db list --id-column 2");
-    folder.ok("clusters db -k 4 --method components --html report.html");
-    let html = std::fs::read_to_string(folder.file("report.html")).unwrap();
-    for text in [
-        "<th>clusters of at least two</th><td>2</td>",
-        "<th>documents with the same fingerprint as an earlier one</th><td>1</td>",
-        // Which database it is about, and when it was made.
-        "clusters db -k 4 --method components --html report.html</p>",
-        "<p>Made by fpdb-tool 0.1.0 on 20",
-        // Two pairs at a distance of 2, and one cluster of two documents.
-        ">2</text><rect class=\"p0\" x=\"15.0\" y=\"20.0\" width=\"560.0\" height=\"14\"><title>pairs 2<",
-        ">2 to 3</text><rect class=\"p0\" x=\"50.0\" y=\"0.0\" width=\"560.0\" height=\"14\"><title>clusters 1<",
-        // The largest cluster is a chain: its radius and diameter are 8.
-        "<td class=\"n\">4</td><td class=\"n\">8</td><td class=\"n\">8</td><td>&lt;one&gt;, two, three, four</td>",
-        "<td class=\"n\">2</td><td class=\"n\">0</td><td class=\"n\">0</td><td>a&amp;b, c</td>",
-    ] {
-        assert!(html.contains(text), "{text}: {html}");
-    }
-    assert!(html.find("&lt;one&gt;, two") < html.find("a&amp;b"), "the largest is not first");
-    folder.exits(2, "clusters db --html -");
-    folder.exits(2, "clusters db --html nowhere/report.html");
-}

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 28] = [
     "create",
     "import",
     "dedup",
@@ -28,7 +28,6 @@ const COMMANDS: [&str; 29] = [
     "rebuild",
     "repair",
     "recipes",
-    "ratio",
     "recommend",
     "completions",
     "man",

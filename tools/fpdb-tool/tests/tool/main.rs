@@ -28,7 +28,6 @@ mod pages;
 mod pairs;
 mod passages;
 mod query;
-mod ratio;
 #[cfg(unix)]
 mod reader;
 mod recipes;

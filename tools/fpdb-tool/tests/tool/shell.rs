@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::common::Folder;
 
 /// Lines that are typed, and a word that the shell must offer for the last one.
-const COMPLETED: [(&str, &str); 8] = [
+const COMPLETED: [(&str, &str); 7] = [
     ("fpdb-tool ba", "backup"),
     ("fpdb-tool dedup --pri", "--print"),
     ("fpdb-tool dedup db pages.ndjson --recr", "--recrawl"),
@@ -14,7 +14,6 @@ const COMPLETED: [(&str, &str); 8] = [
     ("fpdb-tool create db --layout half", "half-2"),
     ("fpdb-tool fingerprint --recipe pairs-s", "pairs-short/1"),
     ("fpdb-tool fingerprint --sk", "--sketch"),
-    ("fpdb-tool ratio --layouts half", "half-2"),
 ];
 
 /// Runs a script in the folder, after the completions for this shell are in the file `script`.

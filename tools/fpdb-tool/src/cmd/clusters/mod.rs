@@ -1,16 +1,14 @@
 //! `clusters`
 
 mod keep;
-mod page;
 mod remove_lists;
 
 use std::collections::HashSet;
-use std::fs;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::reports::ClusterReport;
 use fpdb::{
@@ -27,7 +25,6 @@ use crate::output::failure::Exit;
 use crate::output::progress;
 use crate::output::{Context, json_line, printable};
 use keep::{DocumentFiles, Keep, Keeper};
-use page::Largest;
 use remove_lists::RemoveLists;
 
 const EXAMPLE: &str = "\
@@ -35,7 +32,6 @@ Examples:
   fpdb-tool clusters crawl.fpdb --json > clusters.ndjson
   fpdb-tool clusters crawl.fpdb --keep first > keep.txt
   fpdb-tool clusters crawl.fpdb pages.ndjson --id-field url --keep longest > keep.txt
-  fpdb-tool clusters crawl.fpdb --html clusters.html > clusters.txt
   fpdb-tool clusters corpus.fpdb --remove-lists remove";
 
 /// Finds clusters of near-duplicates, and the documents to keep
@@ -76,10 +72,6 @@ pub(crate) struct Args {
     /// Print the documents to keep
     #[arg(long, value_enum)]
     keep: Option<Keep>,
-
-    /// Write the numbers, bars and the largest clusters to this file as HTML, replacing it
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
 
     /// Write lists for datatrove's MinhashDedupFilter to this new folder, and print no clusters:
     /// 000000.remove, .clusters and .sizes for rank 0, and so on. The ids of documents must be
@@ -132,9 +124,6 @@ impl Args {
         if self.keep.is_some() && context.json {
             bail!("--keep prints a list of documents: leave out --json");
         }
-        if self.html.as_ref().is_some_and(|path| path.as_os_str() == "-") {
-            bail!("standard output is for the clusters: give --html a file");
-        }
         let description = fpdb::Description::read(&self.path)?;
         self.files.check(self.keep, description.ids)?;
         if let Some(folder) = &self.remove_lists {
@@ -172,15 +161,8 @@ impl Args {
             clusters = clusters.scratch_folder(folder);
         }
         let names = (description.ids == Ids::Names).then_some(&snapshot);
-        let mut largest = Largest::default();
-        let mut search = |visit: &mut dyn FnMut(&Cluster<'_, F>) -> Result<()>| {
-            for_each(&clusters, &bar, |cluster| {
-                if self.html.is_some() {
-                    largest.add(&cluster);
-                }
-                visit(&cluster)
-            })
-        };
+        let search =
+            |visit: &mut dyn FnMut(&Cluster<'_, F>) -> Result<()>| for_each(&clusters, &bar, visit);
         let report = match (&self.remove_lists, self.keep) {
             (Some(folder), _) => {
                 let mut lists = RemoveLists::default();
@@ -208,12 +190,6 @@ impl Args {
                 search(&mut |cluster| print(cluster, names, json, out))?
             }
         };
-        if let Some(path) = &self.html {
-            let name = |id| shown(id, names);
-            let facts = page::Facts { documents: snapshot.len(), distance, unit: unit(F::BITS) };
-            let html = page::html(&report, &context.provenance, &facts, largest, name)?;
-            fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;
-        }
         let ClusterReport { clusters, duplicates, chains, .. } = report;
         if context.json {
             let sizes = &report.sizes;
@@ -233,12 +209,12 @@ impl Args {
 fn for_each<F: Fingerprint>(
     clusters: &Clusters<'_, F>,
     bar: &ProgressBar,
-    mut visit: impl FnMut(Cluster<'_, F>) -> Result<()>,
+    visit: &mut dyn FnMut(&Cluster<'_, F>) -> Result<()>,
 ) -> Result<ClusterReport> {
     let mut result = Ok(());
     let report = clusters.visit(|cluster| {
         bar.finish_and_clear();
-        result = visit(cluster);
+        result = visit(&cluster);
         if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     bar.finish_and_clear();

@@ -7,8 +7,6 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use fpdb::{Cluster, DocId, Fingerprint};
 
-use crate::temporary::Temporary;
-
 /// The documents of all clusters.
 #[derive(Default)]
 pub(super) struct RemoveLists {
@@ -47,7 +45,10 @@ impl RemoveLists {
     /// Writes the files of all ranks to a new folder. After an error, there is no folder.
     pub(super) fn write(mut self, folder: &Path) -> Result<()> {
         let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let temporary = Temporary::new(Some(parent.unwrap_or(Path::new("."))))?;
+        let parent = parent.unwrap_or(Path::new("."));
+        let temporary = tempfile::Builder::new().prefix("fpdb-tool-").tempdir_in(parent);
+        let temporary =
+            temporary.with_context(|| format!("cannot write to {}", parent.display()))?;
         self.documents.sort_unstable();
         if let Some(w) = self.documents.windows(2).find(|w| w[0].id == w[1].id) {
             bail!(
