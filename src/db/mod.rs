@@ -38,7 +38,7 @@ pub use options::names::{ExtractionName, RecipeName};
 pub use options::{Durability, Options};
 pub use read::clusters::{Cluster, ClusterMethod, ClusterReport};
 pub use read::join::JoinReport;
-pub use read::pairs::{Found, Pair, PairsPosition, PairsReport};
+pub use read::pairs::{Found, Pair, PairsReport};
 pub use read::stats::{Description, SegmentStats, Stats, TableStats};
 pub use read::verify::{VerifyLevel, VerifyReport};
 pub use recovery::recover::RecoveryReport;

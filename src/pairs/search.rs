@@ -131,17 +131,15 @@ impl<'a, F: Word> PairSearch<'a, F> {
         })
     }
 
-    /// Searches one region. Only pairs whose higher fingerprint is at least `low` in the table's
-    /// bit order are reported. Returns the number of fingerprints in the region.
-    pub(crate) fn search(&self, region: Region<F>, low: F, report: Report<'_, F>) -> Result<u64> {
+    /// Searches one region. Returns the number of fingerprints in it.
+    pub(crate) fn search(&self, region: Region<F>, report: Report<'_, F>) -> Result<u64> {
         let table = &self.tables[region.table];
         let mut readers = table.rows.readers();
         let (mut own, mut others) = (Vec::new(), Vec::new());
         table.rows.load(region.prefix, &mut readers, &mut own)?;
         let own_len = own.len();
         own.extend([F::ZERO; GROUP]);
-        let from = own[..own_len].partition_point(|&row| row < low);
-        let leaves = table.leaves(&own, from..own_len, region.prefix);
+        let leaves = table.leaves(&own, 0..own_len, region.prefix);
         let mut worker = Worker::new(self, region.table, report);
         for &part in table.parts.iter().take_while(|part| part.low() <= region.prefix.low()) {
             if !table.may_have_pairs(part, region.prefix) {
@@ -310,9 +308,6 @@ impl<'s, F: Word> Worker<'s, F> {
             if !is_same {
                 return self.across(leaf, others, errors);
             }
-            // A search that was resumed within a region has fingerprints that are in no leaf.
-            let lower = others.partition_point(|&row| row < self.own[leaf.rows.start]);
-            self.across(leaf, &others[..lower], 0)?;
             return self.within(leaf);
         }
         let bit = F::ONE << (F::BITS - 1 - depth);
@@ -427,7 +422,7 @@ mod tests {
                 assert!(pairs.is_empty());
                 Err(Error::invalid("enough"))
             };
-            assert!(search.regions().all(|region| search.search(region, 0, &report).is_err()));
+            assert!(search.regions().all(|region| search.search(region, &report).is_err()));
         });
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::db::api::snapshot::Snapshot;
-use crate::db::read::pairs::{Found, PairOptions, PairsPosition, PairsReport};
+use crate::db::read::pairs::{Found, PairOptions, PairsReport};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::Within;
@@ -23,11 +23,6 @@ use crate::query::Within;
 ///
 /// let report = snapshot.pairs(3).expand(true).visit(|_| ControlFlow::Continue(()))?;
 /// assert_eq!((report.pairs, report.groups), (vec![1, 0, 3, 0], 0));
-///
-/// let report = snapshot.pairs(3).visit(|_| ControlFlow::Break(()))?;
-/// if let Some(next) = report.next {
-///     snapshot.pairs(3).resume(next).visit(|_| ControlFlow::Continue(()))?;
-/// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -87,22 +82,15 @@ impl<F: Fingerprint> Pairs<'_, F> {
         Self { options: PairOptions { expand, ..self.options }, ..self }
     }
 
-    /// Begins where an earlier search was stopped. Both together pass on each pair once, if the
-    /// entries are the same: keep the snapshot, or open a database that nobody writes to.
-    pub fn resume(self, position: PairsPosition) -> Self {
-        Self { options: PairOptions { resume: Some(position), ..self.options }, ..self }
-    }
-
     /// Passes everything that is found to `visit`, some thousand pairs at a time. Several threads
     /// search, and call `visit` one at a time.
     ///
-    /// If `visit` breaks, no further region of a table is begun. What is found in the regions that
-    /// were begun is still passed on, so that the search can be [resumed](Self::resume) without a
-    /// gap or a repetition.
+    /// If `visit` breaks, no further region of a table is begun, but what is found in the regions that
+    /// were begun is still passed on.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a position of another search; `Corruption`; `Io`; `Cancelled`.
+    /// `Corruption`; `Io`; `Cancelled`.
     pub fn visit(
         &self,
         mut visit: impl FnMut(Found<'_, F>) -> ControlFlow<()> + Send,

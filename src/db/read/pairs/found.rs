@@ -1,11 +1,6 @@
-//! What a search for pairs finds, and how far it came.
+//! What a search for pairs finds.
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
-use crate::query::Within;
 
 /// Two entries whose fingerprints are near each other.
 ///
@@ -73,83 +68,6 @@ pub enum Found<'a, F = u64> {
     },
 }
 
-/// How far [`Pairs::visit`](crate::Pairs::visit) came before it was stopped. It can be written to a
-/// file as text.
-///
-/// # Examples
-///
-/// ```
-/// use std::ops::ControlFlow;
-/// use fpdb::{Db, PairsPosition};
-///
-/// let db = Db::options().in_memory()?;
-/// db.write(&[(0b0000, 1), (0b0011, 2)]).run()?;
-/// let snapshot = db.snapshot();
-/// let report = snapshot.pairs(3).visit(|_| ControlFlow::Break(()))?;
-/// if let Some(position) = report.next {
-///     let position: PairsPosition = position.to_string().parse()?;
-///     snapshot.pairs(3).resume(position).visit(|_| ControlFlow::Continue(()))?;
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PairsPosition {
-    pub(super) within: Within,
-    pub(super) entries: u64,
-    /// 0 for the pass over all entries, then the number of the searched table plus 1.
-    pub(super) step: usize,
-    /// The first fingerprint, in the step's bit order, that was not searched.
-    pub(super) low: u128,
-}
-
-/// What stands for the rule in the text of a position.
-const RULE: &str = "rule";
-
-impl fmt::Display for PairsPosition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { within, entries, step, low } = self;
-        match within {
-            Within::Rule => f.write_str(RULE)?,
-            Within::Distance(distance) => write!(f, "{distance}")?,
-        }
-        write!(f, ":{entries}:{step}:{low:x}")
-    }
-}
-
-/// As its text.
-#[cfg(feature = "serde")]
-impl serde::Serialize for PairsPosition {
-    fn serialize<S: serde::Serializer>(
-        &self,
-        serializer: S,
-    ) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl FromStr for PairsPosition {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let mut parts = text.split(':');
-        let mut next = || parts.next().unwrap_or_default();
-        let within = match next() {
-            RULE => Ok(Within::Rule),
-            distance => distance.parse().map(Within::Distance),
-        };
-        let (entries, step) = (next().parse(), next().parse());
-        let low = u128::from_str_radix(next(), 16);
-        match (within, entries, step, low, parts.next()) {
-            (Ok(within), Ok(entries), Ok(step), Ok(low), None) => {
-                Ok(Self { within, entries, step, low })
-            }
-            _ => Err(Error::invalid(format!(
-                "position {text:?}: expected what an earlier search for pairs reported"
-            ))),
-        }
-    }
-}
-
 /// What a search for pairs found.
 ///
 /// # Examples
@@ -171,6 +89,4 @@ pub struct PairsReport {
     pub pairs: Vec<u64>,
     /// The number of groups that were passed on.
     pub groups: u64,
-    /// Where to [resume](crate::Pairs::resume), if the visitor stopped the search.
-    pub next: Option<PairsPosition>,
 }

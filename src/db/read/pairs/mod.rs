@@ -10,7 +10,7 @@ mod words;
 use std::sync::{Mutex, PoisonError};
 
 use entries::EntriesOfPairs;
-pub use found::{Found, Pair, PairsPosition, PairsReport};
+pub use found::{Found, Pair, PairsReport};
 pub(crate) use search::{PairOptions, Search};
 pub(crate) use visitor::Visit;
 use visitor::{PAIRS, Sink, Visitor};
@@ -35,8 +35,8 @@ impl<F: Fingerprint> Search<'_, F> {
                 Ok(())
             },
         };
-        let next = self.run(&sink, &|| visitor.is_stopped())?;
-        Ok(visitor.report(next))
+        self.run(&sink, &|| visitor.is_stopped())?;
+        Ok(visitor.report())
     }
 
     /// Returns the number of pairs of entries at each distance, from 0. Entries with equal
@@ -75,12 +75,8 @@ impl<F: Fingerprint> Search<'_, F> {
         Ok(counts.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Finds what there is, and returns the position of what is left if it was stopped.
-    fn run(
-        &self,
-        sink: &Sink<'_, F>,
-        is_stopped: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<PairsPosition>> {
+    /// Finds what there is, until it is stopped.
+    fn run(&self, sink: &Sink<'_, F>, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<()> {
         let run = F::choose::<Runs>(words::run, words::run, sketches::run);
         run(self, sink, is_stopped)
     }
@@ -115,8 +111,7 @@ impl PerWidth for Shared {
     type At<F: Fingerprint> = fn(&View<'_, F>) -> bool;
 }
 
-type Run<F> =
-    fn(&Search<'_, F>, &Sink<'_, F>, &(dyn Fn() -> bool + Sync)) -> Result<Option<PairsPosition>>;
+type Run<F> = fn(&Search<'_, F>, &Sink<'_, F>, &(dyn Fn() -> bool + Sync)) -> Result<()>;
 
 #[cfg(test)]
 mod tests;

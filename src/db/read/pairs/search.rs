@@ -2,9 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::found::PairsPosition;
 use crate::db::read::reader::Reader;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::parallel;
 use crate::query::Within;
@@ -21,12 +20,11 @@ pub(crate) struct PairOptions {
     pub(crate) threads: usize,
     /// Whether every pair of entries is passed on, and no groups.
     pub(crate) expand: bool,
-    pub(crate) resume: Option<PairsPosition>,
 }
 
 impl PairOptions {
     pub(crate) fn new(within: Within, threads: usize) -> Self {
-        Self { within, memory: MEMORY, threads, expand: false, resume: None }
+        Self { within, memory: MEMORY, threads, expand: false }
     }
 }
 
@@ -43,14 +41,13 @@ impl<F: Fingerprint> Search<'_, F> {
         self.reader.planner.distance(self.options.within)
     }
 
-    /// Does the work for the items in their order, until `is_stopped`. Returns the number of items
-    /// for which it was done: all before that.
+    /// Does the work for the items in their order, until `is_stopped`.
     pub(super) fn in_parallel<T: Sync>(
         &self,
         items: &[T],
         is_stopped: &(dyn Fn() -> bool + Sync),
         work: impl Fn(&T) -> Result<()> + Sync,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let next = Mutex::new(0);
         let take = || {
             let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,24 +65,6 @@ impl<F: Fingerprint> Search<'_, F> {
                 }
                 Ok(())
             },
-        )?;
-        Ok(next.into_inner().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Returns where the search begins.
-    pub(super) fn start(&self) -> Result<PairsPosition> {
-        let within = self.options.within;
-        let entries = self.reader.len();
-        let Some(position) = self.options.resume else {
-            return Ok(PairsPosition { within, entries, step: 0, low: 0 });
-        };
-        if (position.within, position.entries) != (within, entries) {
-            return Err(Error::invalid(format!(
-                "cannot resume at {position}: it is a position of a search by {} in {} entries, \
-                 but this one is by {within} in {entries}",
-                position.within, position.entries
-            )));
-        }
-        Ok(position)
+        )
     }
 }

@@ -4,7 +4,6 @@
 //! once, in parts, and the documents of each key are compared. A pair that shares several keys is
 //! reported for the first of them, so nothing has to be remembered.
 
-use super::found::PairsPosition;
 use super::search::Search;
 use super::visitor::Sink;
 use crate::error::{Error, Result};
@@ -30,13 +29,13 @@ struct Part {
 /// place among the recent documents.
 type Place = (u64, usize, u32);
 
-/// Finds what there is. Returns where to resume if `is_stopped` in between.
+/// Finds what there is, until `is_stopped`.
 pub(super) fn run(
     search: &Search<'_, Sketch>,
     sink: &Sink<'_, Sketch>,
     is_stopped: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<PairsPosition>> {
-    let start = search.start()?;
+) -> Result<()> {
+    let documents = search.reader.len();
     let within = search.options.within;
     let test = search.reader.planner.sketch_test(within).filter(|test| test.shares_key);
     let Some(test) = test else {
@@ -46,29 +45,17 @@ pub(super) fn run(
         )));
     };
     search.reader.read(|view| {
-        let parts: Vec<Part> = parts(start.entries, test.rule.keys)
-            .filter(|part| (part.table as usize, part.low) >= (start.step, low(start)))
-            .collect();
+        let parts: Vec<Part> = parts(documents, test.rule.keys).collect();
         let recent = recent(view);
         let meter = Meter::new(&search.reader.watch, Phase::Search, None);
-        meter.begin(Phase::Search, start.entries * u64::from(test.rule.keys))?;
-        let at = search.in_parallel(&parts, is_stopped, |part| {
+        meter.begin(Phase::Search, documents * u64::from(test.rule.keys))?;
+        search.in_parallel(&parts, is_stopped, |part| {
             let found = PartSearch { view, test: &test, recent: &recent, part, sink };
             meter.advance(found.run(&|| meter.check())?)
         })?;
         meter.finish();
-        let position = |part: &Part| PairsPosition {
-            step: part.table as usize,
-            low: part.low.into(),
-            ..start
-        };
-        Ok(parts.get(at).map(position))
+        Ok(())
     })
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "positions have 64 bits here")]
-fn low(start: PairsPosition) -> u64 {
-    start.low as u64
 }
 
 /// Returns the parts of all tables, in order.

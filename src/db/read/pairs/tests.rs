@@ -68,14 +68,14 @@ fn brute_force<F: Word>(entries: &[Entry<F>], distance: u32) -> Vec<Pair<F>> {
 
 fn expanded<F: Word>(snapshot: &Snapshot<F>, distance: u32) -> Vec<Pair<F>> {
     let mut found = Vec::new();
-    let report = snapshot.pairs(distance).expand(true).memory(1 << 12).visit(|some| {
+    let visit = |some: Found<'_, F>| {
         match some {
             Found::Pairs(pairs) => found.extend_from_slice(pairs),
             Found::Group { .. } => panic!("groups must be expanded"),
         }
         ControlFlow::Continue(())
-    });
-    assert_eq!(report.unwrap().next, None);
+    };
+    snapshot.pairs(distance).expand(true).memory(1 << 12).visit(visit).unwrap();
     found.sort_unstable();
     found
 }
@@ -198,52 +198,4 @@ fn groups_stand_for_all_pairs_of_entries_with_equal_fingerprints() {
         ]
     );
     assert_eq!(report.pairs, [0, 1, 1, 1]);
-}
-
-#[test]
-fn stopping_and_resuming_passes_on_each_pair_once() {
-    for (name, fingerprints) in data::<u64>(600) {
-        let folder = tempfile::tempdir().unwrap();
-        let db = Db::options().create(folder.path().join("db")).unwrap();
-        let entries = numbered(&fingerprints);
-        insert(&db, &entries);
-        let snapshot = db.snapshot();
-        let (mut found, mut next, mut rounds) = (Vec::new(), None, 0);
-        loop {
-            // Each time with other parts.
-            let search = snapshot.pairs(4).expand(true).threads(1 + rounds % 3);
-            let search = search.memory(1 << (10 + rounds % 5));
-            let search = match next {
-                Some(position) => search.resume(position),
-                None => search,
-            };
-            let mut visits = 0;
-            let report = search.visit(|some| {
-                if let Found::Pairs(pairs) = some {
-                    found.extend_from_slice(pairs);
-                }
-                visits += 1;
-                if visits == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            let Some(position) = report.unwrap().next else { break };
-            next = Some(position.to_string().parse().unwrap());
-            rounds += 1;
-        }
-        found.sort_unstable();
-        assert_eq!(found, brute_force(&entries, 4), "{name}, {rounds} rounds");
-        assert!(rounds > 1 || name != "clustered");
-    }
-}
-
-#[test]
-fn a_position_of_another_search_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let db = Db::options().create(folder.path().join("db")).unwrap();
-    insert(&db, &numbered(&[1u64, 2, 3]));
-    let position: PairsPosition = "3:4:1:0".parse().unwrap();
-    let error = db.snapshot().pairs(3).resume(position).count().unwrap_err();
-    assert!(error.to_string().contains("3 in 4 entries"), "{error}");
-    for text in ["", "3:4:1", "3:4:1:g", "3:4:1:0:0", "-3:4:1:0"] {
-        assert!(text.parse::<PairsPosition>().is_err(), "{text}");
-    }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use super::found::{Found, Pair, PairsPosition, PairsReport};
+use super::found::{Found, Pair, PairsReport};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::pairs::Report;
@@ -100,9 +100,9 @@ impl<'a, 'v, F: Fingerprint> Visitor<'a, 'v, F> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_stopped
     }
 
-    pub(super) fn report(self, next: Option<PairsPosition>) -> PairsReport {
+    pub(super) fn report(self) -> PairsReport {
         let Visits { pairs, groups, .. } =
             self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        PairsReport { pairs, groups, next }
+        PairsReport { pairs, groups }
     }
 }
