@@ -29,9 +29,6 @@ pub struct Cell {
     pub threads: usize,
     /// Seconds after which queries end.
     pub seconds: f64,
-    /// The bytes that indexes may take if fpdb keeps no pages. Then each query reads all that it
-    /// needs, and there is only the cold phase.
-    pub no_pages: Option<u64>,
 }
 
 /// What it found.
@@ -39,7 +36,7 @@ pub struct Cell {
 pub struct Report {
     pub open_ms: f64,
     pub cold: Phase,
-    pub warm: Option<Phase>,
+    pub warm: Phase,
     /// Bytes of memory of the process and of its part of the page cache, at the end.
     pub process: u64,
     pub cache: u64,
@@ -61,21 +58,14 @@ impl Cell {
             group::enter(group)?;
         }
         let start = Instant::now();
-        let db = self.engine.open(&self.folder, self.no_pages)?;
+        let db = self.engine.open(&self.folder)?;
         let open_ms = start.elapsed().as_secs_f64() * 1e3;
-        if self.no_pages.is_some() {
-            // Reads only what queries need in any case, so that their reads can be counted.
-            db.warm(&self.folder)?;
-        } else {
-            db.wait_for_indexes();
-        }
-        let (cold, mut warm) = (self.ask(&db, 1)?, None);
-        if self.no_pages.is_none() {
-            db.warm(&self.folder)?;
-            // As many queries again, which are not counted: what they leave in caches stays there.
-            self.ask(&db, 2)?;
-            warm = Some(self.ask(&db, 3)?);
-        }
+        db.wait_for_indexes();
+        let cold = self.ask(&db, 1)?;
+        db.warm(&self.folder)?;
+        // As many queries again, which are not counted: what they leave in caches stays there.
+        self.ask(&db, 2)?;
+        let warm = self.ask(&db, 3)?;
         // Memory that is not of files.
         let process = number_in("/proc/self/status", "RssAnon:")? << 10;
         Ok(Report { open_ms, cold, warm, process, cache: self.cache()? })

@@ -51,15 +51,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Opens the database that [`Self::create`] has left in this folder. `memory` is what fpdb may
-    /// use for copies of its indexes while it keeps no pages, or `None` if it chooses both.
-    pub fn open(self, folder: &Path, memory: Option<u64>) -> Result<Open> {
-        let options = match memory {
-            Some(memory) => Db::options().page_memory(0).index_memory(memory),
-            None => Db::options(),
-        };
+    /// Opens the database that [`Self::create`] has left in this folder.
+    pub fn open(self, folder: &Path) -> Result<Open> {
         Ok(match self {
-            Self::Fpdb => Open::Fpdb(options.open(folder)?),
+            Self::Fpdb => Open::Fpdb(Db::open(folder)?),
             Self::Lmdb => Open::Lmdb(Lmdb::open(folder, K)?),
         })
     }

@@ -1,11 +1,10 @@
 //! Measures databases that are up to several times as large as the memory: fpdb, and LMDB with the
 //! paper's tables, each in a control group whose limit is a share of its files; cold and warm, with
-//! one thread and with several, beside random reads from the same device.
+//! one thread and with several.
 //!
 //! README.md says what is counted.
 
 mod cell;
-mod device;
 mod engines;
 mod group;
 mod table;
@@ -15,18 +14,17 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use peers::random::Random;
 use peers::{files, folder_bytes};
 
 use cell::{Cell, Report};
-use device::Device;
 use engines::{Engine, K, stored};
 use group::Group;
-use table::{Limits, Row};
+use table::Row;
 
 /// Numbers of threads that ask at the same time.
 const THREADS: [usize; 2] = [1, 8];
@@ -87,38 +85,21 @@ fn main() -> Result<()> {
 }
 
 fn measure(args: &Args, n: u32, databases: &[Database]) -> Result<()> {
-    let largest = databases.iter().max_by_key(|database| database.bytes).context("no engines")?;
-    let device = largest.largest()?;
-    let fpdb = &databases[0];
-    let report = fpdb.run(fpdb.cell(args, 1, Some(fpdb.bytes)), None)?;
-    let mut limits = Limits::new(report.context("no limit ends this process")?.cold.reads);
     let mut rows: Vec<Row> = Vec::new();
     for &times in &args.times {
-        measure_device(&device, args, &mut limits)?;
         for threads in THREADS {
             for database in databases {
                 let Database { engine, bytes, .. } = *database;
                 let memory = (bytes as f64 / times) as u64;
                 let group = if args.no_groups { None } else { Some(Group::create(memory)?) };
-                let report = database.run(database.cell(args, threads, None), group.as_ref())?;
+                let report = database.run(database.cell(args, threads), group.as_ref())?;
                 rows.push(Row { times, engine, bytes, memory, threads, report });
             }
         }
     }
-    measure_device(&device, args, &mut limits)?;
     // The rows of an engine stand together.
     rows.sort_by(|a, b| a.times.total_cmp(&b.times).then(a.engine.name().cmp(b.engine.name())));
-    table::print(n, &rows, &limits);
-    Ok(())
-}
-
-fn measure_device(path: &Path, args: &Args, limits: &mut Limits) -> Result<()> {
-    let time = Duration::from_secs_f64(args.seconds / 6.0);
-    let mut device = Device::open(path)?;
-    for (at_once, per_second) in &mut limits.per_second {
-        per_second.push(device.reads_per_second(*at_once, time)?);
-    }
-    limits.together.push(device.together((limits.reads.round() as usize).clamp(1, 64), time)?);
+    table::print(n, &rows);
     Ok(())
 }
 
@@ -136,7 +117,7 @@ impl Database {
     /// that a query was made of are practically never near. Every other query is random, too. A
     /// scan does the same for the first of them.
     fn verify(&self, n: u32) -> Result<()> {
-        let db = self.engine.open(&self.folder, None)?;
+        let db = self.engine.open(&self.folder)?;
         let (mut search, mut random, mut found) = (db.search()?, Random(1 << 40), Vec::new());
         for number in 0..500 {
             let (id, flips) = (random.below(n as usize) as u32, random.below(K as usize + 1));
@@ -170,15 +151,9 @@ impl Database {
         Ok(())
     }
 
-    /// Returns the largest file.
-    fn largest(&self) -> Result<PathBuf> {
-        let len = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
-        files(&self.folder)?.into_iter().max_by_key(len).context("no files")
-    }
-
-    fn cell(&self, args: &Args, threads: usize, no_pages: Option<u64>) -> Cell {
+    fn cell(&self, args: &Args, threads: usize) -> Cell {
         let (engine, folder) = (self.engine, self.folder.clone());
-        Cell { engine, folder, group: None, threads, seconds: args.seconds, no_pages }
+        Cell { engine, folder, group: None, threads, seconds: args.seconds }
     }
 
     /// Runs a cell as a process of its own on cold files. Returns `None` if the system ended the
