@@ -50,18 +50,6 @@ fn sample() -> Manifest {
 }
 
 #[test]
-fn manifest_round_trips_and_replaces_the_old_one() {
-    let sim = Sim::new();
-    sim.create_root().unwrap();
-    let mut manifest = sample();
-    manifest.install(&*sim).unwrap();
-    assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
-    manifest.generation += 1;
-    manifest.install(&*sim).unwrap();
-    assert_eq!(Manifest::read(&*sim).unwrap(), manifest);
-}
-
-#[test]
 fn settings_that_could_not_be_read_again_are_refused() {
     let settings = |recipe: &str, distance| Settings {
         recipe: Some(recipe.to_owned()),

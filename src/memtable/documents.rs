@@ -222,27 +222,6 @@ mod tests {
     }
 
     #[test]
-    fn reader_sees_each_document_at_its_own_commit() {
-        let mut documents = Documents::new(5);
-        documents.apply(1, &change("a", 5, None, Some(7)));
-        documents.apply(2, &change("a", 5, Some(7), Some(8)));
-        documents.apply(3, &change("a", 5, Some(8), None));
-        documents.apply(4, &change("a", 6, None, Some(9)));
-        let states: Vec<_> = (0..5)
-            .map(|seq| documents.get(b"a", seq).map(|(at, d)| (at, d.map(|d| d.id.0))))
-            .collect();
-        let expected =
-            [None, Some((1, Some(5))), Some((2, Some(5))), Some((3, None)), Some((4, Some(6)))];
-        assert_eq!(states, expected);
-        let fingerprint =
-            |id, seq| documents.by_id(DocId(id), seq).map(|(_, d)| d.map(|d| d.fingerprint));
-        assert_eq!((fingerprint(5, 1), fingerprint(5, 2)), (Some(Some(7)), Some(Some(8))));
-        assert_eq!((fingerprint(5, 3), fingerprint(5, 4)), (Some(None), Some(None)));
-        assert_eq!((fingerprint(6, 3), fingerprint(6, 4)), (Some(None), Some(Some(9))));
-        assert_eq!((documents.gain(), documents.next_doc()), (1, 7));
-    }
-
-    #[test]
     fn document_that_came_and_went_leaves_nothing_unless_older_sources_have_it() {
         let mut documents = Documents::new(9);
         documents.apply(1, &change("b", 9, None, Some(1)));

@@ -500,31 +500,6 @@ mod tests {
     }
 
     #[test]
-    fn reader_sees_the_state_at_its_own_commit() {
-        let table = memtable(&Layout::preset("single", 64).unwrap());
-        table.apply(1, &[insert(7, 1), insert(7, 2)]).unwrap();
-        table.apply(2, &[remove(7, 1)]).unwrap();
-        table.apply(3, &[insert(7, 1)]).unwrap();
-        let ids = |seq| table.ids(7, seq, 9).iter().map(|id| id.0).collect::<Vec<_>>();
-        assert_eq!((ids(0), ids(1), ids(2), ids(3)), (vec![], vec![1, 2], vec![2], vec![1, 2]));
-        assert_eq!(table.ids(7, 3, 1).len(), 1);
-        assert_eq!((table.net_entries(1), table.net_entries(2), table.net_entries(3)), (2, 1, 2));
-    }
-
-    #[test]
-    fn entry_inserted_and_removed_here_leaves_older_sources_alone() {
-        let table = memtable(&Layout::preset("half-2", 64).unwrap());
-        table.apply(1, &[insert(5, 1)]).unwrap();
-        table.apply(2, &[remove(5, 1)]).unwrap();
-        table.apply(3, &[remove(6, 1)]).unwrap();
-        table.apply(4, &[insert(6, 1)]).unwrap();
-        let entry = |fingerprint| Entry { fingerprint, id: DocId(1) };
-        assert!(!table.removes(entry(5), 9) && table.state(entry(5), 9) == Some(false));
-        assert!(table.removes(entry(6), 9) && table.state(entry(6), 9) == Some(true));
-        assert_eq!(table.net_entries(9), 0);
-    }
-
-    #[test]
     fn newer_match_finds_only_newer_entries_few_or_many() {
         let layout = Layout::preset("half-2", 64).unwrap();
         let table = memtable(&layout);

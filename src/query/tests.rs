@@ -5,10 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::Error;
 use crate::query::Batch;
 use crate::storage::Sim;
-use crate::{
-    Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Match, Options, Outcome, QueryOptions, Within,
-    Word,
-};
+use crate::{Db, DocId, Entry, Ids, Key, Layout, Options, Outcome, Within, Word};
 
 struct Rng(fastrand::Rng);
 
@@ -231,44 +228,4 @@ fn large_batch_of_insert_if_novel_decides_as_one_by_one() {
     check_insert_if_novel(Ids::User, 2000);
     check_insert_if_novel(Ids::Names, 2000);
     check_insert_if_novel(Ids::Unique, 2000);
-}
-
-/// Clusters with long answers and several ids per fingerprint, in several segments and in
-/// memory, with some fingerprints of which nothing is left.
-#[test]
-fn limit_returns_the_first_matches_of_the_full_answer() {
-    let layout = Layout::preset("half-2", 64).unwrap();
-    let options = Db::options().layout(layout).storage(Sim::new()).background(false);
-    let db = options.create("limit").unwrap();
-    let centre = 0x5555_0000_ffff_1234;
-    let member = |i: u64| centre ^ 1 << (i % 61) ^ 1 << (i * 7 % 53);
-    for i in 0..900 {
-        db.insert(member(i), i).unwrap();
-        if i % 3 == 1 {
-            db.remove_entry(member(i / 2), i / 2).unwrap();
-        }
-        if i % 250 == 249 {
-            db.flush().unwrap();
-        }
-    }
-    let removed = |i: u64| (0..900).any(|by| by % 3 == 1 && by / 2 == i);
-    for query in [centre, centre ^ 2, member(5)] {
-        let mut expected: Vec<_> = (0..900)
-            .filter(|&i| !removed(i))
-            .map(|i| Match {
-                distance: member(i).distance(query),
-                fingerprint: member(i),
-                id: DocId(i),
-            })
-            .filter(|found| found.distance <= 3)
-            .collect();
-        expected.sort_unstable();
-        assert!(expected.len() > 50, "{}", expected.len());
-        assert_eq!(db.query(query, 3).unwrap(), expected);
-        for limit in [1, 2, 3, 10, 50, expected.len() - 1] {
-            let options = QueryOptions::within(3).limit(limit);
-            let found = db.snapshot().query(query, options).unwrap();
-            assert_eq!(found, expected[..limit], "{limit}");
-        }
-    }
 }

@@ -233,23 +233,6 @@ fn with_duplicate() -> Db {
     db
 }
 
-/// Checks that `b` is remembered until it is written again, and is an original from then on.
-fn assert_becomes_original(db: &Db) {
-    db.flush().unwrap();
-    let b = db.get("b").unwrap().unwrap();
-    assert_eq!((b.id, b.duplicate_of), (DocId(1), Some(DocId(0))));
-    assert_eq!(db.query(1, 0).unwrap(), []);
-    let updated = Outcome::Updated { id: DocId(1), from: 1, distance: 0 };
-    assert_eq!(upsert(db, 1, "b", REMEMBER), updated);
-    let b = db.get("b").unwrap().unwrap();
-    assert_eq!((b.fingerprint, b.id, b.duplicate_of), (1, DocId(1), None));
-    assert_eq!(db.query(1, 0).unwrap().len(), 1);
-    assert_eq!(upsert(db, 1, "b", REMEMBER), Outcome::Unchanged(DocId(1)));
-    db.compact().unwrap();
-    assert_eq!(db.stats().duplicates, 0);
-    assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
-}
-
 #[test]
 fn remembered_duplicate_is_unchanged_while_its_original_is_there() {
     let db = with_duplicate();
@@ -289,25 +272,35 @@ fn remembered_duplicate_that_is_written_again_is_one_of_the_nearest_document() {
 }
 
 #[test]
-fn remembered_duplicate_becomes_an_original_once_its_original_is_removed() {
-    let db = with_duplicate();
-    assert!(db.remove("a").unwrap());
-    assert_becomes_original(&db);
-}
-
-#[test]
-fn remembered_duplicate_becomes_an_original_once_its_original_is_updated_away() {
-    let db = with_duplicate();
-    assert!(matches!(upsert(&db, far(1), "a", REMEMBER), Outcome::Updated { from: 0, .. }));
-    assert_becomes_original(&db);
-}
-
-#[test]
-fn remembered_duplicate_becomes_an_original_once_its_original_has_expired() {
-    let db = with_duplicate();
-    assert!(db.touch("a", 1).unwrap() && db.touch("b", 2).unwrap());
-    assert_eq!(db.expire(2).unwrap().removed, 1);
-    assert_becomes_original(&db);
+fn remembered_duplicate_becomes_an_original_once_its_original_is_gone() {
+    let ways: [fn(&Db); 3] = [
+        |db| assert!(db.remove("a").unwrap()),
+        |db| {
+            let updated = upsert(db, far(1), "a", REMEMBER);
+            assert!(matches!(updated, Outcome::Updated { from: 0, .. }));
+        },
+        |db| {
+            assert!(db.touch("a", 1).unwrap() && db.touch("b", 2).unwrap());
+            assert_eq!(db.expire(2).unwrap().removed, 1);
+        },
+    ];
+    for lose_the_original in ways {
+        let db = with_duplicate();
+        lose_the_original(&db);
+        db.flush().unwrap();
+        let b = db.get("b").unwrap().unwrap();
+        assert_eq!((b.id, b.duplicate_of), (DocId(1), Some(DocId(0))), "not written again");
+        assert_eq!(db.query(1, 0).unwrap(), []);
+        let updated = Outcome::Updated { id: DocId(1), from: 1, distance: 0 };
+        assert_eq!(upsert(&db, 1, "b", REMEMBER), updated);
+        let b = db.get("b").unwrap().unwrap();
+        assert_eq!((b.fingerprint, b.id, b.duplicate_of), (1, DocId(1), None));
+        assert_eq!(db.query(1, 0).unwrap().len(), 1);
+        assert_eq!(upsert(&db, 1, "b", REMEMBER), Outcome::Unchanged(DocId(1)));
+        db.compact().unwrap();
+        assert_eq!(db.stats().duplicates, 0);
+        assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
+    }
 }
 
 #[test]

@@ -200,40 +200,6 @@ fn inserts_on_a_small_disk_continue_until_it_is_nearly_full() {
     assert_eq!(db.compact().unwrap().segments_after, 1);
 }
 
-/// Merges of any run of segments: what fits changes from step to step.
-#[test]
-fn merges_within_changing_free_space_keep_every_entry() {
-    let mut rng = Rng::new(2);
-    let sim = Sim::new();
-    let db = options(&sim).memtable_entries(1 << 20).create("sim").unwrap();
-    let (mut oracle, mut sizes) = (Oracle::default(), Vec::new());
-    for step in 0..120 {
-        sim.set_free_space(1 << 30);
-        for _ in 0..rng.within(1, 60) {
-            let new = entry(rng.below(300).wrapping_mul(0x9e37_79b9_7f4a_7c15), rng.below(4));
-            if rng.one_in(3) {
-                assert_eq!(
-                    db.remove_entry(new.fingerprint, new.id).unwrap(),
-                    oracle.0.remove(&new)
-                );
-            } else {
-                insert(&db, &[new]).unwrap();
-                oracle.0.insert(new);
-            }
-        }
-        sim.set_free_space(LEFT + rng.below(150_000));
-        db.flush().unwrap();
-        sizes.push(db.stats().segments.len());
-        if step % 10 == 9 {
-            assert_entries(&db.snapshot(), &oracle);
-        }
-    }
-    sim.set_free_space(1 << 30);
-    db.compact().unwrap();
-    assert_entries(&db.snapshot(), &oracle);
-    assert!(sizes.iter().any(|&segments| segments > 8), "every merge fitted: {sizes:?}");
-}
-
 #[test]
 fn bulk_load_and_backup_check_for_space_before_they_write() {
     let (sim, db, oracle) = make();

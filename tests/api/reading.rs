@@ -166,33 +166,12 @@ fn opening_reads_no_index_filter_or_block() {
 }
 
 /// Creates a database with one segment of some size.
-fn create_large(path: &Path) -> Vec<u64> {
+fn create_large(path: &Path) {
     let all: Vec<u64> = (1..=300_000u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let db = options(ALL[2]).create(path).unwrap();
     let entries = (0..).zip(&all).map(|(id, &fingerprint)| Ok(entry(fingerprint, id)));
     assert_eq!(db.bulk_load(entries).unwrap().inserted, all.len() as u64);
     db.close().unwrap();
-    all
-}
-
-#[test]
-fn files_with_memory_of_their_own_are_read_in_the_background_and_then_no_more() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("db");
-    let all = create_large(&path);
-    let db = options::<u64>(ALL[2]).background(true).open(&path).unwrap();
-    // Waits for the background, and reads what it did not.
-    db.warm().unwrap();
-    // Now the files can be damaged without any effect on queries.
-    damage_bodies(&path);
-    for &fingerprint in all.iter().step_by(1000) {
-        assert_eq!(db.query(fingerprint ^ 3, 3).unwrap().len(), 1);
-    }
-    assert_eq!(db.snapshot().iter().filter(|entry| entry.is_ok()).count(), all.len());
-    assert!(
-        !db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty(),
-        "the files are checked, not the memory"
-    );
 }
 
 #[test]

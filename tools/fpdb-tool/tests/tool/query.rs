@@ -117,15 +117,6 @@ fn queries_before_an_unreadable_one_are_answered() {
 }
 
 #[test]
-fn queries_have_the_width_of_the_database() {
-    let folder = Folder::new();
-    folder.write("fps", format!("{:032x}\n", 1u128 << 100));
-    folder.ok("import a fps --bits 128");
-    let run = folder.ok(&format!("query a 0x{:032x} --json", 3u128 << 100));
-    assert_eq!(run.records()[0]["matches"][0]["distance"], 1);
-}
-
-#[test]
 fn matches_have_the_similarity_that_the_recipe_tells() {
     let folder = Folder::new();
     folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
