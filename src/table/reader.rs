@@ -100,13 +100,6 @@ impl<F: Word> Table<F> {
         self.zeros
     }
 
-    /// Returns the lengths of the codewords by leading difference.
-    pub(crate) fn code_lengths(&self) -> Vec<u8> {
-        let mut lengths = vec![0; self.zeros as usize];
-        lengths.extend_from_slice(self.code.lengths(F::BITS - self.zeros));
-        lengths
-    }
-
     /// Returns the bytes of all blocks.
     pub(crate) fn block_bytes(&self) -> u64 {
         self.blocks() as u64 * self.block_size as u64

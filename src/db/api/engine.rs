@@ -123,10 +123,6 @@ pub(crate) trait ReadEngine<F: Fingerprint>: Send + Sync {
     fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
         self.reader().verify(level)
     }
-
-    fn block(&self, segment: u64, table: usize, block: u64) -> Result<Option<Vec<F>>> {
-        self.reader().block(segment, table, block)
-    }
 }
 
 impl<F: Fingerprint> ReadEngine<F> for Reader<F> {

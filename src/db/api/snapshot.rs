@@ -281,31 +281,6 @@ impl<F: Fingerprint> Snapshot<F> {
     pub fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
         self.engine.verify(level)
     }
-
-    /// Returns the fingerprints of a block, which is what a query decodes of a table, in the order
-    /// in which the table sorts them; `None` if there is no such segment, table of blocks, or block.
-    /// A segment is identified by its [number](crate::reports::SegmentStats::id), a table and a block
-    /// by their positions.
-    ///
-    /// # Errors
-    ///
-    /// `Corruption` or `Io`.
-    ///
-    /// ```
-    /// let layout = fpdb::Layout::preset("half-2", 64)?;
-    /// let db = fpdb::Db::options().layout(layout).in_memory()?;
-    /// db.insert(0x0000_0002_0000_0001, 1)?;
-    /// db.insert(0x0000_0001_0000_0002, 2)?;
-    /// db.flush()?;
-    /// let segment = db.stats().segments[0].id;
-    /// // The second table of this layout begins with the lower half of the fingerprint.
-    /// let block = db.snapshot().block(segment, 1, 0)?;
-    /// assert_eq!(block, Some(vec![0x0000_0002_0000_0001, 0x0000_0001_0000_0002]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn block(&self, segment: u64, table: usize, block: u64) -> Result<Option<Vec<F>>> {
-        self.engine.block(segment, table, block)
-    }
 }
 
 impl<'a, F: Fingerprint> IntoIterator for &'a Snapshot<F> {

@@ -104,23 +104,6 @@ impl<F: Fingerprint> Reader<F> {
         self.read(|view| view.ids(fingerprint))
     }
 
-    /// Returns the fingerprints of a block of a table, in the order of the table; `None` if there is
-    /// no such segment, table of blocks, or block.
-    pub(crate) fn block(&self, segment: u64, table: usize, block: u64) -> Result<Option<Vec<F>>> {
-        let order = self.planner.permutations().get(table);
-        self.read(|view| {
-            let segments = &view.version.segments;
-            let segment = segments.iter().find(|found| found.meta().id == segment);
-            let table = segment.and_then(|segment| segment.tables().get(table)).zip(order);
-            let Some((table, order)) = table else { return Ok(None) };
-            let block = usize::try_from(block).ok().filter(|&block| block < table.blocks());
-            let Some(block) = block else { return Ok(None) };
-            let mut rows = Vec::new();
-            table.decode(block..block + 1, &mut rows)?;
-            Ok(Some(rows.into_iter().map(|row| F::of_word(order.invert(row))).collect()))
-        })
-    }
-
     /// Returns the numbers of entries and of documents.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.len(), self.version.documents(self.seq))

@@ -181,10 +181,6 @@ pub struct TableStats {
     pub bytes_index: u64,
     /// Size of the prefix filter; 0 without one.
     pub bytes_filter: u64,
-    /// The lengths of the codewords in bits, by the highest bit in which two neighbours differ; 0
-    /// for a bit without a codeword, nothing for a table of keys. Not serialized.
-    #[cfg_attr(feature = "serde", serde(skip))]
-    pub code_lengths: Vec<u8>,
 }
 
 impl SegmentStats {
@@ -220,15 +216,13 @@ impl TableStats {
             bytes_rows: 0,
             bytes_index,
             bytes_filter,
-            code_lengths: table.code_lengths(),
         }
     }
 
     fn of_keys((keys, file): (&Keys, &FileSummary)) -> Self {
         let (bytes_rows, bytes_index) = keys.part_sizes();
-        let (bytes, blocks) = (file.len, 0);
-        let (bytes_blocks, bytes_filter, code_lengths) = (0, 0, Vec::new());
-        Self { bytes, blocks, bytes_blocks, bytes_rows, bytes_index, bytes_filter, code_lengths }
+        let (bytes, blocks, bytes_blocks, bytes_filter) = (file.len, 0, 0, 0);
+        Self { bytes, blocks, bytes_blocks, bytes_rows, bytes_index, bytes_filter }
     }
 }
 

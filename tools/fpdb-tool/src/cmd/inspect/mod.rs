@@ -1,13 +1,12 @@
 //! `inspect`
 
 mod bits;
-mod file;
-mod kind;
-mod table;
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use fpdb::reports::SegmentStats;
 use fpdb::{Description, Layout};
 use serde::Serialize;
@@ -16,32 +15,22 @@ use crate::args::database::{self, SKETCH_BITS, by_width};
 use crate::output::failure::Exit;
 use crate::output::{self, Context, iec};
 use bits::{bit_order, ranges};
-use file::{FileReport, files};
 
 const EXAMPLE: &str = "\
-Examples:
-  fpdb-tool inspect crawl.fpdb
-  fpdb-tool inspect crawl.fpdb --table 1 --block 0";
+Example:
+  fpdb-tool inspect crawl.fpdb";
 
 /// Shows the format, the layout, the segments and the files of a database
 ///
 /// A table is sorted by its cells in the order shown. Cell 0 has the leading bits of the
 /// fingerprint, and table 0 has the cells in ascending order. A database of sketches has a table of
 /// each key instead.
-///
-/// With --file or --table, shows one file instead; of a table, its parts and the lengths of its
-/// codewords. With --block, also a block of the table: its keys, which are fingerprints with their
-/// bits in the order of the table, the bit in which each differs from the one before, and the length
-/// of the codeword for it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
-
-    #[command(flatten)]
-    one: file::FileArgs,
 }
 
 /// `fpdb.inspect/1`. Sizes are in bytes.
@@ -65,24 +54,25 @@ struct TableReport {
     bit_order: Vec<u32>,
 }
 
+#[derive(Serialize)]
+struct FileReport {
+    name: String,
+    bytes: u64,
+}
+
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let description = fpdb::Description::read(&self.path)?;
         let segments = by_width!(description.bits, |options| {
             options.index_memory(0).open_read_only(&self.path)?.stats().segments
         });
-        let files = files(&self.path)?;
-        if self.one.is_given() {
-            self.one.run(&self.path, (&segments, &files), &description, context)?;
-            return Ok(Exit::Done);
-        }
         let layout = Some(&description.layout).filter(|_| description.bits != SKETCH_BITS);
         let tables = layout.map_or(0, Layout::tables);
         let report = Report {
             cells: layout.map(|layout| layout.cells().to_vec()).unwrap_or_default(),
             tables: (0..tables).map(|n| TableReport::of(&description.layout, n)).collect(),
             segments,
-            files,
+            files: files(&self.path)?,
             description,
         };
         if context.json {
@@ -156,4 +146,24 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
 
 fn list<T: ToString>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the files in the folder, sorted by name.
+fn files(path: &Path) -> Result<Vec<FileReport>> {
+    let list = || -> io::Result<Vec<FileReport>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            match entry.metadata() {
+                Ok(metadata) => files.push(FileReport { name, bytes: metadata.len() }),
+                // A writer may delete a file that it no longer needs at any time.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(files)
+    };
+    list().with_context(|| format!("cannot list {}", path.display()))
 }
