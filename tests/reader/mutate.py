@@ -1,9 +1,9 @@
 """Changes bytes of databases. The reader must report damage, and never give a wrong answer."""
 
-from fpdb_reader.conventions import PAGE, Damage, InUse, OtherVersion, crc32, u64
+from corpus.copy import Copy
+from fpdb_reader.conventions import Damage, InUse, OtherVersion
 from fpdb_reader.database import Database
 from fpdb_reader.header import SIZE, numbered
-from fpdb_reader.paged import SUMS_PER_PAGE, TRAILER
 
 REFUSALS = (Damage, InUse, OtherVersion)
 
@@ -16,7 +16,7 @@ def check_changed_bytes(folder, rng, count):
         original = path.read_bytes()
         at = rng.randrange(len(original))
         changed = bytearray(original)
-        changed[at] ^= rng.randrange(1, 256)
+        change(changed, at, rng)
         path.write_bytes(changed)
         try:
             state = state_of(Database(folder))
@@ -55,110 +55,54 @@ def allowed_states(database):
 def sealed_changes(folder, rng, count):
     """Changes one byte and all checksums that cover it, `count` times.
 
-    Yields, while the change is there, the file, the offset, and what the reader finds: a state, or an error.
+    Yields, while the change is there, the file, and what the reader finds: a state, or an error.
     """
-    manifest = folder / "MANIFEST"
-    sealed_manifest = manifest.read_bytes()
+    originals = {path: path.read_bytes() for path in folder.iterdir()}
     for _ in range(count):
-        path = random_file(folder, rng)
-        original = path.read_bytes()
-        changed, at = change_sealed(path, original, rng)
-        path.write_bytes(changed)
-        if path != manifest:
-            manifest.write_bytes(name_checksum(sealed_manifest, original, changed))
+        path, copy = random_file(folder, rng), Copy(folder)
+        change_part(copy, path.name, rng)
+        copy.write(folder)
         try:
             outcome = state_of(Database(folder))
         except REFUSALS as error:
             outcome = error
         try:
-            yield path, at, outcome
+            yield path, outcome
         finally:
-            path.write_bytes(original)
-            manifest.write_bytes(sealed_manifest)
+            for name, data in originals.items():
+                name.write_bytes(data)
 
 
-def change_sealed(path, original, rng):
-    """Changes a byte, and the checksums in the same file that cover it."""
-    data = bytearray(original)
-    in_header = rng.random() < 0.1
-    if in_header:
-        at = rng.choice([*range(8, 12), *range(16, 60)])
-        data[at] ^= change(rng)
-        data[12:16] = checksum(data[:12])
-        data[60:64] = checksum(data[:60])
-    if path.name == "MANIFEST":
-        if not in_header:
-            at = rng.randrange(SIZE, len(data) - 4)
-            data[at] ^= change(rng)
-        data[-4:] = checksum(data[:-4])
-    elif path.suffix == ".log":
-        if not in_header:
-            at = seal_frame(data, rng)
+def change_part(copy, name, rng):
+    """Changes a byte of a file in memory."""
+    if rng.random() < 0.1:
+        change(copy.header(name), rng.choice([*range(8, 12), *range(16, 60)]), rng)
+    elif name == "MANIFEST":
+        fields = copy.manifest.fields
+        field = rng.choices([*fields], [len(data) for data in fields.values()])[0]
+        fields[field] = bytearray(fields[field])
+        change(fields[field], rng.randrange(len(fields[field])), rng)
+    elif name.endswith(".log"):
+        change_frame(rng.choice(copy.log(name).frames), rng)
     else:
-        body = int.from_bytes(data[-TRAILER:-TRAILER + 8], "little")
-        meta = int.from_bytes(data[-TRAILER + 8:-TRAILER + 12], "little")
-        if not in_header:
-            at = place_in(body, len(data) - TRAILER - meta, meta, rng)
-            data[at] ^= change(rng)
-        seal_paged(data, body, meta)
-    return bytes(data), at
+        paged = copy.paged(name)
+        if paged.meta and (len(paged.body) == SIZE or rng.random() < 0.4):
+            change(paged.meta, rng.randrange(len(paged.meta)), rng)
+        else:
+            change(paged.body, rng.randrange(SIZE, len(paged.body)), rng)
 
 
-def place_in(body, meta_at, meta, rng):
-    """A place in the body or the meta of a paged file."""
-    if meta and (body == SIZE or rng.random() < 0.4):
-        return meta_at + rng.randrange(meta)
-    return rng.randrange(SIZE, body)
+def change_frame(frame, rng):
+    """Changes a byte of a frame of a log."""
+    sizes = {"kind": 1, "flags": 1, "count": 2, "sequence": 8, "durable": 8}
+    field = rng.choice([*sizes, *("payload",) * bool(frame.payload)])
+    if field == "payload":
+        return change(frame.payload, rng.randrange(len(frame.payload)), rng)
+    data = bytearray(getattr(frame, field).to_bytes(sizes[field], "little"))
+    change(data, rng.randrange(len(data)), rng)
+    setattr(frame, field, int.from_bytes(data, "little"))
 
 
-def change(rng):
-    """How a byte changes: often in one bit."""
-    return rng.choice((1 << rng.randrange(8), rng.randrange(1, 256)))
-
-
-def checksum(*parts):
-    """The four bytes of a checksum."""
-    return crc32(*parts).to_bytes(4, "little")
-
-
-def seal_frame(data, rng):
-    """Changes a byte of a random frame of a log and its checksum; returns where."""
-    frames = []
-    at = SIZE
-    while at + 28 <= len(data):
-        length = int.from_bytes(data[at:at + 4], "little")
-        if length < 28 or at + length > len(data):
-            break
-        frames.append((at, at + length))
-        at += length
-    start, end = rng.choice(frames)
-    at = rng.randrange(start + 4, end - 4)
-    data[at] ^= change(rng)
-    data[end - 4:end] = checksum(data[16:56], u64(start), data[start:end - 4])
-    return at
-
-
-def seal_paged(data, body, meta):
-    """Computes the page sums and the footer checksum of a paged file again."""
-    identity = bytes(data[16:56])
-    pages = [data[at:min(at + PAGE, body)] for at in range(0, body, PAGE)]
-    sums = [checksum(identity, u64(index), page) for index, page in enumerate(pages)]
-    at = body
-    for index, first in enumerate(range(0, len(sums), SUMS_PER_PAGE)):
-        page = b"".join(sums[first:first + SUMS_PER_PAGE])
-        page += checksum(identity, u64(2**63 + index), page)
-        data[at:at + len(page)] = page
-        at += len(page)
-    end = len(data) - TRAILER
-    data[end + 12:end + 16] = checksum(identity, u64(2**64 - 1), data[end - meta:end + 12])
-
-
-def name_checksum(manifest, original, changed):
-    """The manifest with the new checksum of a file."""
-    data = bytearray(manifest)
-    old = len(original).to_bytes(8, "little") + checksum(original)
-    at = data.find(old)
-    if at >= 0:  # A log has no checksum in the manifest.
-        data[at + 8:at + 12] = checksum(changed)
-    data[-4:] = checksum(data[:-4])
-    return bytes(data)
+def change(data, at, rng):
+    """Changes a byte: often in one bit."""
+    data[at] ^= rng.choice((1 << rng.randrange(8), rng.randrange(1, 256)))

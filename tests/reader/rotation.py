@@ -3,47 +3,31 @@
 fpdb rotates a log when it is large, or ends it at once, so its tools do not leave a small database with two.
 """
 
-from fpdb_reader.conventions import crc32, u64
-from fpdb_reader.database import Database
-from fpdb_reader.header import LOG, SIZE, file_name
-
-START = 44  # bytes of the frame
+from corpus.copy import Copy
+from corpus.log import START, Frame, Log
+from corpus.numbers import u64
+from fpdb_reader.header import LOG, file_name
 
 
 def divide_log(folder):
     """Moves the later half of the commits to a second log."""
-    log = Database(folder).logs[0]
-    middle = log.commits[len(log.commits) // 2 - 1]
-    number = log.header.number + 1
-    header = bytearray(log.data[:SIZE])
-    header[24:32] = u64(number)
-    header[60:] = crc32(header[:60]).to_bytes(4, "little")
-    second = bytes(header) + frame(header, SIZE, 1, u64(middle.number) + u64(0),
-                                   u64(log.header.number) + u64(middle.end))
-    at = middle.end
-    while at < log.frames_end:
-        moved = log.frame_at(at)
-        durable = max(moved.durable - middle.end + SIZE + START, 0)
-        head = log.data[at + 5:at + 16] + u64(durable)
-        second += frame(header, len(second), moved.kind, head[3:], moved.payload, head[:3])
-        at = moved.end
-    (folder / file_name(LOG, log.header.number)).write_bytes(log.data[:middle.end])
-    (folder / file_name(LOG, number)).write_bytes(second)
-    name_logs(folder / "MANIFEST", log.header, middle.end, number)
-
-
-def frame(header, at, kind, numbers, payload, flags_and_count=bytes(3)):
-    """The frame at an offset of the log with this header."""
-    length = 28 + len(payload)
-    data = length.to_bytes(4, "little") + bytes([kind]) + flags_and_count + numbers + payload
-    return data + crc32(header[16:56], u64(at), data).to_bytes(4, "little")
-
-
-def name_logs(path, header, end, number):
-    """Names the second log in the manifest, and the end of the first."""
-    data = path.read_bytes()
-    nonce = u64(header.nonce)
-    at = data.index(u64(header.number) + nonce)
-    logs = (2).to_bytes(4, "little") + u64(header.number) + nonce + u64(end) + u64(number) + nonce + u64(0)
-    data = data[:at - 4] + logs + data[at + 24:-4]
-    path.write_bytes(data + crc32(data).to_bytes(4, "little"))
+    copy = Copy(folder)
+    first = copy.manifest["log number 0"]
+    log = copy.log(file_name(LOG, first))
+    ends = [frame for frame in log.commits() if not frame.flags]
+    last = ends[len(ends) // 2 - 1]
+    end = log.offset(last) + len(last.sealed(log.header, 0))
+    second = Log(log.header)
+    second.header[24:32] = u64(first + 1)
+    second.frames.append(Frame(START, last.sequence, 0, u64(first) + u64(end)))
+    moved = log.frames.index(last) + 1
+    moved, log.frames = log.frames[moved:], log.frames[:moved]
+    start = len(second.sealed())
+    for frame in moved:
+        frame.durable = max(frame.durable - end + start, 0)
+    second.frames += moved
+    copy.opened[file_name(LOG, first + 1)] = second
+    copy.manifest["log end 0"], copy.manifest["logs"] = end, 2
+    copy.manifest.insert_after("log end 0", {"log number 1": u64(first + 1),
+                                             "log nonce 1": copy.manifest.fields["log nonce 0"], "log end 1": u64(0)})
+    copy.write(folder)
