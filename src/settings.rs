@@ -117,7 +117,6 @@ impl Settings {
         if self.rule.key_rule().is_some() { 0 } else { self.layout.tables() }
     }
 
-    /// Returns the number of tables of keys.
     pub(crate) fn key_tables(&self) -> usize {
         self.rule.key_rule().map_or(0, |rule| rule.keys as usize)
     }

@@ -66,7 +66,6 @@ impl<F: Word> OpenPaged for Tombstones<F> {
 }
 
 impl<F: Word> Tombstones<F> {
-    /// Bytes of a record.
     const RECORD_LEN: usize = F::BYTES + 8;
 
     /// Returns the number of tombstones.

@@ -24,7 +24,6 @@ pub(super) const MAX_BLOCKS: u64 = u32::MAX as u64;
 /// Multiplied with a hash, so that the bits within a block do not depend on the block alone.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The hash of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeyHash(pub(super) u64);
 
@@ -33,7 +32,6 @@ pub(crate) fn key_hash(key: &[u8]) -> KeyHash {
     KeyHash(XxHash3_64::oneshot(key))
 }
 
-/// Returns the block of a hash.
 #[inline]
 fn block_of(hash: u64, blocks: u64) -> u64 {
     (hash >> 32).wrapping_mul(blocks) >> 32

@@ -21,7 +21,6 @@ pub(crate) struct FoundInLeaf {
 }
 
 impl<F: Fingerprint> Documents<F> {
-    /// Returns the number of originals.
     pub(crate) fn originals(&self) -> u64 {
         self.meta.live().saturating_sub(self.meta.duplicates)
     }

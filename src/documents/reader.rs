@@ -60,7 +60,6 @@ impl<F: Fingerprint> Documents<F> {
         Ok(Self { file, ids, meta, places, symbols: Arc::default(), width: PhantomData })
     }
 
-    /// Returns the number of records.
     pub(crate) fn records(&self) -> u64 {
         self.meta.records
     }

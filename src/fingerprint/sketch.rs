@@ -5,7 +5,6 @@ use super::{
 };
 use crate::error::Result;
 
-/// Bytes of a plane.
 const PLANE_BYTES: usize = size_of::<u128>();
 
 impl Fingerprint for Sketch {

@@ -23,7 +23,6 @@ pub(crate) enum ReadMode {
     Follow,
 }
 
-/// The contents of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LogContents<F> {
     /// `None` if the file is so short that it was never synced. Then it never held a commit, unless

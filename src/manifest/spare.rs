@@ -55,7 +55,6 @@ fn write_body(
     tails().try_for_each(|tail| writer.write(&tail?))
 }
 
-/// An open spare.
 #[derive(Debug)]
 pub(crate) struct Spare {
     file: PagedFile,

@@ -189,7 +189,6 @@ impl OpenFile {
         self.page(pages.end.saturating_sub(1)).end.saturating_sub(first.start)
     }
 
-    /// Checks the bytes of a page.
     pub(super) fn check_page(&self, page: usize, bytes: &[u8]) -> Result<()> {
         if self.checksum.piece(page as u64, bytes) == self.page_checksum(page)? {
             return Ok(());
@@ -205,7 +204,6 @@ impl OpenFile {
             .u32("page checksum")
     }
 
-    /// Returns the checksums on one checksum page.
     pub(super) fn checksum_page(&self, number: usize) -> Result<&[u8]> {
         let place = self.checksums.get(number);
         let place = place.ok_or_else(|| self.corruption(self.body_len, "there is no such page"))?;

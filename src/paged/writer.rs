@@ -44,7 +44,6 @@ pub(crate) struct PagedWriter<'a> {
 }
 
 impl<'a> PagedWriter<'a> {
-    /// Creates the file and writes its header.
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: &FileHeader) -> Result<Self> {
         let mut writer = Self {
             file: storage.create(name)?,

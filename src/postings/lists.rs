@@ -18,7 +18,6 @@ const CHUNK: u64 = 512;
 /// Samples that are read together.
 const FEW_SAMPLES: usize = 64;
 
-/// Bytes of a chunk.
 const CHUNK_BYTES: usize = 64;
 
 /// Appends the number of ids, the samples and the bits. `repeated` are the places of the ids that
@@ -43,7 +42,6 @@ pub(super) fn put(ids: usize, repeated: &[usize], out: &mut Vec<u8>) {
     words.iter().for_each(|&word| out.put_u64(word));
 }
 
-/// Returns the number of samples for this number of ids.
 fn samples(ids: u64) -> usize {
     usize::try_from(ids.saturating_sub(1) / CHUNK).unwrap_or(usize::MAX)
 }

@@ -80,7 +80,6 @@ impl Postings {
         self.groups
     }
 
-    /// Returns the head of a section.
     #[inline]
     fn head(&self, section: usize) -> Result<Head<'_>> {
         let at = self.heads_at.saturating_add(section.saturating_mul(HEAD_LEN));

@@ -152,7 +152,6 @@ fn unplanned<F: Word>(bits: u32) -> Plans<F> {
     (0..=class(u64::MAX, bits)).map(|_| std::array::from_fn(|_| OnceLock::new())).collect()
 }
 
-/// The place of the plan.
 #[inline]
 fn place<F>(plans: &Plans<F>, class: usize, distance: u32) -> &OnceLock<Box<Plan<F>>> {
     &plans[class][(distance as usize).min(SCANS)]

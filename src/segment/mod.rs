@@ -33,7 +33,6 @@ use crate::storage::{PageBudget, ReadFile, Storage};
 use crate::table::Table;
 use crate::tombstones::Tombstones;
 
-/// An open segment.
 #[derive(Debug)]
 pub(crate) struct Segment<F: Fingerprint> {
     meta: SegmentMeta,

@@ -119,7 +119,6 @@ impl<'a> Runs<'a> {
         Ok(())
     }
 
-    /// Returns the number of records in a bucket.
     pub(super) fn bucket_len<R: Record>(&self, bucket: usize) -> usize {
         self.runs.iter().map(|run| run.bucket(bucket).len()).sum::<usize>() / R::LEN
     }
@@ -159,7 +158,6 @@ impl<'a> Runs<'a> {
         Ok(())
     }
 
-    /// Returns the number of records.
     pub(super) fn len<R: Record>(&self) -> u64 {
         self.runs.iter().map(|run| (run.file.len() / R::LEN) as u64).sum()
     }

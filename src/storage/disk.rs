@@ -74,7 +74,6 @@ impl Disk {
         Self { pages: Arc::new(PageBudget::new(bytes)), ..self }
     }
 
-    /// Returns the open folder.
     fn folder(&self) -> io::Result<&Arc<Folder>> {
         if let Some(folder) = self.folder.get() {
             return Ok(folder);

@@ -204,7 +204,6 @@ pub(crate) struct PageBytes<'a> {
 }
 
 impl<'a> PageBytes<'a> {
-    /// Returns whether a page is ready.
     #[inline(always)]
     pub(crate) fn is_ready(&self, page: usize) -> bool {
         let word = self.memory.ready.get(page / 64);

@@ -44,7 +44,6 @@ pub struct PageBudget {
     loose: AtomicU64,
     /// The bytes of loose pages that were read in this generation.
     young: AtomicU64,
-    /// The number of the generation.
     generation: AtomicU64,
     /// The bytes of pages that were read since the last look at how much memory is left.
     unseen: AtomicU64,
@@ -52,7 +51,6 @@ pub struct PageBudget {
     is_look_due: AtomicBool,
     /// The number of reads that queries and other callers have waited for.
     waits: AtomicU64,
-    /// The thread that looks.
     looking: Mutex<Option<Thread>>,
     /// How many of the last looks in a row found plenty of memory.
     calm: AtomicU64,
@@ -123,7 +121,6 @@ impl PageBudget {
         self.set_aside.load(Relaxed).saturating_add(self.loose.load(Relaxed))
     }
 
-    /// Returns the number of the generation.
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Relaxed)

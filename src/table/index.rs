@@ -29,7 +29,6 @@ pub(crate) const MAX_BLOCKS_OF_VALUE: usize = MAX_EQUAL + 1;
 pub(super) struct Index<F> {
     blocks: usize,
     directory: usize,
-    /// Number of slots.
     slots: u64,
     /// Number of keys in the overflow.
     overflow: usize,

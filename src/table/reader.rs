@@ -23,7 +23,6 @@ const SCAN_BLOCKS: usize = 64;
 /// Bytes of blocks that are decoded from one slice.
 const RUN: usize = 1 << 16;
 
-/// An open table.
 #[derive(Debug)]
 pub(crate) struct Table<F> {
     pub(super) file: PagedFile,
@@ -90,7 +89,6 @@ impl<F: Word> Table<F> {
         self.count
     }
 
-    /// Returns the number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.index.count()
     }
@@ -100,7 +98,6 @@ impl<F: Word> Table<F> {
         self.zeros
     }
 
-    /// Returns the bytes of all blocks.
     pub(crate) fn block_bytes(&self) -> u64 {
         self.blocks() as u64 * self.block_size as u64
     }
@@ -301,7 +298,6 @@ impl<F: Word> Table<F> {
         blocks.clone().step_by(each).map(move |first| first..blocks.end.min(first + each))
     }
 
-    /// Returns blocks of one run.
     fn packed_run(&self, blocks: &Range<usize>) -> Result<impl Iterator<Item = Packed<'_>>> {
         let (size, code, zeros) = (self.block_size, &*self.code, self.zeros);
         let len = blocks.len().saturating_mul(size);

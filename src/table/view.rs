@@ -79,7 +79,6 @@ impl<F: Word> Table<F> {
 }
 
 impl<'a, F: Word> TableView<'a, F> {
-    /// Returns the table.
     pub(crate) fn table(&self) -> &'a Table<F> {
         self.table
     }

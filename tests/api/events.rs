@@ -70,7 +70,6 @@ fn events(run: impl FnOnce()) -> Vec<Event> {
     events.clone()
 }
 
-/// Returns the events with this message.
 fn with_message<'e>(events: &'e [Event], message: &str) -> Vec<&'e Event> {
     events.iter().filter(|event| event.get("message") == message).collect()
 }

@@ -51,7 +51,6 @@ fn is_found(db: &Db, id: u64) -> Option<()> {
     }
 }
 
-/// The files of segments.
 fn segment_files(path: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
     let is_part = |path: &PathBuf| {

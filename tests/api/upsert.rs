@@ -85,7 +85,6 @@ fn make(db: &Db, ids: Ids, call: &mut Call, order: &AtomicU64, abandon: bool) ->
     place
 }
 
-/// Makes the call on the model.
 fn replay(model: &mut Model<u64>, call: &Call) -> Vec<Outcome> {
     let documents = call.documents.iter();
     match call.on_duplicate {

@@ -22,7 +22,6 @@ impl Rng {
         self.0.u64(..)
     }
 
-    /// Returns a number below `n`.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0.u64(..n.max(1))
     }

@@ -106,7 +106,6 @@ fn add_documents<F: Fingerprint>(merged: &mut Model<F>, source: &Model<F>) {
     merged.next_id += if merged.is_named { source.next_id } else { 0 };
 }
 
-/// Returns all files of the sources.
 fn files_of_sources(sim: &Sim) -> Verdict<BTreeMap<String, Option<Vec<u8>>>> {
     let mut files = BTreeMap::new();
     for path in [ROOT, COPY] {

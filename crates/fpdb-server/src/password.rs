@@ -6,7 +6,6 @@ use std::hint::black_box;
 /// The most bytes of a password. Clients that have not given it can send this much.
 pub(crate) const MAX_LEN: usize = 1024;
 
-/// A password.
 #[derive(PartialEq)]
 pub(crate) struct Password(Vec<u8>);
 

@@ -30,7 +30,6 @@ pub enum Right {
     Admin,
 }
 
-/// A user.
 #[derive(Debug, PartialEq)]
 pub(crate) struct User {
     pub(crate) name: String,

@@ -154,7 +154,6 @@ impl<F> Pipeline<F> {
     }
 }
 
-/// Returns the lower case of a feature, in a buffer.
 fn lower_case<'b>(feature: &str, buffer: &'b mut String) -> &'b str {
     buffer.clear();
     if feature.is_ascii() {

@@ -20,7 +20,6 @@ struct Gap<W> {
 }
 
 impl<W: Word> Gap<W> {
-    /// Returns the gap that a fingerprint is in.
     fn of(gaps: &[Self], fingerprint: W) -> Option<&Self> {
         let at = gaps.partition_point(|gap| gap.high.is_some_and(|high| high <= fingerprint));
         gaps.get(at).filter(|gap| gap.low.is_none_or(|low| low < fingerprint))

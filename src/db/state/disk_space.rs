@@ -65,7 +65,6 @@ impl DiskSpace {
         true
     }
 
-    /// Adds a claim.
     pub(crate) fn claim(&mut self, most: u64) -> Arc<Claim> {
         let claim = Arc::new(Claim { most: AtomicU64::new(most), written: Arc::default() });
         self.claims.push(Arc::downgrade(&claim));

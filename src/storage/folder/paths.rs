@@ -23,7 +23,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// How long to wait before the first repetition. Each further wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(1);
 
-/// A folder.
 #[derive(Debug)]
 pub(in crate::storage) struct Folder {
     path: PathBuf,

@@ -137,7 +137,6 @@ impl Folder {
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
-    /// Returns the number of the file system.
     pub(in crate::storage) fn file_system(&self) -> io::Result<u64> {
         Ok(self.fd.metadata()?.dev())
     }

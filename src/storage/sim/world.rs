@@ -14,7 +14,6 @@ pub(super) type FileId = usize;
 /// The files of a folder by name.
 pub(super) type Names = BTreeMap<Arc<str>, FileId>;
 
-/// All folders.
 pub(super) type Folders = BTreeMap<Arc<Path>, Names>;
 
 /// One recorded operation, with what is needed to know what a crash can lose of it.
@@ -160,7 +159,6 @@ pub(super) struct World {
     pub(super) faults: Faults,
     /// The same for reads of open files.
     pub(super) reads: Faults,
-    /// The lock files that are locked.
     pub(super) locked: Vec<FileId>,
     pub(super) ids: u64,
     pub(super) free_space: u64,

@@ -4,12 +4,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Reads NDJSON.
 pub(crate) fn ndjson(input: &[u8]) {
     read("ndjson", input);
 }
 
-/// Reads CSV.
 pub(crate) fn csv(input: &[u8]) {
     read("csv", input);
 }

@@ -73,7 +73,6 @@ impl<F: Fingerprint> Batch<F> {
         self.written.push(written.map(|document| document.map(stored)));
     }
 
-    /// Returns the documents to write.
     pub(crate) fn documents(&self) -> impl Iterator<Item = (F, Stamped<'_>)> {
         self.written.iter().filter_map(|written| {
             let Stored { fingerprint, key, stamp } = written.as_ref().ok()?.as_ref()?;

@@ -64,7 +64,6 @@ fn options(words: &[&[u8]]) -> Result<Options> {
     Ok(Options { stamp, on_duplicate })
 }
 
-/// Parses a stamp.
 pub(crate) fn parse_stamp(word: &[u8]) -> Result<u64> {
     let number = std::str::from_utf8(word).ok().and_then(|text| text.parse().ok());
     number.ok_or_else(|| Failure::general(format!("a stamp is a number from 0 to {}", u64::MAX)))

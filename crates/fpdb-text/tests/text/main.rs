@@ -16,7 +16,6 @@ use serde_json::Value;
 /// The pages for trying fpdb, which are real texts that may be included in the repository.
 const DOCUMENTS: &str = "demo/documents.ndjson.gz";
 
-/// A path in the repository.
 fn in_repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }

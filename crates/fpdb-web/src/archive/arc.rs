@@ -27,7 +27,6 @@ pub(super) fn is_file(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || line().is_some_and(|line| parse_line(line).is_some())
 }
 
-/// Parses the line that is a header.
 pub(super) fn parse(line: &[u8]) -> Result<Header> {
     parse_line(line).ok_or_else(|| {
         let start = line.get(..60).unwrap_or(line).trim_ascii();

@@ -116,7 +116,6 @@ impl<F: Fingerprint> Search<'_, F> {
         Ok((builder.finish()?, pairs))
     }
 
-    /// Reads the entries of the members that are groups.
     fn entries(&self, nodes: &Nodes<F>, members: &[(u32, u32)]) -> Result<EntriesOfGroups<F>> {
         let fingerprint = |&(_, node): &(u32, u32)| nodes.entry(node).fingerprint;
         let groups = members.iter().map(fingerprint).filter(|&f| nodes.is_group(f));

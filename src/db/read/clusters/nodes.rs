@@ -56,7 +56,6 @@ impl<F: Fingerprint> Nodes<F> {
         self.entries[self.positions[node as usize] as usize]
     }
 
-    /// Returns the number of a fingerprint, which is one of them.
     pub(super) fn number(&self, fingerprint: F) -> u32 {
         let value = leading(fingerprint, self.directory.len() - 1);
         let start = self.directory[value] as usize;

@@ -145,7 +145,6 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    /// Returns what the files list.
     fn format_of_files(&self, ids: Ids) -> Result<ListFormat> {
         if ids == Ids::User {
             return Ok(ListFormat::Fp);

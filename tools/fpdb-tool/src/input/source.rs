@@ -69,7 +69,6 @@ pub(crate) struct DocumentArgs {
     threads: Option<usize>,
 }
 
-/// Parses a number of threads.
 pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
@@ -78,7 +77,6 @@ pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
 }
 
 impl DocumentArgs {
-    /// Returns the number of threads.
     pub(crate) fn threads(&self) -> usize {
         self.threads.unwrap_or_else(all_cores)
     }

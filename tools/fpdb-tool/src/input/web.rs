@@ -13,7 +13,6 @@ use super::{is_stdin, label, open_file, walk, zip};
 /// The records of an archive that is being read from a file or from standard input.
 pub(crate) type FileArchive = Archive<Box<dyn Read + Send>>;
 
-/// Parses the name of an extraction.
 pub(crate) fn parse_extraction(name: &str) -> Result<Extraction, String> {
     Extraction::named(name).map_err(|error| error.message().to_owned())
 }

@@ -65,7 +65,6 @@ fn too_little_memory_and_wrong_arguments_are_clear_errors() {
     folder.exits(2, "clusters db --keep last");
 }
 
-/// The numbers in a file of the folder.
 fn numbers(folder: &Folder, file: &str) -> Vec<u32> {
     let bytes = std::fs::read(folder.file(file)).unwrap();
     bytes.chunks(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect()

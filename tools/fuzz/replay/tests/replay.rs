@@ -52,7 +52,6 @@ fn changed(input: &[u8], seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Returns the files of a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder);
     let files = files.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

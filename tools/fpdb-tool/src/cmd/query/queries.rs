@@ -20,7 +20,6 @@ const LISTED: usize = 1 << 16;
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 8 << 20;
 
-/// A query.
 pub(super) struct Query<F> {
     /// `None` for a document with too few features.
     pub(super) fingerprint: Option<F>,
