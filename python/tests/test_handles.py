@@ -248,14 +248,6 @@ def test_threads_read_while_one_writes(tmp_path: Path, rng: np.random.Generator)
         assert db.query_batch(fingerprints, 0).ids.tolist() == ids.tolist()
 
 
-def test_readers_see_what_is_new_when_they_refresh(tmp_path: Path) -> None:
-    with fpdb.Db.create(tmp_path / "db") as db, fpdb.ReadOnlyDb.open(tmp_path / "db") as reader:
-        db.insert(7, 1)
-        assert 7 not in reader
-        assert reader.refresh() and 7 in reader
-        assert not reader.refresh()
-
-
 def test_documents_are_found_by_name(tmp_path: Path) -> None:
     with fpdb.Db.create(tmp_path / "db", ids="names") as db:
         assert db.insert(0xFF, "a", stamp=7) == 0
@@ -334,16 +326,6 @@ def test_a_caller_chooses_what_becomes_of_the_key_of_a_duplicate(tmp_path: Path)
             db.write([1], [2], unless_near=3, or_update="forget")
     with fpdb.Db.create(tmp_path / "user") as db, pytest.raises(fpdb.InvalidArgumentError):
         db.write([1], [2], unless_near=3, or_update="keep")
-
-
-def test_any_key_removes_its_document_and_one_entry_can_be_removed(tmp_path: Path) -> None:
-    with fpdb.Db.create(tmp_path / "names", ids="names") as db:
-        db.write([0, 1 << 40], names=["a", "b"])
-        assert db.remove("a") and db.remove(1) and not db.remove(1) and not db.remove("a")
-    with fpdb.Db.create(tmp_path / "user") as db:
-        db.write([0, 1, 2], [7, 7, 8])
-        assert db.remove_entry(0, 7) and not db.remove_entry(0, 7) and len(db) == 2
-        assert db.remove(7) and not db.remove(7) and len(db) == 1
 
 
 def test_old_documents_expire(tmp_path: Path) -> None:
