@@ -108,8 +108,10 @@ impl PassageIndex {
 
     /// Inserts documents, 4,096 in a commit. A text that is missing has no windows.
     fn insert(&self, ids: &Bound<'_, PyAny>, texts: &Bound<'_, PyAny>) -> PyResult<()> {
-        let insert = |index: &Index, documents: &[_]| index.insert(documents).map(|()| Vec::new());
-        self.with_documents::<()>(ids, texts, insert).map(drop)
+        self.with_documents(ids, texts, |index, documents| {
+            index.insert(documents).map(|()| Vec::<()>::new())
+        })
+        .map(drop)
     }
 
     /// Inserts those documents of which less than this share of the windows stands in one earlier document, 4,096 in a

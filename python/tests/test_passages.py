@@ -212,3 +212,24 @@ def test_an_exception_of_progress_ends_the_search() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         dedup_passages(["a", "b"], progress=end)
+
+
+def test_passages_of_an_earlier_collection_are_found_and_its_rows_have_none() -> None:
+    def run(begin: int, end: int) -> str:
+        return " ".join(f"word{n}" for n in range(begin, end))
+
+    earlier = [run(0, 200), run(1000, 1200), run(0, 200)]
+    changed = run(1050, 1150).replace("word1120", "another")
+    texts = [run(50, 100), f"{run(5000, 5060)} {run(1100, 1160)}", run(5000, 5060), changed]
+    for given in (earlier, pa.chunked_array([earlier[:1], earlier[1:]])):
+        found = dedup_passages(texts, against=given)
+        assert found.earlier == 3 and len(found.lengths) == 4
+        assert [(span.source, span.begin) for row in range(3) for span in found.spans(row)] == [
+            (0, 0),
+            (1, len(run(5000, 5060)) + 1),
+            (4, 0),
+        ]
+        [quote] = dedup_passages(texts, against=given, gaps=5).spans(3)
+        assert (quote.source, quote.begin, quote.end) == (1, 0, len(changed))
+    with pytest.raises(fpdb_engine.InvalidArgumentError, match="iterator"):
+        dedup_passages(texts, against=iter(earlier))

@@ -40,13 +40,15 @@ class Passages:
     end: npt.NDArray[np.uint64]
     """The byte after the last one."""
     source: npt.NDArray[np.uint64]
-    """The earlier row of each span."""
+    """The earlier row of each span. With against, its rows come first: less earlier, the others are rows of the texts."""
     source_begin: npt.NDArray[np.uint64]
     source_end: npt.NDArray[np.uint64]
     lengths: npt.NDArray[np.uint64]
     """The bytes of each row's text."""
     changed: npt.NDArray[np.uint64] = dataclasses.field(default_factory=lambda: np.zeros((3, 0), np.uint64))
     """What differs within spans, with gaps: the row, the begin and the end of each."""
+    earlier: int = dataclasses.field(default=0, kw_only=True)
+    """The number of rows of against."""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -158,6 +160,7 @@ def dedup_passages(
     min_words: int = 50,
     gaps: int = 0,
     rows: Any = None,
+    against: Any = None,
     memory: int = 512 << 20,
     threads: int | None = None,
     progress: Callable[[int, int | None], None] | None = None,
@@ -175,6 +178,9 @@ def dedup_passages(
     and a span is then the whole quote; changes() says what is new in it. A window of 13 words that was not changed and
     is kept (about one in twenty is) must lead to the earlier row, and a row is compared with 64 others at most.
 
+    With against, the texts of an earlier collection, passages that stand in one of these have spans, too; sources below
+    found.earlier are its rows. If it is large, ask a PassageIndex of it which documents it takes: their texts suffice.
+
     Look for near-duplicates first, and for passages in the rows that are kept: rows are those to look at, for example
     found.keep of dedup(). Otherwise the differences of near-duplicates remain as fragments.
 
@@ -187,9 +193,38 @@ def dedup_passages(
     >>> found
     <fpdb_engine.Passages: 1 spans in 1 of 3 rows, 43.9% of the text>
     """
-    read = reader(texts, rows, progress, 4 if gaps else 2)
+    own, earlier = reader(texts, rows, progress, 4 if gaps else 2), 0
+
+    def both() -> Iterator[Any]:
+        nonlocal earlier
+        earlier = 0
+        for chunk in reader(against, None, None, 0)():
+            earlier += len(chunk)
+            yield chunk
+        yield from own()
+
+    texts, read = (texts, own) if against is None else (None, both)
     found = Passages(*find_passages(read, min_words, memory, threads))
-    return with_gaps(found, texts, read, min_words, gaps, threads) if gaps else found
+    if gaps:
+        found = with_gaps(found, texts, read, min_words, gaps, threads)
+    return _after(found, earlier)
+
+
+def _after(found: Passages, earlier: int) -> Passages:
+    """Leaves the first rows out, which remain as sources."""
+    later = found.row >= earlier
+    return dataclasses.replace(
+        found,
+        row=found.row[later] - np.uint64(earlier),
+        begin=found.begin[later],
+        end=found.end[later],
+        source=found.source[later],
+        source_begin=found.source_begin[later],
+        source_end=found.source_end[later],
+        lengths=found.lengths[earlier:],
+        changed=found.changed[:, found.changed[0] >= earlier] - np.array([[earlier], [0], [0]], np.uint64),
+        earlier=earlier,
+    )
 
 
 def reader(

@@ -214,7 +214,9 @@ fn unused_bits_of_keys_take_no_space_after_flush_compaction_and_load() {
     }
     let loaded = options().in_memory().unwrap();
     let all = entries(0).chain(entries(1));
-    loaded.bulk_load(all.map(|fingerprint| Ok(Entry { fingerprint, id: DocId(1) }))).unwrap();
+    let report =
+        loaded.bulk_load(all.map(|fingerprint| Ok(Entry { fingerprint, id: DocId(1) }))).unwrap();
+    assert_eq!(report.inserted, 40_000);
     let bits = |db: &Db| 8.0 * db.stats().bytes_tables as f64 / 40_000.0;
     assert!(bits(&db) < 14.0, "{}", bits(&db));
     db.compact().unwrap();

@@ -93,10 +93,8 @@ fn texts_that_repeat_themselves_are_compared_in_linear_time() {
     let (a, b) = (of("buy now ", 200_000), of("buy now ", 199_999));
     let found = windows.quotes(&a, 5).from(&b);
     assert!((1..20).contains(&found.len()), "{}", found.len());
-    let (a, b) = (
-        of("buy now or never and again ", 80_000),
-        of("now or never and again buy one ", 80_000),
-    );
+    let (a, b) =
+        (of("buy now or never and again ", 80_000), of("now or never and again buy one ", 80_000));
     windows.quotes(&a, 5).from(&b);
     windows.quotes(&b, 5).from(&a);
 }
