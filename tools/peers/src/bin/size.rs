@@ -1,9 +1,9 @@
 //! Measures the bits per fingerprint of each part of fpdb's tables, and compares them with the
 //! entropy of the fingerprints, with zstd, and with the paper's code.
 //!
-//! `table` is the sum of the four columns before it, and `over` what it takes above the entropy
-//! bound. `ids over` is what ids take above log2 of the number of ways to distribute them. `total`
-//! is bytes per fingerprint: all tables and the ids.
+//! `n` is the number of different fingerprints. `table` is the sum of the four columns before it, and
+//! `over` what it takes above the entropy bound. `ids over` is what ids take above log2 of the number
+//! of ways to distribute them. `total` is bytes per fingerprint: all tables and the ids.
 
 use std::f64::consts::{LN_2, PI};
 
@@ -46,17 +46,36 @@ fn main() -> Result<()> {
     );
     println!("| --- | --- | --- |{}", " ---: |".repeat(11));
     for log in &args.n {
-        let mut fingerprints = source.take(1 << log).fingerprints;
-        fingerprints.sort_unstable();
-        fingerprints.dedup();
-        print_codes(&fingerprints)?;
+        let set = Set::new(source.take(1 << log).fingerprints);
+        print_codes(&set.distinct)?;
         for layout in &args.layouts {
             for &block_size in &args.blocks {
-                print_database(&args, layout, block_size, &fingerprints)?;
+                print_database(&args, layout, block_size, &set)?;
             }
         }
     }
     Ok(())
+}
+
+/// Fingerprints, of which several may be equal.
+struct Set {
+    all: Vec<u64>,
+    /// In ascending order.
+    distinct: Vec<u64>,
+    /// log2 of the number of ways to distribute ids among them, per distinct fingerprint.
+    ids_bound: f64,
+}
+
+impl Set {
+    fn new(all: Vec<u64>) -> Self {
+        let mut distinct = all.clone();
+        distinct.sort_unstable();
+        let equal = distinct.chunk_by(|a, b| a == b).map(|equal| ln_factorial(equal.len() as f64));
+        let ln_ways = ln_factorial(all.len() as f64) - equal.sum::<f64>();
+        distinct.dedup();
+        let ids_bound = ln_ways / LN_2 / distinct.len() as f64;
+        Self { all, distinct, ids_bound }
+    }
 }
 
 fn print_codes(fingerprints: &[u64]) -> Result<()> {
@@ -84,26 +103,22 @@ fn print_codes(fingerprints: &[u64]) -> Result<()> {
     Ok(())
 }
 
-fn print_database(
-    args: &Args,
-    layout: &str,
-    block_size: usize,
-    fingerprints: &[u64],
-) -> Result<()> {
+fn print_database(args: &Args, layout: &str, block_size: usize, set: &Set) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let options = Db::options().layout(Layout::preset(layout, 64)?);
     let options = options.block_size(block_size).filter_bits(args.filter_bits);
     let db = options.create(folder.path().join("db"))?;
-    let entries = (0..).zip(fingerprints);
+    let entries = (0..).zip(&set.all);
     let entries = entries.map(|(id, &fingerprint)| Ok(Entry { fingerprint, id: DocId(id) }));
     let _ = db.bulk_load(entries)?;
     let stats = db.stats();
-    let n = fingerprints.len() as f64;
+    let n = set.distinct.len() as f64;
     let [blocks, index, filter, rest] = parts(&stats).map(|bytes| bytes as f64 * 8.0 / n);
     let table = stats.bits_per_fingerprint_per_table;
-    let (over, paper) = (table - entropy(fingerprints), paper(fingerprints, block_size));
-    let (ids, ids_over) = (stats.bits_per_id, stats.bits_per_id - ln_factorial(n) / LN_2 / n);
-    let total = (stats.bytes_tables + stats.bytes_ids) as f64 / n;
+    let (over, paper) = (table - entropy(&set.distinct), paper(&set.distinct, block_size));
+    let ids = stats.bytes_ids as f64 * 8.0 / n;
+    let (ids_over, total) =
+        (ids - set.ids_bound, (stats.bytes_tables + stats.bytes_ids) as f64 / n);
     println!(
         "| {n} | fpdb | {layout} | {block_size} | {blocks:.2} | {index:.2} | {filter:.2} | {rest:.2} | {table:.2} | {over:.2} | {paper:.2} | {ids:.2} | {ids_over:.2} | {total:.2} |"
     );
