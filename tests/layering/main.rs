@@ -37,7 +37,7 @@ const LAYERS: [(&str, &str, Layers); 6] = [
             &["merge", "query"],
             &["compaction", "pairs"],
             &["db"],
-            &["fuzzing", "passages"],
+            &["passages", "fuzzing"],
         ],
     ),
     (
