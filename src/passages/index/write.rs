@@ -18,7 +18,7 @@ impl Index {
     /// # Errors
     ///
     /// `InvalidArgument` if a document is in the index already, or twice among these, if an id is 2^46 or more, or if a
-    /// text is longer than 512 MiB; those of [`Db::insert`]. If one fails, nothing is inserted.
+    /// text is longer than 512 MiB; those of [`Db::insert`](crate::Db::insert). If one fails, nothing is inserted.
     ///
     /// # Examples
     ///
@@ -39,7 +39,7 @@ impl Index {
     /// they are.
     ///
     /// They are decided in turn, so a document may be known because of one before it. The share is that of the kept
-    /// windows. Those that are [common](Origins::common) count as if each earlier document had them. A text that is
+    /// windows. Those that are [common](super::Origins::common) count as if each earlier document had them. A text that is
     /// shorter than [`MIN_DECIDED`](Self::MIN_DECIDED) words and has any of its windows in common with an earlier
     /// document is not decided: compare the texts, or use fingerprints.
     ///
@@ -131,7 +131,7 @@ impl Index {
     /// # Errors
     ///
     /// `InvalidArgument` if a text has another number of windows than the one that was inserted; those of
-    /// [`Db::remove`].
+    /// [`Db::remove`](crate::Db::remove).
     ///
     /// # Examples
     ///
@@ -172,7 +172,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// Those of [`Db::remove`].
+    /// Those of [`Db::remove`](crate::Db::remove).
     ///
     /// # Examples
     ///
