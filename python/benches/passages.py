@@ -3,8 +3,9 @@
 Each program runs in a process of its own, on the same texts, in one thread. `found` are the bytes that it would remove.
 The seconds of processor time do not include reading the texts.
 
-The suffix array is that of pydivsufsort, with its LCP array: all substrings of so many bytes that occurred before. The
-programs that text-dedup and datatrove call for this are not packages, and build the array in parts that they merge.
+The suffix array is that of pydivsufsort, with its LCP array: all substrings of so many bytes that occurred before, or
+in an earlier text. The programs that text-dedup and datatrove call for this are not packages, and build the array in
+parts that they merge.
 
     target/python/bin/pip install pydivsufsort spacy
     target/python/bin/python python/benches/passages.py TEXTS.ndjson.gz [PROGRAM...]
@@ -67,27 +68,25 @@ def with_sentences(texts: list[str]) -> Places:
     return removed
 
 
-def with_suffix_array(texts: list[str], length: int) -> Places:
+def with_suffix_array(texts: list[str], length: int, earlier: bool = False) -> Places:
     from pydivsufsort import divsufsort, kasai
 
     # A byte that is in no text ends each.
-    data = np.frombuffer(b"\xff".join(text.encode() for text in texts), np.uint8)
+    data = np.frombuffer(bytearray(b"\xff".join(text.encode() for text in texts)), np.uint8)
+    ends = np.cumsum([len(text.encode()) + 1 for text in texts])
     suffixes = divsufsort(data)
-    common = kasai(data, suffixes)
-    # Of equal substrings, all but the first one repeat it.
-    group = np.cumsum(np.append(True, common[:-1] < length))
+    # Suffixes that begin with the same substring, and where, or in which text, it occurs first.
+    group = np.cumsum(np.append(True, kasai(data, suffixes)[:-1] < length)) - 1
+    places = np.searchsorted(ends, suffixes, "right") if earlier else suffixes
     first = np.full(group[-1] + 1, len(data))
-    np.minimum.at(first, group, suffixes)
-    begins = np.sort(suffixes[first[group] != suffixes])
+    np.minimum.at(first, group, places)
+    begins = suffixes[first[group] < places]
     covered = np.zeros(len(data) + 1, np.int32)
     np.add.at(covered, begins, 1)
     np.add.at(covered, np.minimum(begins + length, len(data)), -1)
     inside = (np.cumsum(covered[:-1]) > 0) & (data != 0xFF)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(np.int8), [0]]))).reshape(-1, 2)
-    ends = np.cumsum([len(text.encode()) + 1 for text in texts])
-    rows = np.searchsorted(ends, edges[:, 0], "right")
-    starts = ends[rows] - np.array([len(text.encode()) + 1 for text in texts])[rows]
-    return list(zip(rows.tolist(), (edges[:, 0] - starts).tolist(), (edges[:, 1] - starts).tolist()))
+    return [(0, begin, end) for begin, end in edges.tolist()]
 
 
 PROGRAMS: dict[str, Callable[[list[str]], Places]] = {
@@ -98,7 +97,9 @@ PROGRAMS: dict[str, Callable[[list[str]], Places]] = {
     "paragraphs": partial(with_lines, unit="paragraph"),
     "datatrove, 3 sentences": with_sentences,
     "suffix array, 300 bytes": partial(with_suffix_array, length=300),
+    "suffix array, 300 bytes of an earlier text": partial(with_suffix_array, length=300, earlier=True),
     "suffix array, 100 bytes": partial(with_suffix_array, length=100),
+    "suffix array, 100 bytes of an earlier text": partial(with_suffix_array, length=100, earlier=True),
 }
 
 
