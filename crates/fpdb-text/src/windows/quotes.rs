@@ -88,6 +88,7 @@ impl Windows {
     ///             of the country, then as now.";
     /// let page = "Nobody knew why the mills were closed, but (so they say) the owners had found better coal in the north \
     ///             of the country, then as now.";
+    /// let windows = Windows::new(14)?;
     /// let (source, text) = (windows.text(news)?, windows.text(page)?);
     /// let runs = [Same { word: 0, source: 0, len: 8 }, Same { word: 11, source: 8, len: 15 }];
     /// assert_eq!(windows.quotes(&text, 5).from(&source), [runs]);
