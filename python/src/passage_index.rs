@@ -152,7 +152,7 @@ impl PassageIndex {
     }
 
     /// Returns the earlier documents that have passages of a text, those with the largest share first.
-    #[pyo3(signature = (text, limit=Number(10)), text_signature = "(text, limit=10)")]
+    #[pyo3(signature = (text, limit=Number(10)), text_signature = "($self, text, limit=10)")]
     fn find<'py>(
         &self,
         py: Python<'py>,
