@@ -82,9 +82,9 @@ impl Index {
     /// Creates an index in a new folder, for runs of at least `min_words` words: 14 to 1000. In scripts that are
     /// written without spaces, 1.6 times as many characters.
     ///
-    /// Of the options, those of a database of 64-bit fingerprints count that say how it is stored, and the number of
-    /// [expected entries](Options::expected_entries): there will be one per kept window, which is one of `min_words` /
-    /// 2.5 words.
+    /// The options say how the index is stored, as they do for a database. Its distance, kind of ids and recipe are set
+    /// here. The number of [expected entries](Options::expected_entries) is that of kept windows: about one in
+    /// `min_words` / 2.5 words.
     ///
     /// # Errors
     ///
