@@ -39,8 +39,8 @@ const MAX_KEY_BITS: u32 = 63;
 /// begins and ends, and changes between two windows. Where the earlier text is at hand, compare the two.
 ///
 /// A window remembers the first [`MOST_ORIGINS`](Self::MOST_ORIGINS) documents that have it. Later ones are not added,
-/// so that a licence or a menu costs no more to look up than anything else. Such windows are *common*, and
-/// [`Origins::common`] says how many a text has.
+/// so that a licence or a menu costs no more to look up than anything else. Then the window is *common*: it leads to
+/// these documents only. [`Origins::common`] says how many of a text's windows are.
 ///
 /// An index is a folder, like a [`Db`], with the same promises about crashes and failures. One process at a time writes
 /// to it. It takes about 6.5 bytes per kept window: at 50 words, 5 % of English and 6 % of Chinese text.
