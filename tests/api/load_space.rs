@@ -61,7 +61,7 @@ fn bulk_load_takes_no_more_space_than_it_says_and_gives_back_what_it_does_not_ne
     }
     let random = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let entries = || (0..COUNT).map(|i| Ok(entry(random(i), i)));
-    // Their first 32 bits are zeros.
+    // Their first 32 bits are zeros, which the second table does not store.
     let skewed = || (0..COUNT).map(|i| Ok(entry(random(i) >> 32, i)));
     let preset = |name| Db::options().layout(Layout::preset(name, 64).unwrap());
     let path = &folder.path().join("db");
@@ -71,7 +71,7 @@ fn bulk_load_takes_no_more_space_than_it_says_and_gives_back_what_it_does_not_ne
         ("filters", 220, load(preset("half-2").filter_bits(10).threads(2), path, entries())),
         ("single", 180, load(preset("single").threads(2), path, entries())),
         ("paper-10", 150, load(preset("paper-10").threads(2), path, entries())),
-        ("skewed", 200, load(preset("half-2").threads(2), path, skewed())),
+        ("skewed", 230, load(preset("half-2").threads(2), path, skewed())),
     ] {
         println!("{name}: {most} at most, {end} in the end, {announced} announced");
         assert!(most <= announced, "{name}: {most} bytes, {announced} announced");
