@@ -220,7 +220,7 @@ fn unused_bits_of_keys_take_no_space_after_flush_compaction_and_load() {
     let bits = |db: &Db| 8.0 * db.stats().bytes_tables as f64 / 40_000.0;
     assert!(bits(&db) < 14.0, "{}", bits(&db));
     db.compact().unwrap();
-    // 24 bits, of which the number of entries saves 15; then codewords and pages.
+    // Of the 24 bits, sorting saves about 15. Codewords and pages add some.
     assert!(bits(&db) < 14.0 && bits(&loaded) < 14.0, "{} {}", bits(&db), bits(&loaded));
     assert!(
         db.snapshot().iter().map(Result::unwrap).eq(loaded.snapshot().iter().map(Result::unwrap))

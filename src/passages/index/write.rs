@@ -18,7 +18,7 @@ impl Index {
     /// # Errors
     ///
     /// `InvalidArgument` if a document is in the index already, or twice among these, if an id is 2^46 or more, or if a
-    /// text is longer than 512 MiB; those of [`Db::insert`](crate::Db::insert). If one fails, nothing is inserted.
+    /// text is longer than 512 MiB; the errors of [`Db::insert`](crate::Db::insert). If one fails, nothing is inserted.
     ///
     /// # Examples
     ///
@@ -38,7 +38,7 @@ impl Index {
     /// Inserts those documents of which less than `share` stands in one earlier document, in one commit, and says which
     /// they are.
     ///
-    /// They are decided in turn, so a document may be known because of one before it. The share is that of the kept
+    /// Documents are decided in turn, so one may be known because of another before it. The share counts kept
     /// windows. Those that are [common](super::Origins::common) count as if each earlier document had them. A text that is
     /// shorter than [`MIN_DECIDED`](Self::MIN_DECIDED) words and has any of its windows in common with an earlier
     /// document is not decided: compare the texts, or use fingerprints.
@@ -219,7 +219,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Returns the documents that have a window: those that are stored, and those of the commit.
+    /// Returns the documents that have a window, stored ones and new ones.
     fn holders(&self, key: u64, mut stored: Vec<DocId>) -> Vec<DocId> {
         stored.extend(self.pending.get(&key).into_iter().flatten());
         stored
