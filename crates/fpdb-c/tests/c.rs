@@ -1,4 +1,4 @@
-//! Programs in C that use the library: that of the README, and one that tries everything. They are compiled with the
+//! Programs in C that use the library: the example of the README, and one that tries everything. They are compiled with the
 //! sanitizers for memory and undefined behaviour.
 
 #![cfg(unix)]
