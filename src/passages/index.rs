@@ -58,7 +58,7 @@ const MAX_KEY_BITS: u32 = 63;
 /// index.insert(&[(DocId(7), &format!("News of the week. {quote} The river is high."))])?;
 /// let found = index.find(&format!("He wrote: “{quote}” Nobody answered him."), 10)?;
 /// assert_eq!(found.documents[0].id, DocId(7));
-/// # Ok::<(), fpdb::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Index {
@@ -101,7 +101,7 @@ impl Index {
     /// let options = Db::options().expected_entries(1 << 30).durability(Durability::Buffered);
     /// let index = Index::create(&path, 50, options)?;
     /// assert_eq!(index.min_words(), 50);
-    /// # Ok::<(), fpdb::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create(path: impl AsRef<Path>, min_words: usize, options: Options<u64>) -> Result<Self> {
         Self::new(min_words, options, |options| options.create(path))
@@ -155,7 +155,7 @@ impl Index {
     /// Index::create(&path, 50, Db::options())?.insert(&[(DocId(1), "A text.")])?;
     /// let index = Index::open(&path, Db::options())?;
     /// assert!(index.contains(DocId(1))?);
-    /// # Ok::<(), fpdb::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>, options: Options<u64>) -> Result<Self> {
         let db = options.open(&path)?;
