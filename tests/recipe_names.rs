@@ -15,7 +15,7 @@ fn an_alias_is_stored_as_the_name_it_stands_for() {
     }
     let recipe = Recipe::named("default").unwrap();
     Db::options().recipe(&recipe).open(&path).unwrap().close().unwrap();
-    let other = Db::options().recipe("words/1").open(&path).unwrap_err();
+    let other = Db::options().recipe("fives/1").open(&path).unwrap_err();
     assert_eq!(other.kind(), ErrorKind::Unsupported);
 }
 
@@ -45,7 +45,7 @@ fn an_unknown_name_is_refused_and_stores_nothing_unless_it_is_said_to_be_custom(
 fn texts_are_taken_with_the_recipe_of_the_database_only() {
     let folder = tempfile::tempdir().unwrap();
     let recipe = Recipe::named("default").unwrap();
-    let other = Recipe::named("words/1").unwrap();
+    let other = Recipe::named("fives/1").unwrap();
     let text = "Trains leave for the airport every ten minutes, until midnight.";
     let db = Db::options().recipe(&recipe).create(folder.path().join("db")).unwrap();
     let novelty = db.insert_text_if_novel(&recipe, text, 1).unwrap();
@@ -61,7 +61,7 @@ fn texts_are_taken_with_the_recipe_of_the_database_only() {
         snapshot.query_text(&other, text, 3).unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.to_string().contains("recipe pairs/1, not words/1"), "{error}");
+        assert!(error.to_string().contains("recipe pairs/1, not fives/1"), "{error}");
     }
     assert_eq!(reader.snapshot().query_text(&recipe, text, 3).unwrap().unwrap().len(), 1);
     assert_eq!(snapshot.query_text(&recipe, text, 3).unwrap().unwrap().len(), 1);

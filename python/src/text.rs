@@ -20,11 +20,11 @@ use crate::width::{Bits, Value};
 /// Returns the fingerprint of a text, or None if the text is too short to be compared. One of 64 or 128 bits
 /// is an int. With bits=768, it is a sketch: bytes of length 96.
 ///
-/// >>> hex(fingerprint("The quick brown fox jumps over the lazy dog.", "words/1"))
-/// '0x8212868318d29267'
+/// >>> hex(fingerprint("The quick brown fox jumps over the lazy dog."))
+/// '0x73dc8cc2bd0c5d6e'
 /// >>> fingerprint("The quick brown fox jumps over the lazy dog.", bits=768)[:8].hex()
 /// '9d5cd72674a1d7de'
-/// >>> fingerprint("Page not found", "words/1") is None
+/// >>> fingerprint("Page not found") is None
 /// True
 #[pyfunction]
 #[pyo3(signature = (text, recipe="default", *, bits=Distance(64)), text_signature = "(text, recipe='default', *, bits=64)")]
@@ -54,9 +54,9 @@ fn one<F: Bits>(py: Python<'_>, text: &str, recipe: &str) -> PyResult<Option<Val
 /// two columns, the high half first. Sketches, with bits=768, are of dtype V96.
 ///
 /// >>> texts = ["The quick brown fox jumps over the lazy dog.", "too short"]
-/// >>> fingerprints, has_one = fingerprint_batch(texts, "words/1")
+/// >>> fingerprints, has_one = fingerprint_batch(texts)
 /// >>> [hex(f) for f in fingerprints], has_one.tolist()
-/// (['0x8212868318d29267', '0x0'], [True, False])
+/// (['0x73dc8cc2bd0c5d6e', '0x0'], [True, False])
 #[pyfunction]
 #[pyo3(signature = (texts, recipe="default", *, bits=Distance(64), threads=None), text_signature = "(texts, recipe='default', *, bits=64, threads=None)")]
 pub(crate) fn fingerprint_batch<'py>(

@@ -37,8 +37,8 @@ def forms_of_texts() -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", forms_of_texts())
 def test_arrow_strings_have_the_fingerprints_of_a_list(form: str) -> None:
-    expected, expected_has_one = fpdb.fingerprint_batch(TEXTS, "words/1")
-    found, has_one = fpdb.fingerprint_batch(forms_of_texts()[form], "words/1")
+    expected, expected_has_one = fpdb.fingerprint_batch(TEXTS)
+    found, has_one = fpdb.fingerprint_batch(forms_of_texts()[form])
     assert has_one.tolist() == expected_has_one.tolist() == [True, False, True, False]
     assert found.tolist() == expected.tolist()
 

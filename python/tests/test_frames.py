@@ -31,7 +31,7 @@ def test_polars_has_expressions() -> None:
         found = pages.lazy().with_columns(f=fingerprint("text"), keep=keep(pl.col("text")))
         collected = found.collect(engine=engine)  # type: ignore[call-overload]
         assert collected["f"].to_list() == FINGERPRINTS and collected["keep"].to_list() == KEPT
-    assert pages.select(fingerprint("text", "words/1"))["text"][4] == fpdb.fingerprint("a b c d e f", "words/1")
+    assert pages.select(fingerprint("text", "pairs-short/1"))["text"][4] == fpdb.fingerprint("a b c d e f", "pairs-short/1")
     assert pages.select(keep("text", similarity=0.9))["text"].to_list() == KEPT
     # Only strings that are longer than 12 bytes are outside of the views of Polars.
     assert pages.filter(keep("text"))["text"].to_list() == [TEXTS[row] for row in (0, 2, 3, 4)]
@@ -48,12 +48,12 @@ def test_duckdb_has_a_function(recwarn: pytest.WarningsRecorder) -> None:
 
     with duckdb.connect() as sql:
         register(sql)
-        register(sql, recipe="words/1", name="words")
+        register(sql, recipe="pairs-short/1", name="short")
         sql.execute("CREATE TABLE pages (id INTEGER, text TEXT)")
         sql.executemany("INSERT INTO pages VALUES (?, ?)", list(enumerate(TEXTS)))
-        rows = sql.execute("SELECT fpdb_fingerprint(text), words(text) FROM pages ORDER BY id").fetchall()
+        rows = sql.execute("SELECT fpdb_fingerprint(text), short(text) FROM pages ORDER BY id").fetchall()
         assert [row[0] for row in rows] == FINGERPRINTS
-        assert rows[4][1] == fpdb.fingerprint("a b c d e f", "words/1")
+        assert rows[4][1] == fpdb.fingerprint("a b c d e f", "pairs-short/1")
         near = sql.execute(
             "SELECT a.id, b.id FROM pages a JOIN pages b ON a.id < b.id AND "
             "bit_count(xor(fpdb_fingerprint(a.text), fpdb_fingerprint(b.text))) <= 3"

@@ -19,10 +19,10 @@ import pytest
 
 def test_databases_outlive_their_handles(tmp_path: Path) -> None:
     path = tmp_path / "db"
-    with fpdb.Db.create(path, max_distance=6, ids="names", recipe="words/1") as db:
+    with fpdb.Db.create(path, max_distance=6, ids="names", recipe="fives/1") as db:
         db.insert(7, "a")
     with fpdb.Db.open(path) as db:
-        assert (db.bits, db.max_distance, db.id_kind, db.recipe) == (64, 6, "names", "words/1")
+        assert (db.bits, db.max_distance, db.id_kind, db.recipe) == (64, 6, "names", "fives/1")
         assert db.path == str(path) and db.extraction is None
         assert db.name(0) == "a"
     with fpdb.Db.open_or_create(path) as db:

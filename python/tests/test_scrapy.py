@@ -209,7 +209,7 @@ def test_without_a_path_the_pipeline_is_disabled() -> None:
 
 
 def test_databases_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    opened = pipeline(FPDB_PATH=tmp_path / "db", FPDB_RECIPE="words/1")
+    opened = pipeline(FPDB_PATH=tmp_path / "db", FPDB_RECIPE="fives/1")
     opened.open_spider()
     opened.close_spider()
     with pytest.raises(fpdb.Error, match="recipe"):

@@ -231,9 +231,9 @@ def test_sketches_of_texts_are_bytes_and_arrays_of_these(tmp_path: Path) -> None
         assert [m.id for m in db.query(array[0])] == [5]
         match = db.query_text("The quick brown fox jumps over the lazy dog!")
         assert match is not None and match[0].fingerprint == first
-    assert "pairs/1" in fpdb.recipes(bits=768) and "words/1" not in fpdb.recipes(bits=768)
+    assert "pairs/1" in fpdb.recipes(bits=768) and "seomoz/1" not in fpdb.recipes(bits=768)
     with pytest.raises(fpdb.InvalidArgumentError):
-        fpdb.fingerprint("text", "words/1", bits=768)
+        fpdb.fingerprint("text", "seomoz/1", bits=768)
 
 
 def test_results_with_sketches_are_printed_compared_and_pickled(tmp_path: Path, rng: np.random.Generator) -> None:

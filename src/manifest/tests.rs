@@ -15,7 +15,7 @@ fn sample() -> Manifest {
         layout: Layout::preset("half-2", 64).unwrap(),
         rule: MatchRule::within(64, 3).unwrap(),
         ids: Ids::Names,
-        recipe: Some("words/1".into()),
+        recipe: Some("pairs/1".into()),
         extraction: Some("main/1".into()),
         block_size: 256,
         filter_bits: 10,
@@ -57,7 +57,7 @@ fn settings_that_could_not_be_read_again_are_refused() {
         ..sample().settings
     };
     for (settings, expected) in [
-        (settings("words/1", 3), None),
+        (settings("pairs/1", 3), None),
         (settings(&"x".repeat(256), 3), Some("recipe name of 256 bytes")),
         (settings("", 3), Some("it would have other settings")),
     ] {

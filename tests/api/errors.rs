@@ -180,8 +180,8 @@ fn error_about_another_width_names_the_options_to_use() {
 
 #[test]
 fn another_recipe_is_refused_with_both_names() {
-    let sim = closed(Db::options().recipe(RecipeName::custom("words/1")));
-    let words = ["words/1", "shingles/2", "cannot be compared"];
+    let sim = closed(Db::options().recipe(RecipeName::custom("ours/1")));
+    let words = ["ours/1", "shingles/2", "cannot be compared"];
     refused(
         on(&sim).recipe(RecipeName::custom("shingles/2")).open("sim"),
         ErrorKind::Unsupported,
@@ -194,19 +194,19 @@ fn another_recipe_is_refused_with_both_names() {
     );
     assert_eq!(
         on(&sim)
-            .recipe(RecipeName::custom("words/1"))
+            .recipe(RecipeName::custom("ours/1"))
             .open("sim")
             .unwrap()
             .description()
             .recipe
             .as_deref(),
-        Some("words/1")
+        Some("ours/1")
     );
     let sim = closed(Db::options());
     refused(
-        on(&sim).recipe(RecipeName::custom("words/1")).open("sim"),
+        on(&sim).recipe(RecipeName::custom("ours/1")).open("sim"),
         ErrorKind::Unsupported,
-        &["words/1", "no named recipe"],
+        &["ours/1", "no named recipe"],
     );
 }
 

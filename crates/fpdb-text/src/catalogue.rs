@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::method::Method;
 use crate::width::{PerWidth, Sketch, Width};
-use crate::{pairs, recipes, sentences};
+use crate::{pairs, recipes};
 
 /// Aliases, each with the name that it stands for. That may change with a release.
 pub(crate) const ALIASES: &[(&str, &str)] =
@@ -41,7 +41,10 @@ pub(crate) enum Availability<F> {
     /// In this build, from this constructor.
     Here(fn() -> Arc<dyn Method<F>>),
     /// In this build, unless the constructor finds that a dictionary is not the recipe's.
-    #[cfg_attr(not(feature = "zh"), expect(dead_code, reason = "only Chinese recipes are checked"))]
+    #[cfg_attr(
+        not(feature = "zh"),
+        expect(dead_code, reason = "only the Chinese recipe is checked")
+    )]
     Checked(fn() -> Result<Arc<dyn Method<F>>>),
     /// In builds that have this cargo feature.
     #[cfg_attr(feature = "zh", expect(dead_code, reason = "this build has all features"))]
@@ -98,37 +101,6 @@ pub(crate) const CATALOGUE: &[Entry] = &[
         sketch: Here(pairs::fives),
     },
     Entry {
-        name: "words/1",
-        purpose: "texts with spaces between words; single words, in any order",
-        bits64: Here(recipes::words_1),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "jieba/1",
-        purpose: "Chinese texts, or mixed with English; jieba's keywords, by TF-IDF",
-        bits64: checked_with_zh!(crate::jieba::jieba_1),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "shingle2/1",
-        purpose: "short texts in any language; the set of two neighbouring characters",
-        bits64: Here(recipes::shingle2_1),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "levels/1",
-        purpose: "Chinese texts; keywords graded from 5 to 1 by the rank of their TF-IDF",
-        bits64: checked_with_zh!(crate::keywords::levels),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "sentences/1",
-        purpose: "the three longest sentences; equal or unrelated, for use at distance 0",
-        bits64: Here(sentences::sentences_1),
-        bits128: Here(sentences::sentences_1),
-        ..NO_WIDTH
-    },
-    Entry {
         name: "python-simhash/1",
         purpose: "as PyPI simhash 2.1: four characters, MD5",
         bits64: Here(recipes::python_simhash_1),
@@ -174,45 +146,8 @@ pub(crate) const CATALOGUE: &[Entry] = &[
     },
     Entry {
         name: "string-hash/1",
-        purpose: "as Python's string_hash programs: jieba's keywords; 128 bits: words",
-        bits64: checked_with_zh!(crate::keywords::string_hash),
+        purpose: "as Python programs with string_hash: words between spaces",
         bits128: Here(recipes::string_hash_1),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "yanyiwu/1",
-        purpose: "as yanyiwu/simhash (C++), one keyword per 120 bytes, 5 to 200",
-        bits64: checked_with_zh!(crate::keywords::yanyiwu_adaptive),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "yanyiwu-5/1",
-        purpose: "as yanyiwu/simhash (C++) and gosimhash (Go), 5 keywords",
-        bits64: checked_with_zh!(crate::keywords::yanyiwu_5),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "yanyiwu-20/1",
-        purpose: "as yanyiwu/simhash (C++) and gosimhash (Go), 20 keywords",
-        bits64: checked_with_zh!(crate::keywords::yanyiwu_20),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "yanyiwu-50/1",
-        purpose: "as yanyiwu/simhash (C++) and gosimhash (Go), 50 keywords",
-        bits64: checked_with_zh!(crate::keywords::yanyiwu_50),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "gosimhash/1",
-        purpose: "as HaoyuHu/gosimhash (Go) with its Jenkins hasher, 5 keywords",
-        bits64: checked_with_zh!(crate::keywords::gosimhash),
-        ..NO_WIDTH
-    },
-    Entry {
-        name: "go-jieba-fnv1a/1",
-        purpose: "as Go programs with gojieba's 20 keywords and FNV-1a",
-        bits64: checked_with_zh!(crate::keywords::go_jieba_fnv1a),
         ..NO_WIDTH
     },
 ];

@@ -1,7 +1,7 @@
 //! Explanations of fingerprints.
 
 use crate::minhash::OneBit;
-use crate::simhash::{Sums, Tie, Weight, fingerprinted, is_set};
+use crate::simhash::{Sums, Tie, fingerprinted, is_set};
 use crate::width::{Bits, Operations, Width};
 
 /// An explanation of the fingerprint that a [`Recipe`](crate::Recipe) gives a text.
@@ -13,7 +13,7 @@ use crate::width::{Bits, Operations, Width};
 /// ```
 /// use fpdb_text::Recipe;
 ///
-/// let why = Recipe::named("words/1")?.explain("The cat sat on the mat, and the dog on the sofa");
+/// let why = Recipe::named("rust-simhash/1")?.explain("the cat and the dog on the sofa");
 /// assert_eq!(why.features[0].text, "the");
 /// let (bit, _) = (0..).zip(&why.bits).min_by(|a, b| a.1.margin.total_cmp(&b.1.margin)).unwrap();
 /// assert!(bit < 64);
@@ -39,7 +39,7 @@ pub struct Explanation<F: Width = u64> {
 /// ```
 /// use fpdb_text::{FeatureHash, Recipe};
 ///
-/// let why = Recipe::named("words/1")?.explain("Tick, tick");
+/// let why = Recipe::<u64>::builder("mine/1").build()?.explain("Tick, tick");
 /// let tick = &why.features[0];
 /// assert_eq!((tick.text.as_str(), tick.occurrences), ("tick", 2));
 /// assert_eq!(FeatureHash::Xxh3.hash("tick"), Some(tick.hash));
@@ -85,22 +85,17 @@ pub struct Bit {
 }
 
 /// A distinct feature, with its weight in the unit in which it is summed.
-pub(crate) struct Found<H, W> {
+pub(crate) struct Found<H> {
     pub(crate) text: String,
     pub(crate) occurrences: usize,
-    pub(crate) weight: W,
+    pub(crate) weight: i64,
     pub(crate) hash: H,
 }
 
 impl<F: Bits> Explanation<F> {
     /// Sums the features in the given order, as the fingerprint does. Weights are in units of
     /// 2^-`fraction_bits`.
-    pub(crate) fn of_sums<W: Weight>(
-        found: Vec<Found<F, W>>,
-        fraction_bits: u32,
-        tie: Tie,
-        min: usize,
-    ) -> Self {
+    pub(crate) fn of_sums(found: Vec<Found<F>>, fraction_bits: u32, tie: Tie, min: usize) -> Self {
         let unit = 1.0 / (1u64 << fraction_bits) as f64;
         let mut sums = Sums::new();
         for feature in &found {
@@ -112,7 +107,7 @@ impl<F: Bits> Explanation<F> {
             .map(|Found { text, occurrences, weight, hash }| Feature {
                 text,
                 occurrences,
-                weight: weight.to_f64() * unit,
+                weight: weight as f64 * unit,
                 hash,
             })
             .collect();
@@ -120,16 +115,16 @@ impl<F: Bits> Explanation<F> {
         let bits = sums
             .as_slice()
             .iter()
-            .map(|&sum| Bit::of(is_set(sum, tie), sum.to_f64() * unit, total))
+            .map(|&sum| Bit::of(is_set(sum, tie), sum as f64 * unit, total))
             .collect();
         features.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         Self { fingerprint, features, bits }
     }
 }
 
-impl<H, W> From<Found<H, W>> for Feature<H> {
+impl<H> From<Found<H>> for Feature<H> {
     /// Converts without a weight, which is set later.
-    fn from(Found { text, occurrences, hash, .. }: Found<H, W>) -> Self {
+    fn from(Found { text, occurrences, hash, .. }: Found<H>) -> Self {
         Self { text, occurrences, weight: 0.0, hash }
     }
 }

@@ -29,9 +29,6 @@ pub enum FeatureHash {
     /// FNV-1a of the UTF-8 bytes and a byte 0xff, 64 bits: what Rust's `Hash for str` passes to a
     /// hasher.
     Fnv1aOfRustStr = 4,
-    /// Bob Jenkins' lookup3 with seeds 0, 64 bits: `c` in the high half, `b` in the low half, as in
-    /// yanyiwu's `simhash`.
-    Jenkins64 = 5,
     /// The `string_hash` of many Python programs (the one with 1000003), 64 or 128 bits.
     StringHash = 6,
     /// The MD5 digest as a big-endian number: the last 8 bytes (PyPI `simhash`), or all 16.
@@ -77,7 +74,6 @@ impl FeatureHash {
             Self::Fnv1 => |text| fnv1(text.as_bytes()),
             Self::Fnv1a => |text| fnv1a(text.as_bytes()),
             Self::Fnv1aOfRustStr => fnv1a_of_rust_str,
-            Self::Jenkins64 => |text| jenkins64(text.as_bytes()),
             Self::StringHash => string_hash64,
             Self::Md5Low => |text| md5(text.as_bytes()) as u64,
             Self::Md5High => |text| (md5(text.as_bytes()) >> 64) as u64,
@@ -101,7 +97,7 @@ fn fnv1(bytes: &[u8]) -> u64 {
     bytes.iter().fold(FNV_OFFSET, |hash, &b| hash.wrapping_mul(FNV_PRIME) ^ u64::from(b))
 }
 
-pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+fn fnv1a(bytes: &[u8]) -> u64 {
     fnv1a_from(FNV_OFFSET, bytes)
 }
 
@@ -111,66 +107,6 @@ fn fnv1a_from(hash: u64, bytes: &[u8]) -> u64 {
 
 fn fnv1a_of_rust_str(text: &str) -> u64 {
     fnv1a_from(fnv1a(text.as_bytes()), &[0xff])
-}
-
-/// Returns `(c, b)` of Bob Jenkins' `hashlittle2` from lookup3, for its two seeds. The first is
-/// mixed better.
-fn lookup3(bytes: &[u8], seed_c: u32, seed_b: u32) -> (u32, u32) {
-    // The length counts modulo 2^32, as in C.
-    #[expect(clippy::cast_possible_truncation, reason = "the length counts modulo 2^32")]
-    let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(seed_c);
-    let mut state = [start, start, start.wrapping_add(seed_b)];
-    // The last 1 to 12 bytes are mixed differently. An empty input is not mixed at all.
-    let mut rest = bytes;
-    while let Some((block, after)) = rest.split_first_chunk::<12>()
-        && !after.is_empty()
-    {
-        add_words(&mut state, block);
-        mix(&mut state);
-        rest = after;
-    }
-    if !rest.is_empty() {
-        let mut block = [0; 12];
-        block[..rest.len()].copy_from_slice(rest);
-        add_words(&mut state, &block);
-        finish(&mut state);
-    }
-    (state[2], state[1])
-}
-
-fn add_words(state: &mut [u32; 3], block: &[u8; 12]) {
-    for (word, bytes) in state.iter_mut().zip(block.as_chunks::<4>().0) {
-        *word = word.wrapping_add(u32::from_le_bytes(*bytes));
-    }
-}
-
-fn mix([a, b, c]: &mut [u32; 3]) {
-    let step = |x: &mut u32, y: &mut u32, z: &mut u32, bits| {
-        *x = x.wrapping_sub(*z) ^ z.rotate_left(bits);
-        *z = z.wrapping_add(*y);
-    };
-    step(a, b, c, 4);
-    step(b, c, a, 6);
-    step(c, a, b, 8);
-    step(a, b, c, 16);
-    step(b, c, a, 19);
-    step(c, a, b, 4);
-}
-
-fn finish([a, b, c]: &mut [u32; 3]) {
-    let step = |x: &mut u32, y: &u32, bits| *x = (*x ^ *y).wrapping_sub(y.rotate_left(bits));
-    step(c, b, 14);
-    step(a, c, 11);
-    step(b, a, 25);
-    step(c, b, 16);
-    step(a, c, 4);
-    step(b, a, 14);
-    step(c, b, 24);
-}
-
-pub(crate) fn jenkins64(bytes: &[u8]) -> u64 {
-    let (c, b) = lookup3(bytes, 0, 0);
-    u64::from(c) << 32 | u64::from(b)
 }
 
 /// Returns the `string_hash` of many Python programs, at 128 bits.
@@ -188,7 +124,7 @@ fn string_hash(text: &str) -> u128 {
 }
 
 /// Returns the low 64 bits of [`string_hash`], computed with 64-bit arithmetic.
-pub(crate) fn string_hash64(text: &str) -> u64 {
+fn string_hash64(text: &str) -> u64 {
     let first = text.chars().next().map_or(0, |c| u64::from(u32::from(c)) << 7);
     let (hash, length) = text.chars().fold((first, 0), |(hash, length), c| {
         (hash.wrapping_mul(1_000_003) ^ u64::from(u32::from(c)), length + 1)
@@ -220,30 +156,6 @@ mod tests {
             ("foobar", 0x340d_8765_a4dd_a9c2, 0x8594_4171_f739_67e8),
         ] {
             assert_eq!((fnv1(text.as_bytes()), fnv1a(text.as_bytes())), (one, one_a), "{text:?}");
-        }
-    }
-
-    /// From the self-test in lookup3.c.
-    #[test]
-    fn lookup3_has_the_values_of_its_self_test() {
-        assert_eq!(lookup3(b"", 0, 0), (0xdead_beef, 0xdead_beef));
-        let speech = b"Four score and seven years ago";
-        assert_eq!(lookup3(speech, 0, 0), (0x1777_0551, 0xce72_26e6));
-        assert_eq!(lookup3(speech, 0, 1), (0xe360_7cae, 0xbd37_1de4));
-    }
-
-    /// Lengths around the block size of 12 bytes, since the last block is mixed differently.
-    #[test]
-    fn lookup3_depends_on_every_byte_at_every_length() {
-        let bytes: Vec<u8> = (1..=40).collect();
-        let mut seen = std::collections::BTreeSet::new();
-        for length in 0..=40 {
-            assert!(seen.insert(lookup3(&bytes[..length], 0, 0)));
-            for at in 0..length {
-                let mut other = bytes[..length].to_vec();
-                other[at] ^= 1;
-                assert!(seen.insert(lookup3(&other, 0, 0)), "byte {at} of {length}");
-            }
         }
     }
 

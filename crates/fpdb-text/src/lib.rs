@@ -1,7 +1,7 @@
 //! Fingerprints of texts, made by named recipes that never change.
 //!
 //! Similar texts get fingerprints that differ in few bits. Fingerprints can only be compared if
-//! they were made in the same way. So each way has a name and a version, such as `words/1`, and
+//! they were made in the same way. So each way has a name and a version, such as `pairs/1`, and
 //! never changes: whatever would change a fingerprint gets a new version. The tests hold vectors
 //! for each recipe. One thing is outside the promise: characters that Unicode adds after this
 //! crate's tables were made may be cut differently by later tables.
@@ -24,13 +24,12 @@
 //!   `default-short` stand for, are one-bit [MinHashes](minhash) of the pairs of neighbouring
 //!   tokens. If the pairs of two texts have Jaccard similarity J, each bit differs with probability
 //!   (1 - J) / 2. They also make [sketches](Sketch), whose distances tell J more exactly.
-//! - All others but `sentences/1` are [SimHashes](simhash). The text is normalized and cut into
-//!   features. Each feature has a hash and a weight. A bit of the fingerprint is set if the
-//!   features whose hash has that bit set weigh more than the others. So texts that have most
-//!   features in common are a few bits apart. The recipes differ in normalization, features,
-//!   weights and hash, and in the value of a bit whose sum is 0. Some are original to this crate.
-//!   The others give, bit for bit, the fingerprints of another program, so that its users can keep
-//!   the ones they have.
+//! - All others are [SimHashes](simhash). The text is normalized and cut into features. Each
+//!   feature has a hash and a weight. A bit of the fingerprint is set if the features whose hash
+//!   has that bit set weigh more than the others. So texts that have most features in common are a
+//!   few bits apart. The recipes differ in normalization, features, weights and hash, and in the
+//!   value of a bit whose sum is 0. They give, bit for bit, the fingerprints of another program, so
+//!   that its users can keep the ones they have.
 //!
 //! A [`Builder`] makes a recipe of your own. [`simhash::fold`] and [`minhash::one_bit`] make
 //! fingerprints of features that you have extracted yourself, and hashed with a [`FeatureHash`].
@@ -46,9 +45,8 @@
 // dictionary hash minhash simhash the dictionary; from features to fingerprints
 // cut explain jaccard             tokens of texts; explanations of fingerprints; similarity of sets
 // method                          what every recipe can do
-// pairs pipeline recipe sentences weighted
-//                                 the methods, and what a recipe is
-// jieba keywords recipes          the recipes that set the parameters of a method
+// pairs pipeline recipe           the methods, and what a recipe is
+// recipes                         the recipes of other programs
 // catalogue                       the table of all recipes
 // names                           finding recipes by name
 // builder windows                 recipes defined by the user; passages that texts share
@@ -64,10 +62,6 @@ mod explain;
 pub mod guide {}
 mod hash;
 pub mod jaccard;
-#[cfg(feature = "zh")]
-mod jieba;
-#[cfg(feature = "zh")]
-mod keywords;
 mod method;
 pub mod minhash;
 mod names;
@@ -77,11 +71,8 @@ mod pipeline;
 mod recipe;
 mod recipes;
 mod segment;
-mod sentences;
 pub mod simhash;
 mod tokens;
-#[cfg(feature = "zh")]
-mod weighted;
 mod width;
 pub mod windows;
 

@@ -13,7 +13,7 @@ use crate::width::{Sketch, Width};
 ///
 /// ```
 /// assert_eq!(fpdb_text::resolve("default"), "pairs/1");
-/// assert_eq!(fpdb_text::resolve("words/1"), "words/1");
+/// assert_eq!(fpdb_text::resolve("fives/1"), "fives/1");
 /// assert_eq!(fpdb_text::resolve("mine/1"), "mine/1");
 /// ```
 #[must_use]
@@ -29,11 +29,11 @@ pub fn resolve(name: &str) -> &str {
 /// # Examples
 ///
 /// ```
-/// assert!(fpdb_text::is_built_in("words/1"));
-/// assert!(fpdb_text::is_built_in("jieba/1")); // with or without the feature `zh`
-/// assert!(fpdb_text::built_in_names().any(|name| name == "jieba/1"));
+/// assert!(fpdb_text::is_built_in("pairs/1"));
+/// assert!(fpdb_text::is_built_in("pairs-zh/1")); // with or without the feature `zh`
+/// assert!(fpdb_text::built_in_names().any(|name| name == "pairs-zh/1"));
 /// assert!(fpdb_text::is_built_in("default"));
-/// assert!(!fpdb_text::is_built_in("words/999"));
+/// assert!(!fpdb_text::is_built_in("pairs/999"));
 /// assert!(!fpdb_text::is_built_in("mine/1#052e9bf4"));
 /// ```
 #[must_use]
@@ -99,11 +99,11 @@ where
     /// ```
     /// use fpdb_text::{ErrorKind, Recipe};
     ///
-    /// assert_eq!(Recipe::named("words/1")?.name(), "words/1");
-    /// let error = Recipe::named("words/999").unwrap_err();
+    /// assert_eq!(Recipe::named("fives/1")?.name(), "fives/1");
+    /// let error = Recipe::named("fives/999").unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     ///
-    /// assert!(Recipe::names().any(|name| name == "words/1"));
+    /// assert!(Recipe::names().any(|name| name == "fives/1"));
     /// let (_, name) = Recipe::aliases().find(|(alias, _)| *alias == "default").unwrap();
     /// assert_eq!(Recipe::named("default")?.name(), name);
     /// assert!(Recipe::left_out().all(|(name, _)| Recipe::named(name).is_err()));
@@ -180,7 +180,7 @@ impl Recipe<Sketch> {
     /// let recipe = Recipe::for_sketches("pairs/1")?;
     /// let sketch: Option<Sketch> = recipe.fingerprint("five words are enough here").fingerprint;
     /// assert!(sketch.is_some());
-    /// assert!(Recipe::for_sketches("words/1").is_err());
+    /// assert!(Recipe::for_sketches("seomoz/1").is_err());
     /// assert!(Recipe::names_for_sketches().any(|name| name == "pairs/1"));
     /// assert!(Recipe::names_for_sketches().all(|name| Recipe::bits128(name).is_ok()));
     /// # Ok::<(), fpdb_text::Error>(())

@@ -171,8 +171,8 @@ fn lower_case<'b>(feature: &str, buffer: &'b mut String) -> &'b str {
 impl<H: Bits> Pipeline<H> {
     /// Returns the distinct features in the order of the text, each with its number of occurrences
     /// and without a weight.
-    fn found(&self, text: &str) -> Vec<Found<H, i64>> {
-        let mut found: Vec<Found<H, i64>> = Vec::new();
+    fn found(&self, text: &str) -> Vec<Found<H>> {
+        let mut found: Vec<Found<H>> = Vec::new();
         let mut places = HashMap::new();
         self.each_feature(text, |feature| {
             let hash = (self.hash)(feature);

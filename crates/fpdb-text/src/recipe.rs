@@ -18,10 +18,10 @@ use crate::width::{Fingerprinted, Width};
 /// ```
 /// use fpdb_text::Recipe;
 ///
-/// let recipe = Recipe::named("words/1")?;
+/// let recipe = Recipe::named("pairs/1")?;
 /// let fox = recipe.fingerprint("The quick brown fox jumps over the lazy dog.");
-/// assert_eq!(fox.fingerprint, Some(0x8212_8683_18d2_9267));
-/// assert_eq!(fox.features, 8); // "the" occurs twice
+/// assert_eq!(fox.fingerprint, Some(0x73dc_8cc2_bd0c_5d6e));
+/// assert_eq!(fox.features, 8); // the pairs of neighbouring words
 ///
 /// let shouted = recipe.fingerprint("THE QUICK BROWN FOX -- JUMPS OVER THE LAZY DOG!");
 /// assert_eq!(shouted, fox);
@@ -74,7 +74,7 @@ impl<F: Width> Recipe<F> {
     /// Returns the fingerprint of a text, if the text has enough features.
     ///
     /// The time grows with the length of the text, and the memory with the number of its features.
-    /// The first call of a Chinese recipe in a process loads the dictionary, which takes a few
+    /// The first call of the Chinese recipe in a process loads the dictionary, which takes a few
     /// tenths of a second and then stays in memory.
     ///
     /// # Examples
@@ -82,11 +82,11 @@ impl<F: Width> Recipe<F> {
     /// ```
     /// use fpdb_text::{Recipe, distance};
     ///
-    /// let recipe = Recipe::named("words/1")?;
+    /// let recipe = Recipe::named("pairs/1")?;
     /// let fingerprint = |text: &str| recipe.fingerprint(text).fingerprint.expect("enough words");
-    /// let a = fingerprint("Trains leave for the airport every ten minutes until midnight");
-    /// let b = fingerprint("Until midnight, trains leave for the airport every ten minutes");
-    /// assert_eq!(distance(a, b), 0); // `words/1` ignores the order of words
+    /// let a = fingerprint("Trains leave for the airport every ten minutes, until midnight.");
+    /// let b = fingerprint("TRAINS leave for the airport -- every ten minutes until midnight");
+    /// assert_eq!(distance(a, b), 0); // `pairs/1` ignores case and punctuation
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     pub fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
@@ -196,7 +196,7 @@ impl<F: Width> Recipe<F> {
     /// let (similarity, error) = Recipe::for_sketches("pairs/1")?.similarity(26).expect("a MinHash");
     /// assert!((similarity - 0.794).abs() < 0.001 && (error - 0.036).abs() < 0.001);
     ///
-    /// assert!(Recipe::named("words/1")?.similarity(3).is_none());
+    /// assert!(Recipe::named("python-simhash/1")?.similarity(3).is_none());
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     #[must_use]
@@ -219,7 +219,7 @@ impl<F: Width> Recipe<F> {
     /// ```
     /// use fpdb_text::Recipe;
     ///
-    /// let recipe = Recipe::named("words/1")?;
+    /// let recipe = Recipe::named("rust-simhash/1")?;
     /// let fox = "The quick brown fox jumps over the lazy dog.";
     /// let why = recipe.explain(fox);
     /// assert_eq!((why.features[0].text.as_str(), why.features[0].occurrences), ("the", 2));

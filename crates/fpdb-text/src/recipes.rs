@@ -1,37 +1,15 @@
-//! The recipes that are pipelines: the parts of each.
+//! The recipes of other programs: the parts of each.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::hash::FeatureHash;
 use crate::method::Method;
-use crate::normalization::{NFKC_LOWER_CASE, Normalization};
+use crate::normalization::Normalization;
 use crate::pipeline::{Counting, Grams, Pipeline};
 use crate::segment::{Segment, Short};
 use crate::simhash::Tie;
 use crate::width::Bits;
-
-/// `words/1`: the words of a text, in any order.
-pub(crate) fn words_1() -> Arc<dyn Method<u64>> {
-    Arc::new(Pipeline {
-        normalization: Cow::Borrowed(NFKC_LOWER_CASE),
-        counting: Counting::Damped,
-        min_features: 4,
-        ..pipeline(Segment::UnicodeWords, Grams::SINGLE, FeatureHash::Xxh3)
-    })
-}
-
-/// `shingle2/1`: the set of pairs of neighbouring characters, without normalization.
-///
-/// The publication has 32 bits and does not name a hash, so there are no values to agree with. XXH3
-/// spreads such short features over all 64 bits, which FNV does not.
-pub(crate) fn shingle2_1() -> Arc<dyn Method<u64>> {
-    let pairs = Grams::Characters { n: 2, from: 2, short: Short::Itself };
-    Arc::new(Pipeline {
-        counting: Counting::Set,
-        ..pipeline(Segment::Whole, pairs, FeatureHash::Xxh3)
-    })
-}
 
 /// `python-simhash/1`: PyPI `simhash` 2.1, with `f` = 64 or 128.
 ///
@@ -94,7 +72,7 @@ pub(crate) fn daft_xxh3_1() -> Arc<dyn Method<u64>> {
     Arc::new(pipeline(Segment::Whole, grams, FeatureHash::Xxh3))
 }
 
-/// `string-hash/1` at 128 bits: the code, published in blogs, that applies `string_hash` to words.
+/// `string-hash/1`: the code, published in blogs, that applies `string_hash` to words.
 pub(crate) fn string_hash_1() -> Arc<dyn Method<u128>> {
     Arc::new(Pipeline {
         tie: Tie::Set,
@@ -102,7 +80,7 @@ pub(crate) fn string_hash_1() -> Arc<dyn Method<u128>> {
     })
 }
 
-/// The parts that most compatible recipes have in common.
+/// The parts that most of these recipes have in common.
 #[expect(
     clippy::expect_used,
     reason = "the hash is a constant of the recipe, and the tests cover each"

@@ -1,9 +1,8 @@
 //! The SimHash itself: sums of hashed, weighted features, one sum per bit.
 //!
 //! To extract features yourself, hash them with [`FeatureHash::hash`](crate::FeatureHash::hash) and
-//! [`fold`](fold()) the hashes. With integer weights the sums, and therefore the fingerprints,
-//! depend neither on the order of the features nor on rounding. Weights of type `f64` are added in
-//! the given order, as in the programs that use such weights.
+//! [`fold`](fold()) the hashes. Weights are integers, so the sums, and therefore the fingerprints,
+//! depend neither on the order of the features nor on rounding.
 
 use std::marker::PhantomData;
 
@@ -30,43 +29,6 @@ pub enum Tie {
     Set = 2,
 }
 
-/// The type of a weight: `i64` or `f64`. This trait is sealed.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb_text::simhash::{Tie, fold};
-/// assert_eq!(fold([(0b10u64, 2), (0b01, 1)], Tie::Unset), 0b10);
-/// assert_eq!(fold([(0b10u64, 0.5), (0b01, 0.25)], Tie::Unset), 0b10);
-/// ```
-pub trait Weight: sealed::Sealed + Copy {}
-
-impl Weight for i64 {}
-impl Weight for f64 {}
-
-mod sealed {
-    use std::iter::Sum;
-    use std::ops::{AddAssign, Neg};
-
-    pub trait Sealed:
-        Default + PartialOrd + AddAssign + Neg<Output = Self> + Sum + Send + Sync + 'static
-    {
-        fn to_f64(self) -> f64;
-    }
-
-    impl Sealed for i64 {
-        fn to_f64(self) -> f64 {
-            self as f64
-        }
-    }
-
-    impl Sealed for f64 {
-        fn to_f64(self) -> f64 {
-            self
-        }
-    }
-}
-
 /// Returns the fingerprint of features that are given as hashes with weights.
 ///
 /// Bit i is set if the features whose hash has bit i set weigh more than the others. `tie` decides
@@ -74,7 +36,7 @@ mod sealed {
 ///
 /// # Panics
 ///
-/// Panics if a sum of `i64` weights overflows, in a build that checks for overflow.
+/// Panics if a sum of weights overflows, in a build that checks for overflow.
 ///
 /// # Examples
 ///
@@ -109,7 +71,7 @@ mod sealed {
 /// let features = counted.map(|(word, count)| (hash(word), count));
 /// assert_eq!(fold(features, Tie::Unset), 66_237_222_457_941_138_286_276_456_718_971_054_176);
 /// ```
-pub fn fold<F: Bits, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie: Tie) -> F {
+pub fn fold<F: Bits>(features: impl IntoIterator<Item = (F, i64)>, tie: Tie) -> F {
     let mut sums = Sums::new();
     for (hash, weight) in features {
         sums.add(hash, weight);
@@ -133,17 +95,17 @@ pub fn fold<F: Bits, W: Weight>(features: impl IntoIterator<Item = (F, W)>, tie:
 /// assert_eq!(sums.fingerprint(Tie::Unset) & 0xff, 0);
 /// ```
 #[derive(Debug, Clone)]
-pub struct Sums<F, W = i64> {
+pub struct Sums<F> {
     /// Sums beyond the width stay 0.
-    sums: [W; 128],
+    sums: [i64; 128],
     width: PhantomData<F>,
 }
 
-impl<F: Bits, W: Weight> Sums<F, W> {
+impl<F: Bits> Sums<F> {
     /// Returns the sums of no features.
     #[must_use]
     pub fn new() -> Self {
-        Self { sums: [W::default(); 128], width: PhantomData }
+        Self { sums: [0; 128], width: PhantomData }
     }
 
     /// Adds a feature: adds its weight to the sums of the bits that its hash has set, and subtracts
@@ -152,7 +114,7 @@ impl<F: Bits, W: Weight> Sums<F, W> {
     /// # Panics
     ///
     /// The same as for [`fold`](fold()).
-    pub fn add(&mut self, hash: F, weight: W) {
+    pub fn add(&mut self, hash: F, weight: i64) {
         for (bit, sum) in (0..F::WIDTH).zip(&mut self.sums) {
             *sum += if hash.bit(bit) { weight } else { -weight };
         }
@@ -160,7 +122,7 @@ impl<F: Bits, W: Weight> Sums<F, W> {
 
     /// Returns the sums of all bits of the width, starting with the least significant bit.
     #[must_use]
-    pub fn as_slice(&self) -> &[W] {
+    pub fn as_slice(&self) -> &[i64] {
         &self.sums[..F::WIDTH as usize]
     }
 
@@ -173,16 +135,16 @@ impl<F: Bits, W: Weight> Sums<F, W> {
     }
 }
 
-impl<F: Bits, W: Weight> Default for Sums<F, W> {
+impl<F: Bits> Default for Sums<F> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-pub(crate) fn is_set<W: Weight>(sum: W, tie: Tie) -> bool {
+pub(crate) fn is_set(sum: i64, tie: Tie) -> bool {
     match tie {
-        Tie::Unset => sum > W::default(),
-        Tie::Set => sum >= W::default(),
+        Tie::Unset => sum > 0,
+        Tie::Set => sum >= 0,
     }
 }
 
@@ -239,7 +201,7 @@ impl<F: Bits> Counters<F> {
     }
 }
 
-impl<F: Bits> Sums<F, i64> {
+impl<F: Bits> Sums<F> {
     /// Adds hashes of equal weight, in a fraction of the time that adding them one by one takes.
     pub(crate) fn add_all(&mut self, hashes: &[F], weight: i64) {
         for some in hashes.chunks(u32::MAX as usize) {

@@ -19,10 +19,9 @@ const RECIPE_FOR_SOUP: &str = "Soak the beans overnight, drain them, and put the
     then cook until everything is tender. Season with salt only now, crush a ladleful of beans \
     against the side to thicken the broth, and serve with olive oil and toasted bread.";
 
-/// The SimHash recipes that must tell near texts from others well. The recipes of other programs
-/// keep the flaws of these programs.
-fn own() -> impl Iterator<Item = &'static str> {
-    ["words/1", "jieba/1"].into_iter().filter(|own| Recipe::names().any(|name| name == *own))
+/// The SimHash of the default settings.
+fn words() -> Recipe {
+    Recipe::builder("words").build().unwrap()
 }
 
 fn named(name: &str) -> Recipe {
@@ -33,8 +32,9 @@ fn fingerprint(recipe: &str, text: &str) -> Option<u64> {
     named(recipe).fingerprint(text).fingerprint
 }
 
-fn distance(recipe: &str, a: &str, b: &str) -> u32 {
-    crate::distance(fingerprint(recipe, a).unwrap(), fingerprint(recipe, b).unwrap())
+fn distance(a: &str, b: &str) -> u32 {
+    let [a, b] = [a, b].map(|text| words().fingerprint(text).fingerprint.unwrap());
+    crate::distance(a, b)
 }
 
 #[test]
@@ -50,12 +50,12 @@ fn recipes_are_listed_and_found_by_name() {
         assert_eq!(Recipe::for_sketches(name).unwrap().name(), name);
     }
     assert_eq!(Recipe::names().next(), Some("pairs/1"));
-    assert_eq!(Recipe::names().any(|name| name == "jieba/1"), cfg!(feature = "zh"));
+    assert_eq!(Recipe::names().any(|name| name == "pairs-zh/1"), cfg!(feature = "zh"));
 }
 
 #[test]
 fn unknown_name_is_refused_with_a_list_of_names() {
-    for name in ["", "words", "words/0", "words/2", "Words/1", " words/1", "words/1 ", "words/01"] {
+    for name in ["", "pairs", "pairs/0", "pairs/9", "Pairs/1", " pairs/1", "pairs/1 ", "pairs/01"] {
         let error = Recipe::named(name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{name:?}");
         for known in Recipe::names() {
@@ -80,14 +80,14 @@ fn aliases_find_recipes_and_are_not_names() {
 #[test]
 fn width_that_a_recipe_does_not_have_is_refused() {
     for error in [
-        Recipe::bits128("words/1").unwrap_err(),
+        Recipe::bits128("seomoz/1").unwrap_err(),
         Recipe::bits128("go-fnv1/1").unwrap_err(),
         Recipe::bits128("none/1").unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("python-simhash/1"), "{error}");
     }
-    for name in ["words/1", "python-simhash/1", "sentences/1"] {
+    for name in ["seomoz/1", "python-simhash/1", "string-hash/1"] {
         let error = Recipe::for_sketches(name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("one-bit MinHash"), "{error}");
@@ -225,7 +225,7 @@ fn similarity_goes_from_1_to_0_where_unrelated_texts_are() {
 
 #[test]
 fn explanation_has_the_weights_of_features_and_sums_of_bits() {
-    let why = named("words/1").explain("to be or not to be");
+    let why = words().explain("to be or not to be");
     let features: Vec<_> =
         why.features.iter().map(|f| (f.text.as_str(), f.occurrences, f.weight)).collect();
     assert_eq!(features, [("to", 2, 2.0), ("be", 2, 2.0), ("or", 1, 1.0), ("not", 1, 1.0)]);
@@ -242,7 +242,7 @@ fn explanation_has_the_weights_of_features_and_sums_of_bits() {
 #[cfg(not(feature = "zh"))]
 #[test]
 fn recipe_missing_from_the_build_is_refused_with_its_feature() {
-    let error = Recipe::named("jieba/1").unwrap_err();
+    let error = Recipe::named("pairs-zh/1").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("\"zh\""), "{error}");
 }
@@ -265,19 +265,16 @@ fn recipes_can_be_shared_among_threads() {
 fn text_with_fewer_than_four_features_has_no_fingerprint() {
     let empty =
         ["", " ", " \t\r\n\u{3000}\u{a0}", "!?.,;:-()[]{}…… ——《》。，、", "~~~~ ==== ---- ####"];
-    for name in own() {
-        for text in empty {
-            let found = named(name).fingerprint(text);
-            assert_eq!((found.fingerprint, found.features), (None, 0), "{name}: {text:?}");
-        }
-        for text in ["Not found", "Not found. Not found! NOT FOUND", "页面", "404"] {
-            let found = named(name).fingerprint(text);
-            assert_eq!(found.fingerprint, None, "{name}: {text:?}");
-            assert!(found.features < 4);
-        }
+    for text in empty {
+        let found = words().fingerprint(text);
+        assert_eq!((found.fingerprint, found.features), (None, 0), "{text:?}");
     }
-    assert_eq!(fingerprint("words/1", "three words only"), None);
-    assert!(fingerprint("words/1", "four words are enough").is_some());
+    for text in ["three words only", "Not found. Not found! NOT FOUND", "页面", "404"] {
+        let found = words().fingerprint(text);
+        assert_eq!(found.fingerprint, None, "{text:?}");
+        assert!(found.features < 4);
+    }
+    assert!(words().fingerprint("four words are enough").fingerprint.is_some());
 }
 
 #[test]
@@ -294,75 +291,28 @@ fn case_width_and_composition_make_no_difference() {
         ),
         ("the first office files fly fine", "the ﬁrst oﬃce ﬁles ﬂy ﬁne"),
     ];
-    for name in own() {
-        for (a, b) in same {
-            assert!(fingerprint(name, a).is_some(), "{name}: {a}");
-            assert_eq!(fingerprint(name, a), fingerprint(name, b), "{name}: {b}");
-        }
+    for (a, b) in same {
+        assert!(words().fingerprint(a).fingerprint.is_some(), "{a}");
+        assert_eq!(words().fingerprint(a), words().fingerprint(b), "{b}");
     }
 }
 
 #[test]
 fn order_of_words_makes_no_difference_but_repetition_does() {
-    let words: Vec<_> = NOTICE.split_whitespace().collect();
-    let backwards: Vec<_> = words.iter().rev().copied().collect();
-    assert_eq!(fingerprint("words/1", NOTICE), fingerprint("words/1", &backwards.join(" ")));
+    let backwards: Vec<_> = NOTICE.split_whitespace().rev().collect();
+    assert_eq!(words().fingerprint(NOTICE), words().fingerprint(&backwards.join(" ")));
 
     let once = "alpha beta gamma delta epsilon";
     let often = format!("{once}{}", " alpha".repeat(1000));
-    assert_eq!(named("words/1").fingerprint(&often).features, 5);
-    assert_ne!(fingerprint("words/1", once), fingerprint("words/1", &often));
+    let (once, often) = (words().fingerprint(once), words().fingerprint(&often));
+    assert_eq!((once.features, often.features), (5, 5));
+    assert_ne!(once.fingerprint, often.fingerprint);
 }
 
 #[test]
 fn small_edits_are_near_and_other_texts_are_far() {
     let edited = NOTICE.replace("Monday 4 May", "Tuesday 5 May").replace("31", "37");
-    for name in own() {
-        assert!((1..=8).contains(&distance(name, NOTICE, &edited)), "{name}");
-        assert!(distance(name, NOTICE, RECIPE_FOR_SOUP) >= 16, "{name}");
-        assert!(distance(name, ENGLISH, NOTICE) >= 16, "{name}");
-    }
-}
-
-#[cfg(feature = "zh")]
-mod zh {
-    use super::*;
-
-    const NEWS: &str = "市交通委员会昨日宣布，地铁十四号线北段工程已经全部完工，将于下月初开始试运行。\
-        新线路全长二十三公里，共设十六座车站，其中六座为换乘站，连接火车东站、国际会展中心和大学城。\
-        试运行期间，列车发车间隔为八分钟，首班车早上六点发出，末班车晚上十一点到达终点。\
-        乘客可以使用公交卡、手机支付或者现金购票，票价与其他线路相同。";
-    const COOKING: &str = "先把黄豆用清水浸泡一夜，沥干后放入砂锅，加入生姜、葱段和排骨，倒入足够的冷水，\
-        大火煮开后撇去浮沫，转小火慢炖一个半小时。然后放入切好的胡萝卜和玉米，继续煮到软烂，\
-        最后加盐调味，撒上香菜就可以上桌了。喜欢味道浓郁的朋友还可以加一点胡椒粉。";
-
-    #[test]
-    fn chinese_edits_are_near_and_other_texts_are_far() {
-        let edited = NEWS.replace("昨日", "今天").replace("八分钟", "十分钟");
-        for name in own() {
-            assert!((1..=8).contains(&distance(name, NEWS, &edited)), "{name}");
-            assert!(distance(name, NEWS, COOKING) >= 16, "{name}");
-        }
-    }
-
-    #[test]
-    fn words_that_the_dictionary_lacks_are_features() {
-        // Names that only the hidden Markov model joins.
-        let found = named("jieba/1").fingerprint("杭研大厦 李小福 张尧 京华大酒店");
-        assert!(found.features >= 4, "{found:?}");
-    }
-
-    #[test]
-    fn both_languages_of_a_mixed_text_count() {
-        assert_ne!(
-            fingerprint("jieba/1", MIXED),
-            fingerprint("jieba/1", &MIXED.replace("HTTP", "DNS"))
-        );
-        assert_ne!(
-            fingerprint("jieba/1", MIXED),
-            fingerprint("jieba/1", &MIXED.replace("泄漏", "中断"))
-        );
-        let wide = MIXED.replace("HTTP", "ＨＴＴＰ").replace('，', ",");
-        assert_eq!(fingerprint("jieba/1", MIXED), fingerprint("jieba/1", &wide));
-    }
+    assert!((1..=8).contains(&distance(NOTICE, &edited)));
+    assert!(distance(NOTICE, RECIPE_FOR_SOUP) >= 16);
+    assert!(distance(ENGLISH, NOTICE) >= 16);
 }

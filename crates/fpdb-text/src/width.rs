@@ -114,8 +114,8 @@ pub fn distance<F: Width>(a: F, b: F) -> u32 {
 /// ```
 /// use fpdb_text::Recipe;
 ///
-/// let found = Recipe::named("words/1")?.fingerprint("one two three");
-/// assert_eq!((found.fingerprint, found.features), (None, 3));
+/// let found = Recipe::named("pairs/1")?.fingerprint("one two three");
+/// assert_eq!((found.fingerprint, found.features), (None, 2));
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

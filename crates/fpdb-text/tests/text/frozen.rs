@@ -109,9 +109,9 @@ fn parts_are_frozen() {
             0xdd74_21a2_67c0_40cc,
         ),
         (
-            begin().segment(Segment::PythonWhitespace).hash(FeatureHash::Jenkins64),
-            "mine/1#0fd84c03",
-            0x09e5_e786_1172_6228,
+            begin().segment(Segment::PythonWhitespace).hash(FeatureHash::StringHash),
+            "mine/1#fe2b1090",
+            0x082f_de00_a0c8_a3bf,
         ),
         (
             begin().segment(Segment::GoWords).hash(FeatureHash::Fnv1).tie(Tie::Set),

@@ -1,7 +1,5 @@
 //! Checks the recipes against values of the programs that they are compatible with.
 
-#[cfg(feature = "zh")]
-mod chinese;
 mod frozen;
 mod golden;
 mod quality;

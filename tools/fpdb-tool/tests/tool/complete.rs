@@ -157,7 +157,7 @@ fn options_that_everything_decides_are_refused() {
     let folder = folder();
     folder.write("file", export(&folder, "db"));
     for options in
-        ["--max-distance 3", "--from ndjson", "--id-column 2", "--bits 64", "--recipe words/1"]
+        ["--max-distance 3", "--from ndjson", "--id-column 2", "--bits 64", "--recipe pairs/1"]
     {
         let run = folder.exits(2, &format!("import new file --all {options}"));
         assert!(run.err.contains("cannot be used with"), "{options}: {}", run.err);

@@ -68,7 +68,7 @@ fn documents_read_again_are_all_duplicates(recipe: &str) {
 
 #[test]
 fn sample_documents_read_again_are_all_duplicates() {
-    documents_read_again_are_all_duplicates("words/1");
+    documents_read_again_are_all_duplicates("pairs/1");
     #[cfg(feature = "zh")]
-    documents_read_again_are_all_duplicates("jieba/1");
+    documents_read_again_are_all_duplicates("pairs-zh/1");
 }

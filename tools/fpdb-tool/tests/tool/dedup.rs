@@ -29,8 +29,7 @@ fn novel_lines_are_printed_unchanged_and_duplicates_reported() {
     let folder = Folder::new();
     let (lines, novel) = with_copies();
     folder.write("docs.ndjson.gz", gzip(lines.concat().as_bytes()));
-    let line =
-        "dedup crawl.fpdb --from ndjson docs.ndjson.gz --recipe words/1 --report dups.ndjson";
+    let line = "dedup crawl.fpdb --from ndjson docs.ndjson.gz --report dups.ndjson";
     let run = folder.ok(line);
     assert_eq!(run.text(), novel.concat());
     assert!(run.err.contains("read 40: 20 novel, 20 duplicates, 0 skipped"), "{}", run.err);
@@ -166,15 +165,15 @@ fn recipes_are_never_mixed() {
     folder.ok("dedup a docs");
     assert_eq!(folder.ok("stats a --json").json()["recipe"], "pairs/1");
     folder.exits(2, "dedup a docs --recipe nonsense/1");
-    let run = folder.exits(2, "dedup a docs --recipe words/1");
+    let run = folder.exits(2, "dedup a docs --recipe fives/1");
     assert!(run.err.contains("pairs/1"), "{}", run.err);
-    folder.ok("create b --ids names --custom-recipe words/999");
-    let run = folder.exits(2, "dedup b docs --recipe words/1");
-    assert!(run.err.contains("words/999"), "{}", run.err);
+    folder.ok("create b --ids names --custom-recipe ours/1");
+    let run = folder.exits(2, "dedup b docs --recipe fives/1");
+    assert!(run.err.contains("ours/1"), "{}", run.err);
     folder.exits(2, "dedup b docs");
     if cfg!(feature = "zh") {
-        folder.exits(2, "dedup a docs --recipe jieba/1");
-        folder.ok("create c --ids names --recipe jieba/1");
+        folder.exits(2, "dedup a docs --recipe pairs-zh/1");
+        folder.ok("create c --ids names --recipe pairs-zh/1");
         folder.ok("dedup c docs");
     }
 }
@@ -187,7 +186,7 @@ fn databases_with_other_ids_or_width_are_refused() {
     let run = folder.exits(2, "dedup user docs");
     assert!(run.err.contains("--ids names"), "{}", run.err);
     folder.ok("create wide --ids names --bits 128");
-    let run = folder.exits(2, "dedup wide docs --recipe words/1");
+    let run = folder.exits(2, "dedup wide docs --recipe seomoz/1");
     assert!(run.err.contains("128"), "{}", run.err);
 }
 
@@ -261,7 +260,7 @@ fn captures() -> String {
 
 #[test]
 fn an_id_may_have_several_contents_and_a_second_run_finds_only_duplicates() {
-    for options in ["", " --recipe words/1"] {
+    for options in ["", " --recipe fives/1"] {
         let folder = Folder::new();
         folder.write("docs.ndjson", captures());
         let line = format!("dedup crawl.fpdb docs.ndjson --report dups{options}");
@@ -316,7 +315,7 @@ fn a_run_that_fails_before_it_stores_anything_leaves_no_database() {
     folder.write("good.ndjson", document("a", &text(1, 50)));
     folder.write("bad.csv", "id,fingerprint\n1,xyz\n");
     for line in [
-        "dedup db bad.ndjson -k 5 --recipe words/1",
+        "dedup db bad.ndjson -k 5 --recipe fives/1",
         "dedup db good.ndjson -k 5 --report nowhere/r",
         "import db bad.ndjson --from ndjson -k 5",
         "import db bad.csv -k 5",

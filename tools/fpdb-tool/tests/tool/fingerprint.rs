@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::common::{Folder, document, text};
 
 fn expected(text: &str) -> String {
-    Recipe::named("words/1").unwrap().fingerprint(text).fingerprint.unwrap().to_hex()
+    Recipe::named("pairs/1").unwrap().fingerprint(text).fingerprint.unwrap().to_hex()
 }
 
 #[test]
@@ -15,7 +15,7 @@ fn each_document_has_a_line_like_those_of_checksum_tools() {
     let folder = Folder::new();
     folder.write("a b.txt", text(1, 50));
     folder.write("c.txt", text(2, 50) + "\n");
-    let run = folder.run(&["fingerprint", "--recipe", "words/1", "a b.txt", "c.txt"]);
+    let run = folder.run(&["fingerprint", "--recipe", "pairs/1", "a b.txt", "c.txt"]);
     let lines = format!("{}  a b.txt\n{}  c.txt\n", expected(&text(1, 50)), expected(&text(2, 50)));
     assert_eq!((run.code, run.text()), (0, lines), "{}", run.err);
     assert!(run.err.is_empty(), "{}", run.err);
@@ -26,23 +26,23 @@ fn a_document_without_a_fingerprint_has_a_dash_and_a_reason() {
     let folder = Folder::new();
     let lines = [document("e", ""), document("s\u{1b}", "too short"), document("l", &text(3, 50))];
     folder.write("docs", lines.concat());
-    let run = folder.ok("fingerprint --recipe words/1 docs");
+    let run = folder.ok("fingerprint --recipe pairs/1 docs");
     let dash = format!("{:18}", "-");
     let expected_lines = format!("{dash}  e\n{dash}  s\\u{{1b}}\n{}  l\n", expected(&text(3, 50)));
     assert_eq!(run.text(), expected_lines);
     assert!(run.err.contains("2 of 3 documents have no fingerprint"), "{}", run.err);
 
-    let records = folder.ok("fingerprint --recipe words/1 docs --json").records();
+    let records = folder.ok("fingerprint --recipe pairs/1 docs --json").records();
     assert_eq!(records.len(), 4);
-    assert_eq!((&records[1]["fingerprint"], &records[1]["features"]), (&json!(null), &json!(2)));
+    assert_eq!((&records[1]["fingerprint"], &records[1]["features"]), (&json!(null), &json!(1)));
     assert!(records[1]["reason"].as_str().unwrap().contains("features"), "{}", records[1]);
     let long = json!({
         "type": "fingerprint", "i": 2, "id": "l", "fingerprint": expected(&text(3, 50)),
-        "features": 50,
+        "features": 49,
     });
     assert_eq!(records[2], long);
     let summary = json!({
-        "type": "summary", "recipe": "words/1", "bits": 64, "documents": 3, "too_short": 2,
+        "type": "summary", "recipe": "pairs/1", "bits": 64, "documents": 3, "too_short": 2,
         "bad": 0, "ignored": 0,
     });
     assert_eq!(records[3], summary);
@@ -63,9 +63,9 @@ fn the_default_recipe_is_shown_by_its_name() {
 fn an_unknown_recipe_is_an_error_that_lists_the_recipes() {
     let folder = Folder::new();
     folder.write("a.txt", text(1, 50));
-    for line in ["fingerprint a.txt --recipe words/999", "fingerprint no-file --recipe words/999"] {
+    for line in ["fingerprint a.txt --recipe pairs/999", "fingerprint no-file --recipe pairs/999"] {
         let run = folder.exits(2, line);
-        assert!(run.err.contains("words/1") && run.out.is_empty(), "{}", run.err);
+        assert!(run.err.contains("pairs/1") && run.out.is_empty(), "{}", run.err);
     }
     folder.exits(2, "fingerprint a.txt --bits 96");
     folder.exits(2, "fingerprint no-such-file");
@@ -111,7 +111,7 @@ fn a_recipe_without_sketches_is_refused_with_those_that_have_them() {
     for line in
         ["fingerprint docs --sketch", "dedup db docs --jaccard 0.8", "create db --jaccard 0.8"]
     {
-        let run = folder.exits(2, &format!("{line} --recipe words/1"));
+        let run = folder.exits(2, &format!("{line} --recipe seomoz/1"));
         assert!(run.err.contains("these have: pairs/1, "), "{}", run.err);
         assert!(!folder.file("db").exists());
     }
@@ -133,7 +133,7 @@ fn an_explanation_of_a_sketch_has_the_bits_of_its_first_plane() {
 fn an_explanation_has_features_and_bits_in_json_and_as_tables() {
     let folder = Folder::new();
     folder.write("a.txt", "the cat sat on the mat, and the dog sat on the sofa all day");
-    let line = "fingerprint a.txt --recipe words/1 --explain";
+    let line = "fingerprint a.txt --recipe rust-simhash/1 --explain";
     let record = &folder.ok(&format!("{line} --json")).records()[0];
     let explanation = &record["explanation"];
     let features = explanation["features"].as_array().unwrap();

@@ -22,7 +22,7 @@ fn all_documents_are_stored_under_their_ids_near_duplicates_too() {
     ];
     folder.write("docs.ndjson", docs.concat());
     folder.write("more.csv", format!("id,text\nc,{}\n", text(3, 30)));
-    let line = "import db --from auto docs.ndjson more.csv --recipe words/1 --json";
+    let line = "import db --from auto docs.ndjson more.csv --recipe fives/1 --json";
     let imported = folder.ok(line).json();
     let expected = json!({
         "schema": "fpdb.import-documents/1", "read": 5, "inserted": 3, "updated": 1, "unchanged": 0,
@@ -30,7 +30,7 @@ fn all_documents_are_stored_under_their_ids_near_duplicates_too() {
     });
     assert_eq!(imported, expected);
     assert_eq!(names(&folder, "db"), ["a", "b", "c"], "the second a updates the first");
-    assert_eq!(folder.ok("stats db --json").json()["recipe"], "words/1");
+    assert_eq!(folder.ok("stats db --json").json()["recipe"], "fives/1");
     // And dedup goes on with them.
     folder.write("new", document("d", &text(3, 30)) + &document("e", &text(4, 30)));
     assert_eq!(folder.ok("dedup db new --print id").text(), "e\n");
@@ -75,9 +75,9 @@ fn lists_may_have_their_ids_in_a_column() {
 fn an_export_with_names_can_be_imported() {
     let folder = Folder::new();
     folder.write("docs", document("a, \"b\"", &text(1, 30)) + &document("c", &text(2, 30)));
-    folder.ok("dedup a docs --recipe words/1");
+    folder.ok("dedup a docs");
     folder.write("list.csv", folder.ok("export a").text());
-    folder.ok("create b --ids names --recipe words/1");
+    folder.ok("create b --ids names --recipe pairs/1");
     folder.ok("import b list.csv --id-column 3");
     let sorted = |db: &str| {
         let mut names = names(&folder, db);

@@ -105,11 +105,11 @@ fn databases_that_cannot_be_compared_are_refused() {
     folder.ok("create sketches --jaccard 0.8");
     let run = folder.exits(2, "join a sketches");
     assert!(run.err.contains("and sketches has sketches: they cannot"), "{run:?}");
-    folder.ok("create words --recipe words/1");
+    folder.ok("create fives --recipe fives/1");
     folder.ok("create pairs --recipe pairs/1");
-    let run = folder.exits(2, "join words pairs");
-    assert!(run.err.contains("of the recipe words/1, and pairs of pairs/1"), "{run:?}");
-    folder.ok("join a words");
+    let run = folder.exits(2, "join fives pairs");
+    assert!(run.err.contains("of the recipe fives/1, and pairs of pairs/1"), "{run:?}");
+    folder.ok("join a fives");
     folder.exits(2, "join a");
     folder.exits(2, "join a nowhere");
     folder.exits(2, "join a b --csv --json");

@@ -15,8 +15,8 @@ fn folder() -> Folder {
     let second = [same, page("two", &"changed ".repeat(60)), page("new", &"fresh ".repeat(60))];
     folder.write("first.ndjson", first.concat());
     folder.write("second.ndjson", second.concat());
-    folder.ok("dedup a first.ndjson --recipe words/1");
-    folder.ok("dedup b second.ndjson --recipe words/1");
+    folder.ok("dedup a first.ndjson");
+    folder.ok("dedup b second.ndjson");
     folder
 }
 

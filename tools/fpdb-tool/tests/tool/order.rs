@@ -35,7 +35,7 @@ fn fingerprints_have_the_order_of_files_and_lines() {
     let folder = Folder::new();
     for (seed, threads) in [(1, "1"), (2, "2"), (3, "7"), (4, "32")] {
         let (names, ids) = files(&folder, seed);
-        let mut args = vec!["fingerprint", "--recipe", "words/1", "--threads", threads];
+        let mut args = vec!["fingerprint", "--threads", threads];
         args.extend(names.iter().map(String::as_str));
         let run = folder.run(&args);
         assert_eq!(run.code, 0, "{}", run.err);

@@ -138,7 +138,7 @@ fn real_pages() -> PathBuf {
 fn an_embedding_crawler_computes_the_same_fingerprints_as_the_tool() {
     let folder = Folder::new();
     let path = real_pages();
-    for (extraction, recipe) in [("main/1", "words/1"), ("strip/1", "pairs/1")] {
+    for (extraction, recipe) in [("main/1", "fives/1"), ("strip/1", "pairs/1")] {
         let extractor = Extractor::new(Extraction::named(extraction).unwrap());
         let recipe_of_crawler = fpdb_text::Recipe::named(recipe).unwrap();
         let archive = Archive::new(std::fs::File::open(&path).unwrap()).unwrap();

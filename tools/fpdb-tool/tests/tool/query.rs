@@ -124,7 +124,7 @@ fn matches_have_the_similarity_that_the_recipe_tells() {
     for (db, options, similarity) in [
         ("sketches", "--jaccard 0.8", json!(1.0)),
         ("wide", "--bits 128", json!(1.0)),
-        ("words", "--recipe words/1", json!(null)),
+        ("seomoz", "--recipe seomoz/1", json!(null)),
     ] {
         folder.ok(&format!("dedup {db} docs {options}"));
         let records = folder.ok(&format!("query {db} --from ndjson queries --json")).records();
@@ -159,7 +159,7 @@ fn a_query_of_sketches_is_explained_by_keys_and_its_table_has_no_sketches() {
 fn the_database_recipe_turns_documents_into_queries() {
     let folder = Folder::new();
     folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
-    folder.ok("dedup db docs --recipe words/1");
+    folder.ok("dedup db docs --recipe fives/1");
     let queries =
         [document("x", &text(2, 50)), document("short", "x"), document("y", &text(3, 50))].concat();
     folder.write("queries", &queries);

@@ -26,8 +26,8 @@ fn every_recipe_is_listed_with_its_purpose() {
     for recipe in listed {
         assert!(!recipe["purpose"].as_str().unwrap().is_empty(), "{recipe}");
     }
-    let words = listed.iter().find(|recipe| recipe["name"] == "words/1").unwrap();
-    assert_eq!(words["min_features"], 4);
+    let pairs = listed.iter().find(|recipe| recipe["name"] == "pairs/1").unwrap();
+    assert_eq!(pairs["min_features"], 4);
 }
 
 #[test]
@@ -50,7 +50,8 @@ fn an_alias_shows_its_recipe() {
 fn recipes_names_the_feature_that_a_missing_recipe_needs() {
     let run = Folder::new().ok("recipes");
     assert!(
-        run.err
-            .contains("this build does not contain jieba/1, which needs the cargo feature \"zh\"")
+        run.err.contains(
+            "this build does not contain pairs-zh/1, which needs the cargo feature \"zh\""
+        )
     );
 }

@@ -17,7 +17,7 @@ use peers::{data, median};
 use txtfp::{Canonicalizer, CjkTokenizer, Fingerprinter, SimHashFingerprinter, WordTokenizer};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo/documents.ndjson.gz");
-const RECIPES: [&str; 5] = ["default", "default-zh", "default-short", "words/1", "jieba/1"];
+const RECIPES: [&str; 3] = ["default", "default-zh", "default-short"];
 const ROUNDS: usize = 7;
 /// Least bytes per round, for which the texts are repeated.
 const BYTES: usize = 2_000_000;

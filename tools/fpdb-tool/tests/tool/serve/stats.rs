@@ -77,8 +77,8 @@ fn a_missing_database_is_created_with_names_and_a_recipe_and_opened_the_next_tim
     assert_eq!(stats["max_distance"], 4);
     let run = folder.exits(2, "serve db --listen 127.0.0.1:0 -k 5");
     assert!(run.err.contains('5') && run.err.contains('4'), "{}", run.err);
-    let run = folder.exits(2, "serve db --listen 127.0.0.1:0 --recipe words/1");
-    assert!(run.err.contains("recipe pairs/1, not words/1"), "{}", run.err);
+    let run = folder.exits(2, "serve db --listen 127.0.0.1:0 --recipe fives/1");
+    assert!(run.err.contains("recipe pairs/1, not fives/1"), "{}", run.err);
 }
 
 #[cfg(target_os = "linux")]
