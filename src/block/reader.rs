@@ -82,16 +82,6 @@ impl<'a, F: Word> Block<'a, F> {
         }
     }
 
-    /// Returns how many fingerprints a search up to `high` decodes.
-    pub(super) fn count_candidates(&self, high: F) -> Result<usize> {
-        let mut count = 0;
-        self.visit_while(|fingerprint| {
-            count += 1;
-            fingerprint <= high
-        })?;
-        Ok(count)
-    }
-
     /// Returns the place of a fingerprint in the block, if the block holds it.
     pub(super) fn place(&self, fingerprint: F) -> Result<Option<usize>> {
         let (mut place, mut last) = (0, self.first);
@@ -105,11 +95,6 @@ impl<'a, F: Word> Block<'a, F> {
 }
 
 impl Packed<'_> {
-    /// Returns how many fingerprints a search up to `high` decodes.
-    pub(crate) fn count_candidates<F: Word>(&self, high: F) -> Result<usize> {
-        Block::open(self)?.count_candidates(high.wrapping_shr(self.zeros))
-    }
-
     /// Returns the place of a fingerprint in the block, if the block holds it.
     pub(crate) fn place<F: Word>(&self, fingerprint: F) -> Result<Option<usize>> {
         let shortened = fingerprint.wrapping_shr(self.zeros);

@@ -46,31 +46,30 @@ impl<F: Fingerprint> Documents<F> {
         Ok(())
     }
 
-    /// Appends the originals of a leaf for which `distance` returns a distance. Returns the number of
-    /// originals.
+    /// Appends the originals of a leaf for which `distance` returns a distance.
     pub(crate) fn find_in_leaf(
         &self,
         page: u32,
         distance: impl Fn(F) -> Option<u32>,
         found: &mut Vec<FoundInLeaf>,
-    ) -> Result<u64> {
-        Ok(find_in(&self.leaf(page.into())?, page, &distance, found))
+    ) -> Result<()> {
+        find_in(&self.leaf(page.into())?, page, &distance, found);
+        Ok(())
     }
 
-    /// Appends the originals of all leaves for which `distance` returns a distance. Returns the number
-    /// of originals.
+    /// Appends the originals of all leaves for which `distance` returns a distance.
     pub(crate) fn find_in_all_leaves(
         &self,
         distance: impl Fn(F) -> Option<u32>,
         found: &mut Vec<FoundInLeaf>,
-    ) -> Result<u64> {
-        let (mut reader, mut page, mut compared) = (Sequential::new(self), 0u32, 0);
+    ) -> Result<()> {
+        let (mut reader, mut page) = (Sequential::new(self), 0u32);
         while u64::from(page) < self.meta.leaf_pages {
             let leaf = reader.get()?.leaf(page.into())?;
-            compared += find_in(&leaf, page, &distance, found);
+            find_in(&leaf, page, &distance, found);
             page += u32::try_from(leaf.pages).unwrap_or(u32::MAX);
         }
-        Ok(compared)
+        Ok(())
     }
 
     /// Passes these originals to `visit`, with their keys and distances. Those of one leaf are next to
@@ -117,22 +116,19 @@ impl<F: Fingerprint> Documents<F> {
     }
 }
 
-/// Appends the originals of a leaf for which `distance` returns a distance. Returns the number of
-/// originals.
+/// Appends the originals of a leaf for which `distance` returns a distance.
 fn find_in<F: Fingerprint>(
     leaf: &Leaf<'_, F>,
     page: u32,
     distance: &impl Fn(F) -> Option<u32>,
     found: &mut Vec<FoundInLeaf>,
-) -> u64 {
-    let mut compared = 0;
+) {
     cpu::with_native_instructions(
         #[inline(always)]
         || {
             leaf.for_each_original(
                 #[inline(always)]
                 |place, fingerprint| {
-                    compared += 1;
                     if let Some(distance) = distance(fingerprint) {
                         found.push(FoundInLeaf { distance, page, place });
                     }
@@ -140,5 +136,4 @@ fn find_in<F: Fingerprint>(
             );
         },
     );
-    compared
 }

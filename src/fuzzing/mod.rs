@@ -35,7 +35,6 @@ fn block_of<F: Word>(choice: u8, bytes: &[u8]) {
     let middle = decoded.get(decoded.len() / 2).copied().unwrap_or(F::ZERO);
     for probe in [F::ZERO, middle, !F::ZERO] {
         let place = packed.place(probe);
-        let _ = packed.count_candidates(probe);
         let mut blocks = [packed].into_iter();
         let mut next = || {
             let job = |block| Job { block, query: probe, low: F::ZERO, high: !F::ZERO, tag: () };

@@ -1,5 +1,4 @@
-//! Queries: what they ask for, and what [`Snapshot::explain`](crate::Snapshot::explain) reports
-//! about one.
+//! Queries: what they ask for.
 //!
 //! The repository's `docs/design.md` describes the steps of a query. A batch of queries is answered
 //! in one sweep over the tables, where that is cheaper.
@@ -9,19 +8,15 @@
 //! | [`QueryOptions`] | how near matches must be, and their limit |
 //! | [`Within`] | the database's rule, or a distance |
 //! | [`Answers`] | the matches of each query of a batch |
-//! | [`Explain`] | what a query did, counted and timed step by step |
-//! | [`SegmentExplain`] | what a query did in one segment |
 
 // Submodules: `options` (what is asked for), `view` (what is searched), `search` (how, by the type of
 // fingerprint), `planner` (plans, made once), `answer` and `pipeline` (one query), `sketches` (one
 // query of sketches), `near` (comparing), `hit` and `ids` (from hits to answers), `batch` (many queries
-// and their answers), `sweep` and `batch_answer` (answering them), `explain` (measuring one query),
-// `short_list`.
+// and their answers), `sweep` and `batch_answer` (answering them), `short_list`.
 
 mod answer;
 mod batch;
 mod batch_answer;
-mod explain;
 mod hit;
 mod ids;
 mod near;
@@ -36,7 +31,6 @@ mod view;
 
 pub use batch::Answers;
 pub(crate) use batch::{BATCH, Batch};
-pub use explain::{Explain, SegmentExplain};
 pub use options::{QueryOptions, Within};
 pub(crate) use planner::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, Planner};
 pub(crate) use view::View;

@@ -26,13 +26,13 @@ use crate::table::{
 
 /// The probes of one query in one table of one segment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TableProbes<'a, F> {
-    pub(super) source: usize,
-    pub(super) table_view: TableView<'a, F>,
+struct TableProbes<'a, F> {
+    source: usize,
+    table_view: TableView<'a, F>,
     /// The table's fingerprints, if they are decoded. Then lookups need no blocks.
-    pub(super) decoded: Option<&'a Decoded<F>>,
+    decoded: Option<&'a Decoded<F>>,
     /// The query's fingerprint in the table's bit order.
-    pub(super) query: F,
+    query: F,
     plan: &'a Plan<F>,
     table_plan: &'a TablePlan<F>,
 }
@@ -41,7 +41,7 @@ pub(super) struct TableProbes<'a, F> {
 type BlockSearch<'a, F> = Job<'a, F, (&'a TableProbes<'a, F>, usize)>;
 
 /// The tables that a query searches.
-pub(super) type Tables<'a, F> = ShortList<Option<TableProbes<'a, F>>, 4>;
+type Tables<'a, F> = ShortList<Option<TableProbes<'a, F>>, 4>;
 
 /// Finds every matching fingerprint of the view, once per source that has it.
 pub(super) fn search<F: Word>(
@@ -84,7 +84,7 @@ pub(super) fn search_memtables<F: Word>(
 
 /// Compares the query with all of table 0, where that is predicted to cost less than probing.
 #[inline(never)]
-pub(super) fn scan<F: Word>(
+fn scan<F: Word>(
     segment: &Segment<F>,
     query: F,
     most: u32,
@@ -106,7 +106,7 @@ pub(super) fn scan<F: Word>(
 /// Step 1: plans the query. Segments whose plan is a scan are passed to `alone`, with their
 /// number.
 #[inline]
-pub(super) fn table_probes<'a, F: Word>(
+fn table_probes<'a, F: Word>(
     view: &View<'a, F>,
     query: F,
     within: Within,
@@ -131,7 +131,7 @@ pub(super) fn table_probes<'a, F: Word>(
 
 /// Step 4: decodes the blocks of the lookups, unless their tables are decoded, and keeps what
 /// matches. A match that several tables accept is reported by the first of them only.
-pub(super) fn decode<F: Word>(
+fn decode<F: Word>(
     query: F,
     distance: u32,
     queue: &mut LookupQueue<'_, F>,
@@ -172,13 +172,7 @@ pub(super) fn decode<F: Word>(
 const AHEAD: usize = 12;
 
 impl<'a, F: Word> TableProbes<'a, F> {
-    /// Returns the number of probes that are checked against the table's filter.
-    pub(super) fn filter_checks(&self) -> usize {
-        let (_, long, _) = self.table_plan.by_filter();
-        self.filter().map_or(0, |_| long.len())
-    }
-
-    pub(super) fn probes(&self) -> &'a [Probe] {
+    fn probes(&self) -> &'a [Probe] {
         self.table_plan.probes()
     }
 
@@ -232,10 +226,10 @@ fn checked_together<'a, const N: usize>(
 }
 
 /// A lookup, and the table that it is in.
-pub(super) type TableLookup<'a, F> = (&'a TableProbes<'a, F>, Lookup<F>);
+type TableLookup<'a, F> = (&'a TableProbes<'a, F>, Lookup<F>);
 
 /// The lookups of a query, from the filters to the blocks.
-pub(super) struct LookupQueue<'a, F> {
+struct LookupQueue<'a, F> {
     lookups: ShortList<Option<TableLookup<'a, F>>, 8>,
     /// Number of lookups whose blocks are found.
     found: usize,
@@ -249,12 +243,12 @@ pub(super) struct LookupQueue<'a, F> {
 
 impl<'a, F: Word> LookupQueue<'a, F> {
     #[inline(always)]
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self { lookups: ShortList::new(None), found: 0, ahead: AHEAD, taken: 0, current: None }
     }
 
     /// Step 2: makes lookups of the probes that no filter rules out.
-    pub(super) fn start(&mut self, tables: &'a Tables<'a, F>) -> Result<()> {
+    fn start(&mut self, tables: &'a Tables<'a, F>) -> Result<()> {
         cpu::with_native_instructions(
             #[inline(always)]
             || self.start_here(tables),
@@ -340,13 +334,7 @@ impl<'a, F: Word> LookupQueue<'a, F> {
         }
     }
 
-    /// Step 3 for all lookups at once.
-    pub(super) fn find_all_blocks(&mut self) -> Result<()> {
-        self.ahead = self.lookups.len();
-        self.find_blocks_ahead()
-    }
-
-    pub(super) fn lookups(&self) -> impl Iterator<Item = &TableLookup<'a, F>> {
+    fn lookups(&self) -> impl Iterator<Item = &TableLookup<'a, F>> {
         self.lookups.as_slice().iter().flatten()
     }
 

@@ -1,10 +1,9 @@
 //! How databases of each type of fingerprint are searched.
 
 use super::batch::{Answers, Batch};
-use super::explain::Explain;
 use super::options::{QueryOptions, Within};
 use super::view::View;
-use super::{answer, batch_answer, explain, ids, sketches};
+use super::{answer, batch_answer, ids, sketches};
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match, PerWidth, Sketch, Word};
 
@@ -21,7 +20,6 @@ type Ids<F> = fn(&View<'_, F>, &[F], usize, &mut Vec<Entry<F>>) -> Result<()>;
 struct Search<F: Fingerprint> {
     query: Query<F>,
     nearest: Nearest<F>,
-    explain: fn(&View<'_, F>, F, QueryOptions) -> Result<Explain>,
     matches: fn(&View<'_, F>, F, F) -> bool,
     sweep_pays: fn(&View<'_, F>, usize, Within) -> bool,
     sweep: Sweep<F>,
@@ -39,7 +37,6 @@ const fn of_words<W: Word>() -> Search<W> {
     Search {
         query: answer::query,
         nearest: answer::nearest,
-        explain: explain::explain,
         matches: answer::are_near,
         sweep_pays: batch_answer::sweep_pays,
         sweep: batch_answer::sweep,
@@ -51,7 +48,6 @@ const fn of_words<W: Word>() -> Search<W> {
 const OF_SKETCHES: Search<Sketch> = Search {
     query: sketches::query,
     nearest: sketches::nearest,
-    explain: sketches::explain,
     matches: sketches::are_similar,
     sweep_pays: |_, _, _| false,
     sweep: |_, _| Ok(None),
@@ -72,11 +68,6 @@ impl<F: Fingerprint> View<'_, F> {
     /// Returns the nearest match. Of several, it is the one with the lowest fingerprint and id.
     pub(crate) fn nearest(&self, fingerprint: F, within: Within) -> Result<Option<Match<F>>> {
         (Self::search().nearest)(self, fingerprint, within)
-    }
-
-    /// Runs a query step by step, and reports what each step did.
-    pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
-        (Self::search().explain)(self, fingerprint, options)
     }
 
     /// Returns whether two fingerprints match by the rule.

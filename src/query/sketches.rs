@@ -2,9 +2,7 @@
 //! a query of tables, all lookups take one step before the next, so that their waits overlap.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
 
-use super::explain::{Explain, SegmentExplain};
 use super::options::{QueryOptions, Within};
 use super::view::View;
 use crate::documents::FoundInLeaf;
@@ -13,7 +11,6 @@ use crate::fingerprint::{Document, Entry, Fingerprint, Match, Sketch};
 use crate::keys::KeysView;
 use crate::layout::SketchTest;
 use crate::memtable::Similar;
-use crate::segment::Segment;
 
 /// The lookup of one key in one segment.
 #[derive(Debug)]
@@ -259,60 +256,6 @@ fn in_memtables(
             }
         }
     }
-}
-
-/// Returns the time since the last call.
-fn lap(clock: &mut Instant) -> Duration {
-    let now = Instant::now();
-    now - std::mem::replace(clock, now)
-}
-
-/// Runs a query, and returns what it did and how long each step took.
-pub(super) fn explain(
-    view: &View<'_, Sketch>,
-    sketch: Sketch,
-    options: QueryOptions,
-) -> Result<Explain> {
-    let mut explain = Explain::default();
-    let Some(test) = view.planner.sketch_test(options.within) else { return Ok(explain) };
-    let mut clock = Instant::now();
-    let leaves = if test.shares_key { find_leaves(view, sketch, &test)? } else { Vec::new() };
-    explain.find = lap(&mut clock);
-    let found = compare(view, sketch, &test, &leaves)?;
-    explain.decode = lap(&mut clock);
-    in_memtables(view, sketch, &test, &mut Vec::new());
-    explain.memory = lap(&mut clock);
-    for (source, segment) in view.version.segments.iter().enumerate() {
-        let meta = segment.meta();
-        let pages = || leaves.iter().filter(|leaf| leaf.0 == source).map(|leaf| leaf.1);
-        explain.segments.push(SegmentExplain {
-            id: meta.id,
-            fingerprints: meta.fingerprints,
-            scanned: !test.shares_key,
-            tables: segment.keys().len(),
-            probes: segment.keys().len(),
-            blocks: pages().count(),
-            candidates: if test.shares_key {
-                originals(segment, pages())?
-            } else {
-                meta.fingerprints
-            },
-            found: found.iter().filter(|found| found.0 == source).count(),
-            ..SegmentExplain::default()
-        });
-    }
-    explain.recent = view.version.memtables().map(|m| m.len() as u64).sum();
-    clock = Instant::now();
-    explain.matches = query(view, sketch, options)?.len();
-    explain.total = lap(&mut clock);
-    Ok(explain)
-}
-
-/// Returns the number of originals in leaves.
-fn originals(segment: &Segment<Sketch>, mut pages: impl Iterator<Item = u32>) -> Result<u64> {
-    let Some(documents) = segment.documents() else { return Ok(0) };
-    pages
-        .try_fold(0, |sum, page| Ok(sum + documents.find_in_leaf(page, |_| None, &mut Vec::new())?))
 }
 
 /// Appends the ids of the documents with each of these sketches, at most `limit` each, ascending.

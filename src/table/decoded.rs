@@ -111,11 +111,6 @@ impl<F: Word> Decoded<F> {
         }
     }
 
-    /// Returns how many fingerprints a search for the range from `low` to `high` compares.
-    pub(crate) fn count_candidates(&self, low: F, high: F) -> usize {
-        self.near_range(low, high).len()
-    }
-
     /// Returns where a fingerprint is: its block, and its index in the block.
     pub(super) fn locate(&self, fingerprint: F) -> Option<(usize, usize)> {
         let range = self.slot_start(fingerprint, 0)..self.slot_start(fingerprint, 1);

@@ -281,11 +281,6 @@ impl<F: Word> Table<F> {
         self.file.is_cold()
     }
 
-    /// Returns how many fingerprints of a block a search up to `high` decodes.
-    pub(crate) fn count_candidates(&self, block: usize, high: F) -> Result<usize> {
-        self.packed(block)?.count_candidates(high).map_err(|e| self.in_block(block, e))
-    }
-
     /// Returns the blocks that hold the fingerprints from `low` to `high`, which may be far apart,
     /// and rarely another block too.
     pub(crate) fn blocks_between(&self, low: F, high: F) -> Result<Range<usize>> {

@@ -103,7 +103,6 @@ fn database_with_user_ids_says_that_it_keeps_no_documents() {
             db.get(7).map(drop),
             db.snapshot().documents().map(drop),
             db.snapshot().query(1, recent).map(drop),
-            db.snapshot().explain(1, &recent).map(drop),
         ]
     };
     let words = "create it with unique ids or with names";

@@ -65,7 +65,7 @@ const LAYERS: [(&str, &str, Layers); 6] = [
         &[
             &["error", "normalization", "segment", "tokens", "width"],
             &["dictionary", "hash", "minhash", "simhash"],
-            &["cut", "explain", "jaccard"],
+            &["cut", "jaccard"],
             &["method"],
             &["pairs", "pipeline", "recipe"],
             &["recipes"],

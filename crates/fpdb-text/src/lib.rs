@@ -43,7 +43,7 @@
 // error normalization segment tokens width
 //                                 errors, widths and results; normalizing and cutting texts
 // dictionary hash minhash simhash the dictionary; from features to fingerprints
-// cut explain jaccard             tokens of texts; explanations of fingerprints; similarity of sets
+// cut jaccard                     tokens of texts; similarity of sets
 // method                          what every recipe can do
 // pairs pipeline recipe           the methods, and what a recipe is
 // recipes                         the recipes of other programs
@@ -57,7 +57,6 @@ mod cut;
 #[cfg(feature = "zh")]
 mod dictionary;
 mod error;
-mod explain;
 #[doc = include_str!("../recipes.md")]
 pub mod guide {}
 mod hash;
@@ -78,7 +77,6 @@ pub mod windows;
 
 pub use builder::Builder;
 pub use error::{Error, ErrorKind, Result};
-pub use explain::{Bit, Explanation, Feature};
 pub use hash::FeatureHash;
 pub use names::{Bits64, built_in_names, is_built_in, resolve};
 pub use normalization::Normalization;

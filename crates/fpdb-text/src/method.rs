@@ -1,7 +1,6 @@
 //! What every recipe can do.
 
-use crate::explain::Explanation;
-use crate::hash::{xxh3, xxh3_128};
+use crate::hash::xxh3_128;
 use crate::jaccard::Shingles;
 use crate::width::{Fingerprinted, Width};
 
@@ -10,14 +9,8 @@ pub(crate) trait Method<F: Width>: Send + Sync {
     /// Returns the fingerprint of a text.
     fn fingerprint(&self, text: &str) -> Fingerprinted<F>;
 
-    /// Returns the same fingerprint, and everything that it is made of.
-    fn explain(&self, text: &str) -> Explanation<F>;
-
     /// Returns the distinct features of a text.
-    fn features(&self, text: &str) -> Shingles {
-        let features = self.explain(text).features;
-        Shingles::of_hashes(features.iter().map(|it| xxh3(it.text.as_bytes())).collect())
-    }
+    fn features(&self, text: &str) -> Shingles;
 
     /// Returns both. A text without a fingerprint may come without its features.
     fn fingerprint_with_features(&self, text: &str) -> (Fingerprinted<F>, Shingles) {

@@ -21,19 +21,17 @@
 //! rotl(rotl(rotl(rotl(h1, 1) + h2, 1) + h3, 1) + h4, 1) + h5. [`OneBit`] makes the fingerprint from
 //! these hashes.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::cut::{AnyLanguage, Cut};
 #[cfg(feature = "zh")]
 use crate::error::Result;
-use crate::explain::{Explanation, Feature};
 use crate::hash::{xxh3, xxh3_128};
 use crate::jaccard::Shingles;
 use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::tokens;
-use crate::width::{Fingerprinted, Operations, Width};
+use crate::width::{Fingerprinted, Width};
 
 /// The smallest number of distinct runs that makes a text comparable. With fewer, pages that have
 /// only a title or an error message in common would count as duplicates.
@@ -170,33 +168,6 @@ impl<F: Width, C: Cut, const N: usize, const L: usize> Method<F> for Runs<C, N, 
         let (fingerprint, hashes) =
             sketch.map_or_else(Default::default, OneBit::finish_with_hashes);
         (Fingerprinted { fingerprint, features }, Shingles::of_hashes(hashes))
-    }
-
-    fn explain(&self, text: &str) -> Explanation<F> {
-        let mut window = self.window();
-        let mut sketch = OneBit::new();
-        let mut features: Vec<Feature<F::Hash>> = Vec::new();
-        let mut places = HashMap::new();
-        let mut tokens = VecDeque::from(["^".to_owned()]);
-        self.cut.cut(text, |token| {
-            tokens.push_back(token.to_owned());
-            if tokens.len() > L {
-                tokens.pop_front();
-            }
-            if let Some(run) = window.push(token) {
-                let place = *places.entry(run).or_insert(features.len());
-                if place == features.len() {
-                    let before = tokens.len().saturating_sub(Window::<N, L>::length(token));
-                    let words: Vec<_> = tokens.range(before..).map(String::as_str).collect();
-                    let text = words.join(" ");
-                    let hash = F::Hash::from_low64(run);
-                    features.push(Feature { text, occurrences: 0, weight: 0.0, hash });
-                    sketch.push(run);
-                }
-                features[place].occurrences += 1;
-            }
-        });
-        Explanation::of_one_bit(features, &mut sketch, self.min)
     }
 
     fn features(&self, text: &str) -> Shingles {

@@ -2,9 +2,9 @@
 //! differ in the choice of parts.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use crate::explain::{Explanation, Feature, Found};
+use crate::hash::xxh3;
+use crate::jaccard::Shingles;
 use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::normalization::{Normalization, normalized};
@@ -55,13 +55,13 @@ impl Grams {
 /// ```
 /// use fpdb_text::{Counting, Recipe};
 ///
-/// let weight = |counting| {
-///     let recipe = Recipe::<u64>::builder("mine/1").counting(counting).build().unwrap();
-///     recipe.explain("tick tick tick tick").features[0].weight
+/// let repeats_count = |counting| {
+///     let builder = Recipe::<u64>::builder("mine/1").counting(counting);
+///     let recipe = builder.min_features(0).build().unwrap();
+///     recipe.fingerprint("tick tick tock") != recipe.fingerprint("tick tock")
 /// };
-/// assert_eq!(weight(Counting::Each), 4.0);
-/// assert_eq!(weight(Counting::Set), 1.0);
-/// assert_eq!(weight(Counting::Damped), 3.0);
+/// assert!(repeats_count(Counting::Each) && repeats_count(Counting::Damped));
+/// assert!(!repeats_count(Counting::Set));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -85,10 +85,6 @@ impl Counting {
             Self::Set => 1,
             Self::Damped => fixed_point(1.0 + (occurrences as f64).log2(), FRACTION_BITS),
         }
-    }
-
-    fn fraction_bits(self) -> u32 {
-        if self == Self::Damped { FRACTION_BITS } else { 0 }
     }
 
     /// Adds features, counted by their hashes, and returns the number of distinct ones.
@@ -121,6 +117,12 @@ impl Counting {
 }
 
 impl<F> Pipeline<F> {
+    fn features(&self, text: &str) -> Shingles {
+        let mut hashes = Vec::new();
+        self.each_feature(text, |feature| hashes.push(xxh3(feature.as_bytes())));
+        Shingles::of_hashes(hashes)
+    }
+
     /// Calls `visit` with each feature, in the order of the text.
     fn each_feature(&self, text: &str, mut visit: impl FnMut(&str)) {
         let text = normalized(text, &self.normalization);
@@ -169,22 +171,6 @@ fn lower_case<'b>(feature: &str, buffer: &'b mut String) -> &'b str {
 }
 
 impl<H: Bits> Pipeline<H> {
-    /// Returns the distinct features in the order of the text, each with its number of occurrences
-    /// and without a weight.
-    fn found(&self, text: &str) -> Vec<Found<H>> {
-        let mut found: Vec<Found<H>> = Vec::new();
-        let mut places = HashMap::new();
-        self.each_feature(text, |feature| {
-            let hash = (self.hash)(feature);
-            let place = *places.entry(hash).or_insert_with(|| {
-                found.push(Found { text: feature.to_owned(), occurrences: 0, weight: 0, hash });
-                found.len() - 1
-            });
-            found[place].occurrences += 1;
-        });
-        found
-    }
-
     fn hashes(&self, text: &str) -> Vec<H> {
         let mut hashes = Vec::new();
         self.each_feature(text, |feature| hashes.push((self.hash)(feature)));
@@ -199,12 +185,8 @@ impl<F: Bits> Method<F> for Pipeline<F> {
         fingerprinted(sums.fingerprint(self.tie), distinct, self.min_features)
     }
 
-    fn explain(&self, text: &str) -> Explanation<F> {
-        let mut found = self.found(text);
-        for feature in &mut found {
-            feature.weight = self.counting.weight(feature.occurrences);
-        }
-        Explanation::of_sums(found, self.counting.fraction_bits(), self.tie, self.min_features)
+    fn features(&self, text: &str) -> Shingles {
+        self.features(text)
     }
 
     fn min_features(&self) -> usize {
@@ -224,11 +206,8 @@ impl<F: Width> Method<F> for MinHash<F::Hash> {
         Fingerprinted { fingerprint, features }
     }
 
-    fn explain(&self, text: &str) -> Explanation<F> {
-        let features: Vec<_> = self.0.found(text).into_iter().map(Feature::from).collect();
-        let mut sketch = OneBit::new();
-        features.iter().for_each(|feature| sketch.push(feature.hash.low64()));
-        Explanation::of_one_bit(features, &mut sketch, self.0.min_features)
+    fn features(&self, text: &str) -> Shingles {
+        self.0.features(text)
     }
 
     fn min_features(&self) -> usize {

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::explain::Explanation;
 use crate::jaccard::Shingles;
 use crate::method::Method;
 use crate::width::{Fingerprinted, Width};
@@ -207,29 +206,6 @@ impl<F: Width> Recipe<F> {
         let error = (p * (1.0 - p) / minima).sqrt();
         let estimate = (1.0 - p / unequal_if_different, error / unequal_if_different);
         self.method.is_min_hash().then_some(estimate)
-    }
-
-    /// Explains the fingerprint of a text: by its features, and by how close each bit is to having
-    /// the other value.
-    ///
-    /// This is several times slower than [`fingerprint`](Recipe::fingerprint).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::Recipe;
-    ///
-    /// let recipe = Recipe::named("rust-simhash/1")?;
-    /// let fox = "The quick brown fox jumps over the lazy dog.";
-    /// let why = recipe.explain(fox);
-    /// assert_eq!((why.features[0].text.as_str(), why.features[0].occurrences), ("the", 2));
-    /// assert_eq!(why.bits.len(), 64);
-    /// assert_eq!(why.fingerprint, recipe.fingerprint(fox).fingerprint);
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
-    #[must_use]
-    pub fn explain(&self, text: &str) -> Explanation<F> {
-        self.method.explain(text)
     }
 }
 

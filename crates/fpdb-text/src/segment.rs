@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 /// use fpdb_text::{Recipe, Segment};
 ///
 /// let recipe = Recipe::<u64>::builder("mine/1").segment(Segment::Whitespace).build()?;
-/// assert_eq!(recipe.explain("it's here, it's there").features.len(), 3);
+/// assert_eq!(recipe.features("it's here, it's there").len(), 3);
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

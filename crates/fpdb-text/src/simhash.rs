@@ -141,7 +141,7 @@ impl<F: Bits> Default for Sums<F> {
     }
 }
 
-pub(crate) fn is_set(sum: i64, tie: Tie) -> bool {
+fn is_set(sum: i64, tie: Tie) -> bool {
     match tie {
         Tie::Unset => sum > 0,
         Tie::Set => sum >= 0,

@@ -3,7 +3,6 @@ use crate::error::ErrorKind;
 
 const ENGLISH: &str = "The library closes at six in the evening, and books that are due today can be \
     returned through the slot beside the main entrance until midnight.";
-const CHINESE: &str = "图书馆晚上六点闭馆，今天到期的图书可以在午夜之前通过正门旁边的还书口归还。";
 const MIXED: &str = "本次升级修复了 HTTP/2 连接泄漏的问题，请所有用户尽快更新到 Release 4.2.1，\
     详细说明见 changelog 页面。";
 
@@ -112,22 +111,9 @@ fn names_and_purposes_are_well_formed() {
     }
 }
 
-/// Explaining uses different code from fingerprinting.
-#[test]
-fn explanation_agrees_with_the_fingerprint() {
-    for text in ["", "one", "to be or not to be", ENGLISH, CHINESE, MIXED, NOTICE] {
-        for name in Recipe::names() {
-            assert_explained(&named(name), text);
-        }
-        for name in Recipe::names128() {
-            assert_explained(&Recipe::bits128(name).unwrap(), text);
-        }
-    }
-}
-
 /// Characters of all lengths and kinds, in random order.
 #[test]
-fn random_texts_have_fingerprints_and_explanations() {
+fn random_texts_have_fingerprints_and_features() {
     let characters = [
         'a',
         'Z',
@@ -168,44 +154,18 @@ fn random_texts_have_fingerprints_and_explanations() {
     for _ in 0..200 {
         let text: String = (0..below(60)).map(|_| characters[below(characters.len())]).collect();
         for name in Recipe::names() {
-            assert_explained(&named(name), &text);
+            assert_counted(&named(name), &text);
         }
         for name in Recipe::names128() {
-            assert_explained(&Recipe::bits128(name).unwrap(), &text);
+            assert_counted(&Recipe::bits128(name).unwrap(), &text);
         }
     }
 }
 
-fn assert_explained<F: Bits>(recipe: &Recipe<F>, text: &str) {
-    let (found, why) = (recipe.fingerprint(text), recipe.explain(text));
-    assert_eq!(why.fingerprint, found.fingerprint, "{recipe:?}: {text}");
-    let counts_repeats = recipe.name().starts_with("pairs") && found.fingerprint.is_some();
-    let features = match counts_repeats {
-        true => why.features.iter().map(|feature| feature.occurrences).sum(),
-        false => why.features.len(),
-    };
-    assert_eq!(features, found.features, "{recipe:?}: {text}");
-    assert_eq!(why.bits.len(), F::WIDTH as usize);
-    for (i, bit) in (0..).zip(&why.bits) {
-        assert!((0.0..=1.0).contains(&bit.margin), "{recipe:?}: {bit:?}");
-        if let Some(fingerprint) = found.fingerprint {
-            assert_eq!(bit.set, fingerprint.bit(i), "{recipe:?}: {text}");
-        }
-    }
-    assert!(why.features.is_sorted_by(|a, b| a.weight >= b.weight));
-}
-
-#[test]
-fn sketch_is_explained_by_the_bits_of_its_first_plane() {
-    for name in Recipe::names_for_sketches() {
-        let (recipe, wide) = (Recipe::for_sketches(name).unwrap(), Recipe::bits128(name).unwrap());
-        for text in ["", "one", "to be or not to be", ENGLISH, CHINESE, MIXED, NOTICE] {
-            let (why, first) = (recipe.explain(text), wide.explain(text));
-            assert_eq!(why.fingerprint, recipe.fingerprint(text).fingerprint, "{name}: {text}");
-            assert_eq!(why.fingerprint.map(|sketch| sketch[0]), first.fingerprint);
-            assert_eq!((why.features, why.bits), (first.features, first.bits), "{name}: {text}");
-        }
-    }
+fn assert_counted<F: Width>(recipe: &Recipe<F>, text: &str) {
+    let (found, features) = (recipe.fingerprint(text), recipe.features(text).len());
+    let counts_repeats = recipe.similarity(0).is_some() && found.fingerprint.is_some();
+    assert!(features == found.features || counts_repeats && features < found.features, "{text}");
 }
 
 #[test]
@@ -221,22 +181,6 @@ fn similarity_goes_from_1_to_0_where_unrelated_texts_are() {
     assert_eq!(estimates::<u64>([0, 16, 32, 64]), [1.0, 0.5, 0.0, 0.0]);
     assert_eq!(estimates::<u128>([0, 32, 64, 128]), [1.0, 0.5, 0.0, 0.0]);
     assert_eq!(estimates::<Sketch>([0, 63, 126, 128]), [1.0, 0.5, 0.0, 0.0]);
-}
-
-#[test]
-fn explanation_has_the_weights_of_features_and_sums_of_bits() {
-    let why = words().explain("to be or not to be");
-    let features: Vec<_> =
-        why.features.iter().map(|f| (f.text.as_str(), f.occurrences, f.weight)).collect();
-    assert_eq!(features, [("to", 2, 2.0), ("be", 2, 2.0), ("or", 1, 1.0), ("not", 1, 1.0)]);
-    for (i, bit) in why.bits.iter().enumerate() {
-        let sum: f64 = why
-            .features
-            .iter()
-            .map(|f| if f.hash >> i & 1 == 1 { f.weight } else { -f.weight })
-            .sum();
-        assert_eq!((bit.sum, bit.margin, bit.set), (sum, sum.abs() / 6.0, sum > 0.0));
-    }
 }
 
 #[cfg(not(feature = "zh"))]

@@ -186,9 +186,6 @@ mod sealed {
 
         /// Returns the low 64 bits.
         fn low64(self) -> u64;
-
-        /// Returns the value whose low 64 bits are these and whose other bits are 0.
-        fn from_low64(bits: u64) -> Self;
     }
 
     /// Implements everything for a width of one bit per minimum. `place` is its place in
@@ -237,11 +234,6 @@ mod sealed {
                 #[allow(clippy::cast_possible_truncation, reason = "the low half is wanted")]
                 fn low64(self) -> u64 {
                     self as u64
-                }
-
-                #[inline]
-                fn from_low64(bits: u64) -> Self {
-                    Self::from(bits)
                 }
             }
         };
@@ -310,9 +302,8 @@ mod tests {
     }
 
     #[test]
-    fn low_half_is_cut_from_and_extended_to_128_bits() {
+    fn low_half_is_cut_from_128_bits() {
         assert_eq!((u128::MAX ^ 1).low64(), u64::MAX ^ 1);
-        assert_eq!(u128::from_low64(u64::MAX), u128::from(u64::MAX));
         assert_eq!(7u64.low64(), 7);
     }
 

@@ -12,7 +12,7 @@ use crate::db::state::key::Key;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match};
 use crate::progress::{Progress, Watch};
-use crate::query::{Answers, Explain, QueryOptions, Within};
+use crate::query::{Answers, QueryOptions, Within};
 
 /// The database as it was when [`Db::snapshot`](crate::Db::snapshot) was called. A snapshot is
 /// cheap to take and to clone, holds no lock and never changes. The files that it reads are not
@@ -133,26 +133,6 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     pub fn query(&self, fingerprint: F, options: impl Into<QueryOptions>) -> Result<Vec<Match<F>>> {
         self.engine.query(fingerprint, options.into())
-    }
-
-    /// Runs a query and returns what it did: its plan, what it read, and how long each step took.
-    /// Takes longer than the query alone.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`query`](Self::query).
-    ///
-    /// ```
-    /// # let db = fpdb::Db::options().in_memory()?;
-    /// use fpdb::{DocId, Entry, QueryOptions};
-    /// let entries = (0..1000).map(|i| Ok(Entry { fingerprint: i << 40 | i, id: DocId(i) }));
-    /// db.bulk_load(entries)?;
-    /// let explain = db.snapshot().explain(5 << 40 | 5, &QueryOptions::within(0))?;
-    /// assert_eq!((explain.matches, explain.segments[0].probes), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn explain(&self, fingerprint: F, options: &QueryOptions) -> Result<Explain> {
-        self.engine.explain(fingerprint, *options)
     }
 
     /// Returns the answers to several queries, in their order.

@@ -324,7 +324,7 @@ impl<F: Fingerprint> Options<F> {
     /// let db = fpdb::Db::options().never_scan().in_memory()?;
     /// db.insert(7, 1)?;
     /// db.flush()?;
-    /// assert!(db.snapshot().explain(7, &3.into())?.segments.iter().all(|s| !s.scanned));
+    /// assert_eq!(db.query(6, 3)?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "sim")]

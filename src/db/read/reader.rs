@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::merge::{Changes, Merge};
 use crate::progress::{Meter, Phase, Watch};
-use crate::query::{Answers, BATCH, Batch, Explain, Planner, QueryOptions, View, Within};
+use crate::query::{Answers, BATCH, Batch, Planner, QueryOptions, View, Within};
 use crate::settings::Settings;
 use crate::version::{Current, Version};
 
@@ -65,13 +65,6 @@ impl<F: Fingerprint> Reader<F> {
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
         self.expect_stamps(options)?;
         self.read(|view| view.query(fingerprint, options))
-    }
-
-    /// Runs a query and returns what it did: its plan, what it read, and how long each step took.
-    /// Takes longer than the query alone.
-    pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explain> {
-        self.expect_stamps(options)?;
-        self.read(|view| view.explain(fingerprint, options))
     }
 
     /// Returns the answers to several queries, in their order.

@@ -12,7 +12,6 @@
 //! The bit is the lowest bit of the minimum. A sketch has the lowest six bits. They have no influence
 //! on the order of the values.
 
-use std::collections::HashSet;
 use std::marker::PhantomData;
 
 use super::{key, mix};
@@ -108,48 +107,6 @@ impl<F: Width> OneBit<F> {
         Some(F::of_minima(self.bins()))
     }
 
-    /// Returns what decides the lowest bit of each minimum of the current set, starting with that of
-    /// bin 0. The result is empty if the set is empty. The set does not change.
-    ///
-    /// This takes several hundred times as long as [`finish`](Self::finish). It is for
-    /// explanations.
-    pub(crate) fn winners(&self) -> Vec<Winner> {
-        let mut hashes = self.hashes.clone();
-        hashes.sort_unstable();
-        hashes.dedup();
-        if hashes.is_empty() {
-            return Vec::new();
-        }
-        (0..F::MINIMA as usize).map(|bin| Self::winner(bin, &hashes)).collect()
-    }
-
-    /// Returns what decides the bit of a bin, for a set of distinct hashes.
-    fn winner(bin: usize, hashes: &[u64]) -> Winner {
-        let mut found: Option<Winner> = None;
-        let mut removed = HashSet::new();
-        for round in 0..2 * F::MINIMA as usize {
-            let mut arrivals: Vec<(u64, u64)> = hashes
-                .iter()
-                .map(|&hash| (mix(hash ^ key(round as u64)), hash))
-                .filter(|&(value, _)| match round.checked_sub(F::MINIMA as usize) {
-                    None => Self::bin_of(value) == bin,
-                    Some(forced) => forced == bin,
-                })
-                .collect();
-            arrivals.sort_unstable();
-            for (value, hash) in arrivals {
-                let set = value & 1 == 1;
-                let winner = found.get_or_insert(Winner { hash, set, agreeing: 0 });
-                if winner.set != set && !removed.contains(&hash) {
-                    return *winner;
-                }
-                winner.agreeing += usize::from(removed.insert(hash));
-            }
-        }
-        // Every hash reaches the bin in the bin's forced round at the latest.
-        found.unwrap_or(Winner { hash: 0, set: false, agreeing: 0 })
-    }
-
     /// Returns the bin of a mixed value: its leading bits. The remainder does not change the
     /// number, but shows the compiler that the bin exists.
     #[inline]
@@ -196,18 +153,6 @@ impl<F: Width> Default for OneBit<F> {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// What decides a bit of a one-bit MinHash fingerprint.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Winner {
-    /// The hash that decides the bit.
-    pub(crate) hash: u64,
-    /// Whether the bit is set.
-    pub(crate) set: bool,
-    /// The number of hashes that would have to be removed, starting with the winner, before the bit
-    /// changes.
-    pub(crate) agreeing: usize,
 }
 
 /// Returns the one-bit MinHash fingerprint of a set of feature hashes, or `None` for the empty set.

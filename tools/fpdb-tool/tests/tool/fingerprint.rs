@@ -1,4 +1,4 @@
-//! `fingerprint`: how fingerprints are printed and explained.
+//! `fingerprint`: how fingerprints are printed.
 
 use fpdb::text::Recipe;
 use fpdb::{Fingerprint, Sketch};
@@ -116,52 +116,6 @@ fn a_recipe_without_sketches_is_refused_with_those_that_have_them() {
         assert!(!folder.file("db").exists());
     }
     folder.exits(2, "fingerprint docs --sketch --bits 128");
-}
-
-#[test]
-fn an_explanation_of_a_sketch_has_the_bits_of_its_first_plane() {
-    let folder = Folder::new();
-    folder.write("a.txt", text(1, 50));
-    let bits = |width: &str| {
-        let line = format!("fingerprint a.txt --recipe pairs/1 --explain --json {width}");
-        folder.ok(&line).records()[0]["explanation"]["bits"].clone()
-    };
-    assert_eq!(bits("--sketch"), bits("--bits 128"));
-}
-
-#[test]
-fn an_explanation_has_features_and_bits_in_json_and_as_tables() {
-    let folder = Folder::new();
-    folder.write("a.txt", "the cat sat on the mat, and the dog sat on the sofa all day");
-    let line = "fingerprint a.txt --recipe rust-simhash/1 --explain";
-    let record = &folder.ok(&format!("{line} --json")).records()[0];
-    let explanation = &record["explanation"];
-    let features = explanation["features"].as_array().unwrap();
-    assert_eq!(record["features"], features.len());
-    assert_eq!((&features[0]["feature"], &features[0]["occurrences"]), (&json!("the"), &json!(4)));
-    let bits = explanation["bits"].as_array().unwrap();
-    assert_eq!(bits.len(), 64);
-    let fingerprint = (0..64)
-        .filter(|&i| bits[i]["set"] == true)
-        .fold(0u64, |fingerprint, i| fingerprint | 1 << i);
-    assert_eq!(record["fingerprint"], fingerprint.to_hex());
-    for bit in bits {
-        let (sum, margin) = (bit["sum"].as_f64().unwrap(), bit["margin"].as_f64().unwrap());
-        assert!((0.0..=1.0).contains(&margin) && (bit["set"] == true) == (sum > 0.0), "{bit}");
-    }
-
-    let run = folder.ok(&format!("{line} --features 2"));
-    let text = run.text();
-    let lines: Vec<_> = text.lines().collect();
-    assert_eq!(lines[0], format!("{}  a.txt", fingerprint.to_hex()));
-    assert!(lines[1].starts_with("weight") && lines[2].ends_with("  the"), "{text}");
-    assert_eq!(lines[4], "", "only two features: {text}");
-    let margins: Vec<f64> = lines[6..70]
-        .iter()
-        .map(|line| line.split_whitespace().last().unwrap().parse().unwrap())
-        .collect();
-    assert!(margins.is_sorted(), "the least certain bits come first: {text}");
-    folder.exits(2, "fingerprint a.txt --features 2");
 }
 
 #[test]

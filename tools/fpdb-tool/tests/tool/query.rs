@@ -144,12 +144,10 @@ fn matches_have_the_similarity_that_the_recipe_tells() {
 }
 
 #[test]
-fn a_query_of_sketches_is_explained_by_keys_and_its_table_has_no_sketches() {
+fn a_table_of_matches_has_no_sketches() {
     let folder = Folder::new();
     folder.write("docs", document("a", &text(1, 50)) + &document("b", &text(2, 50)));
     folder.ok("dedup db docs --jaccard 0.8");
-    let explained = folder.ok("query db docs --from ndjson --explain").text();
-    assert!(explained.contains("1 matches\nsegment   sketches  keys  leaves\n"), "{explained}");
     let header = "query               distance  similarity            id  name\n";
     let table = folder.ok("query db docs --from ndjson").text();
     assert!(table.starts_with(header) && !table.contains("0x"), "{table}");
@@ -180,29 +178,6 @@ fn the_database_recipe_turns_documents_into_queries() {
     folder.write("bad", queries + "{]");
     let run = folder.exits(2, "query db --from ndjson bad --json");
     assert_eq!(run.records().len(), 3, "the queries before the bad line are answered");
-}
-
-#[test]
-fn explain_shows_the_work_instead_of_the_matches() {
-    let folder = folder();
-    let run = folder.ok("query crawl.fpdb 08b73006b558c876 1 --explain --json");
-    let mut records = run.records();
-    let summary = json!({"type": "summary", "queries": 2, "matched": 1, "matches": 4});
-    assert_eq!((records.pop(), records.len()), (Some(summary), 2));
-    for (record, matches) in records.iter().zip([4, 0]) {
-        assert_eq!((&record["type"], &record["matches"]), (&json!("explain"), &json!(matches)));
-        assert!(record["total_us"].as_f64().unwrap() > 0.0, "{record}");
-        let all: u64 = record["recent"].as_u64().unwrap()
-            + record["segments"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|segment| segment["fingerprints"].as_u64().unwrap())
-                .sum::<u64>();
-        assert!((4..=5).contains(&all), "{record}");
-    }
-    let text = folder.ok("query crawl.fpdb 08b73006b558c876 --explain").text();
-    assert!(text.contains("4 matches") && text.contains("decode "), "{text}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Folder, document, text};
 
 /// Commands, the schemas of their reports, and the databases that the reports must name.
-const REPORTS: [(&str, &str, Option<&str>); 30] = [
+const REPORTS: [(&str, &str, Option<&str>); 29] = [
     ("create new", "create", Some("new")),
     ("dedup db docs", "dedup", Some("db")),
     ("dedup db docs --recrawl --stamp 8", "dedup", Some("db")),
@@ -28,10 +28,9 @@ const REPORTS: [(&str, &str, Option<&str>); 30] = [
     ("recommend -n 1e6 --jaccard 0.8", "recommend-similarity", None),
     ("passages docs", "passages", None),
     ("recipes", "recipes", None),
-    ("fingerprint docs --explain", "fingerprint", None),
+    ("fingerprint docs", "fingerprint", None),
     ("extract page.html", "extract", None),
     ("query similar --from ndjson docs", "query", Some("similar")),
-    ("query db 0x0 --explain", "explain", Some("db")),
     ("get db 0 nobody", "get", Some("db")),
     ("pairs db", "pairs", Some("db")),
     ("clusters db", "clusters", Some("db")),

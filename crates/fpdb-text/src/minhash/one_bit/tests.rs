@@ -162,47 +162,6 @@ fn finish_empties_the_set() {
     assert_eq!(sketch.finish(), None);
 }
 
-#[test]
-fn bits_of_two_sets_agree_where_their_winners_do() {
-    let (a, b) = pair(40, 30, 5);
-    let sketch = |set: &[u64]| {
-        let mut sketch = OneBit::<u64>::new();
-        set.iter().for_each(|&hash| sketch.push(hash));
-        let winners: Vec<_> = sketch.winners().iter().map(|bit| bit.hash).collect();
-        (winners, sketch.finish().unwrap())
-    };
-    let ((won_a, bits_a), (won_b, bits_b)) = (sketch(&a), sketch(&b));
-    assert_eq!((won_a.len(), won_b.len()), (64, 64));
-    let agree: Vec<_> = (0..64).filter(|&i| won_a[i] == won_b[i]).collect();
-    assert!((24..=52).contains(&agree.len()), "{agree:?}"); // 38.4 expected
-    assert!(agree.iter().all(|&i| (bits_a ^ bits_b) >> i & 1 == 0));
-}
-
-#[test]
-fn a_bit_changes_exactly_when_all_agreeing_hashes_are_removed() {
-    for size in [1, 2, 5, 40, 200] {
-        let (set, _) = pair(size, 0, size);
-        let mut sketch = OneBit::<u64>::new();
-        set.iter().for_each(|&hash| sketch.push(hash));
-        for (bit, first) in sketch.winners().into_iter().enumerate() {
-            let mut left = set.clone();
-            for removed in 1..=first.agreeing {
-                let winner = winner_of(bit, &left);
-                left.retain(|&hash| hash != winner);
-                let now = one_bit::<u64>(&left).map(|f| f >> bit & 1 == 1);
-                let changed = now.is_some_and(|set| set != first.set);
-                assert_eq!(changed, removed == first.agreeing && !left.is_empty(), "{bit}");
-            }
-        }
-    }
-}
-
-fn winner_of(bit: usize, set: &[u64]) -> u64 {
-    let mut sketch = OneBit::<u64>::new();
-    set.iter().for_each(|&hash| sketch.push(hash));
-    sketch.winners()[bit].hash
-}
-
 /// These values are in users' databases.
 #[test]
 fn fingerprints_are_frozen() {

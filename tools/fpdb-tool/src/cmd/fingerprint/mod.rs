@@ -1,11 +1,8 @@
 //! `fingerprint`
 
-mod explain;
-
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::text::Recipe;
 use fpdb::{Fingerprint, Sketch};
 use serde::Serialize;
 
@@ -16,7 +13,6 @@ use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
 use crate::output::failure::Exit;
 use crate::output::progress;
 use crate::output::{Context, json_line, printable};
-use explain::ExplanationRecord;
 
 /// Documents per batch. The fingerprints of a batch are printed together.
 const BATCH: usize = 256;
@@ -64,26 +60,15 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "bits")]
     sketch: bool,
 
-    /// Also show how each fingerprint is computed: the features with their weights and hashes, and
-    /// for each bit, of a sketch the lowest of each minimum, the sum of weights that decides it and
-    /// how close it is to flipping
-    #[arg(long)]
-    explain: bool,
-
-    /// With --explain, show only this many features per document, those with the largest weights
-    #[arg(long, value_name = "N", requires = "explain")]
-    features: Option<usize>,
-
     #[command(flatten)]
     documents: DocumentArgs,
 }
 
-/// A document's fingerprint and how it is computed.
+/// A document's fingerprint.
 struct Fingerprinted {
     id: String,
     fingerprint: Option<String>,
     features: usize,
-    explanation: Option<ExplanationRecord>,
 }
 
 #[derive(Serialize)]
@@ -95,8 +80,6 @@ struct Record<'a> {
     features: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<&'a ExplanationRecord>,
 }
 
 #[derive(Serialize)]
@@ -125,8 +108,12 @@ impl Args {
         let recipe = recipe::named::<F>(&self.recipe)?;
         input::check_all(&self.files)?;
         let bar = progress::over_files(context, &self.files);
-        let (explain, limit, of) = (self.explain, self.features, recipe.clone());
-        let fingerprint = move |document| fingerprint(document, &of, explain, limit);
+        let of = recipe.clone();
+        let fingerprint = move |Document { id, text, .. }| {
+            let found = of.fingerprint(&text);
+            let fingerprint = found.fingerprint.map(F::to_hex);
+            Fingerprinted { id, fingerprint, features: found.features }
+        };
         let mut documents =
             self.documents.start(&self.files, self.from, None, &bar, fingerprint)?;
         let mut summary = Summary {
@@ -156,25 +143,6 @@ impl Args {
         documents.verdict()?;
         Ok(Exit::Done)
     }
-}
-
-fn fingerprint<F: Fingerprint>(
-    document: Document,
-    recipe: &Recipe<F>,
-    explain: bool,
-    limit: Option<usize>,
-) -> Fingerprinted {
-    let Document { id, text, .. } = document;
-    if !explain {
-        let result = recipe.fingerprint(&text);
-        let fingerprint = result.fingerprint.map(F::to_hex);
-        return Fingerprinted { id, fingerprint, features: result.features, explanation: None };
-    }
-    let explanation = recipe.explain(&text);
-    let fingerprint = explanation.fingerprint.map(F::to_hex);
-    let features = explanation.features.len();
-    let explanation = Some(ExplanationRecord::new(explanation, limit.unwrap_or(features)));
-    Fingerprinted { id, fingerprint, features, explanation }
 }
 
 fn reason(min_features: usize) -> String {
@@ -220,7 +188,6 @@ fn print(
             fingerprint,
             features: document.features,
             reason: fingerprint.is_none().then(|| reason(min_features)),
-            explanation: document.explanation.as_ref(),
         };
         json_line(context.out, &record)?;
         return Ok(());
@@ -228,8 +195,5 @@ fn print(
     let width = 2 + summary.bits as usize / 4;
     let id = printable(&document.id);
     writeln!(context.out, "{:width$}  {id}", fingerprint.unwrap_or("-"))?;
-    match &document.explanation {
-        Some(explanation) => Ok(explanation.print(context.out)?),
-        None => Ok(()),
-    }
+    Ok(())
 }

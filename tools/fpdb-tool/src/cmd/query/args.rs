@@ -21,8 +21,7 @@ Examples:
 /// With --json, prints one record per query,
 /// {"type":"query","i":0,"query":"0x...","matches":[...]}, and a summary record last. For a
 /// document, the record also has its id, "document":"...", and the query is null if the document
-/// has too few features for a fingerprint. In the table, the document's id replaces the query. With
-/// --explain, prints one record per query, {"type":"explain","query":"0x...",...}.
+/// has too few features for a fingerprint. In the table, the document's id replaces the query.
 ///
 /// If the recipe of the database tells similarities, as pairs and fives do, each match has the
 /// estimated Jaccard similarity of the two documents' features, and with --json its
@@ -56,11 +55,6 @@ pub(crate) struct Args {
     /// ids
     #[arg(long, value_name = "STAMP", value_parser = stamp::parse)]
     pub(super) since: Option<u64>,
-
-    /// Show what each query does instead of its matches: prefixes or keys looked up, prefixes that
-    /// filters ruled out, blocks read, fingerprints decoded and matched, and the time of each step
-    #[arg(long, conflicts_with = "exit_status")]
-    pub(super) explain: bool,
 
     /// Exit with code 1 if no query has a match
     #[arg(long)]

@@ -1,7 +1,6 @@
 //! `query`
 
 mod args;
-mod explain;
 mod queries;
 
 use std::path::PathBuf;
@@ -102,18 +101,10 @@ impl Args {
         let bar = progress::over_files(context, &files);
         let lists = self.lists(&bar);
         let mut queries = self.queries::<F>(description, &files, &lists, &bar)?;
-        if !self.explain {
-            printer.header(context)?;
-        }
+        printer.header(context)?;
         loop {
             // Queries before an unreadable one are answered before the error is reported.
             let (batch, more) = queries.take(context);
-            if self.explain {
-                let options = self.options(within);
-                let matches = explain::explain(&snapshot, &batch, &options, context)?;
-                matches.into_iter().for_each(|matches| printer.summary.count(matches));
-                if more? { continue } else { break }
-            }
             let answers = self.answer(&snapshot, &batch, within)?;
             for (query, matches) in batch.iter().zip(answers) {
                 let record =
@@ -126,8 +117,7 @@ impl Args {
             }
         }
         if context.json {
-            let schema = if self.explain { "fpdb.explain/1" } else { "fpdb.query/1" };
-            context.summary(schema, &printer.summary)?;
+            context.summary("fpdb.query/1", &printer.summary)?;
         }
         queries.verdict(context)?;
         let failed = self.exit_status && printer.summary.matched == 0;
