@@ -32,8 +32,8 @@ use output::standard_output::StandardOutput;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success, also if a query has no match or all documents are duplicates
-  1  a check failed: verify found damage, stats --bits found a fault, query --exit-status found no match,
-     or get --exit-status found a document missing
+  1  a check failed: verify found damage, query --exit-status found no match, or get --exit-status found
+     a document missing
   2  an error
   3  another process is writing to the database
   4  the database was made by a newer version

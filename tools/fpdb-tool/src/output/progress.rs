@@ -21,21 +21,18 @@ pub(crate) fn over_files(context: &Context<'_>, files: &[PathBuf]) -> ProgressBa
         Some(bytes) => ProgressBar::new(bytes).with_style(style(
             "{wide_bar} {percent:>3} %  {msg}{binary_bytes_per_sec}  {eta} left",
         )),
-        None => spinner("{spinner} {msg}{binary_bytes} read, {binary_bytes_per_sec}"),
+        None => {
+            let template = "{spinner} {msg}{binary_bytes} read, {binary_bytes_per_sec}";
+            let bar = ProgressBar::new_spinner().with_style(style(template));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        }
     }
 }
 
 /// Shows how many documents were read so far, and how many of them were something.
 pub(crate) fn count(bar: &ProgressBar, documents: u64, (number, what): (u64, &str)) {
     bar.set_message(format!("{documents} documents, {number} {what}  "));
-}
-
-/// Returns a spinner for work of unknown length.
-pub(crate) fn working(context: &Context<'_>, activity: &'static str) -> ProgressBar {
-    if !is_wanted(context) {
-        return ProgressBar::hidden();
-    }
-    spinner("{spinner} {msg} {elapsed}").with_message(activity)
 }
 
 /// Returns a bar for an operation of the library, which [`show`] moves.
@@ -72,12 +69,6 @@ fn show(bar: &ProgressBar, progress: Progress) -> ControlFlow<()> {
 
 fn is_wanted(context: &Context<'_>) -> bool {
     !context.quiet && std::io::stderr().is_terminal()
-}
-
-fn spinner(template: &str) -> ProgressBar {
-    let bar = ProgressBar::new_spinner().with_style(style(template));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 /// Returns the style of a template. A wrong template only makes the bar look different.

@@ -1,22 +1,12 @@
-//! Real documents and fingerprints: the sample in the repository.
+//! Real documents: those for trying fpdb.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use serde_json::Value;
 
 use crate::common::{Folder, gzip, records};
-
-/// A file of the sample, which `tests/data/README.md` describes.
-pub(crate) fn sample(name: &str) -> PathBuf {
-    in_repository("tests/data").join(name)
-}
-
-fn in_repository(path: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
-    path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 fn documents(file: &Path) -> Vec<Value> {
     let file = BufReader::new(std::fs::File::open(file).unwrap());
@@ -37,7 +27,7 @@ fn renamed(documents: &[Value], round: usize) -> String {
 fn documents_read_again_are_all_duplicates(recipe: &str) {
     let folder = Folder::new();
     // The pages for trying fpdb, which are under licences that allow it to be included.
-    let file = in_repository("demo/documents.ndjson.gz");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../demo/documents.ndjson.gz");
     let documents = documents(&file);
     let dedup = |file: &str| {
         let report = ["--recipe", recipe, "--report", "report", "--quiet"];

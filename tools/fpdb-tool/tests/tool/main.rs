@@ -1,7 +1,6 @@
 //! Tests of the built binary: its output and its exit codes.
 
 mod backup;
-mod bits;
 mod clusters;
 mod common;
 mod complete;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Folder, document, text};
 
 /// Commands, the schemas of their reports, and the databases that the reports must name.
-const REPORTS: [(&str, &str, Option<&str>); 29] = [
+const REPORTS: [(&str, &str, Option<&str>); 28] = [
     ("create new", "create", Some("new")),
     ("dedup db docs", "dedup", Some("db")),
     ("dedup db docs --recrawl --stamp 8", "dedup", Some("db")),
@@ -16,7 +16,6 @@ const REPORTS: [(&str, &str, Option<&str>); 29] = [
     ("import other docs --from ndjson", "import-documents", Some("other")),
     ("import list fps", "import", Some("list")),
     ("stats db", "stats", Some("db")),
-    ("stats db --bits", "stats", Some("db")),
     ("inspect db", "inspect", Some("db")),
     ("verify db", "verify", Some("db")),
     ("compact db", "compact", Some("db")),

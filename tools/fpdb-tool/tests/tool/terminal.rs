@@ -76,8 +76,8 @@ fn hostile_names_and_recipes_of_a_database_are_escaped_in_every_output() {
         "query db copies --from ndjson --json",
         "fingerprint --from ndjson docs",
         "fingerprint --from ndjson docs --json",
-        "stats db --bits",
-        "stats db --bits --json",
+        "stats db",
+        "stats db --json",
         "dedup other docs --print id",
     ] {
         let run = folder.run(&line.split(' ').collect::<Vec<_>>());
