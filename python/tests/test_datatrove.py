@@ -6,8 +6,6 @@ import gzip
 import json
 import pickle
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,8 +190,19 @@ def test_many_ranks_remove_with_datatroves_own_filter(
         database=tmp_path / "all.fpdb",
     )
     execute(tmp_path, clusters)
-    remove(tmp_path, tmp_path / "remove", "output")
-    kept, dropped = read(tmp_path / "output"), read(tmp_path / "output-dropped")
+    execute(
+        tmp_path,
+        JsonlReader(str(tmp_path / "input")),
+        MinhashDedupFilter(
+            str(tmp_path / "remove"),
+            exclusion_writer=JsonlWriter(str(tmp_path / "dropped")),
+            load_cluster_ids=True,
+            load_cluster_sizes=True,
+        ),
+        JsonlWriter(str(tmp_path / "output")),
+        tasks=3,
+    )
+    kept, dropped = read(tmp_path / "output"), read(tmp_path / "dropped")
     everything = {document["id"] for part in documents for document in part}
     assert kept.keys() | dropped.keys() == everything
     wanted = expected(documents)
@@ -213,30 +222,6 @@ def test_many_ranks_remove_with_datatroves_own_filter(
         assert {document["metadata"]["minhash_cluster_size"] for document in cluster} == {
             len(cluster)
         }
-    # The lists of fpdb-tool are read, too, and say the same.
-    tool = [sys.executable, "-c", "from fpdb_engine._tool import main; main()"]
-    tool += ["clusters", str(tmp_path / "all.fpdb"), "--method", method]
-    tool += ["--remove-lists", str(tmp_path / "tool")]
-    subprocess.run(tool, check=True, capture_output=True)
-    for path in (tmp_path / "tool").iterdir():
-        assert path.read_bytes() == (tmp_path / "remove" / path.name).read_bytes()
-    remove(tmp_path, tmp_path / "tool", "by-tool")
-    assert read(tmp_path / "by-tool") == kept
-
-
-def remove(folder: Path, lists: Path, out: str) -> None:
-    execute(
-        folder,
-        JsonlReader(str(folder / "input")),
-        MinhashDedupFilter(
-            str(lists),
-            exclusion_writer=JsonlWriter(str(folder / f"{out}-dropped")),
-            load_cluster_ids=True,
-            load_cluster_sizes=True,
-        ),
-        JsonlWriter(str(folder / out)),
-        tasks=3,
-    )
 
 
 def test_a_rank_without_documents_or_duplicates_has_empty_lists(tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ use crate::output::Context;
 /// What a command computed from a document.
 pub(crate) struct Item<T> {
     pub(crate) value: T,
-    /// Where the document is.
-    pub(crate) place: Place,
     /// Size of the document in bytes.
     pub(crate) bytes: usize,
     /// The document is a row of a table.

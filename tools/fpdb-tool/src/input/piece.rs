@@ -11,7 +11,7 @@ use super::document::{Document, decode_line};
 use super::ndjson::Fields;
 
 /// The place of something in the input, for messages.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) file: Arc<str>,
     pub(crate) at: At,

@@ -144,12 +144,9 @@ fn convert_piece<T>(
     let Piece { place, content } = piece;
     let (bytes, tabular) = (content.len(), matches!(content, Content::Row(..)));
     let outcome = match rules.apply(content) {
-        Converted::Document(document) => Converted::Document(Item {
-            value: convert(document),
-            place: place.clone(),
-            bytes,
-            tabular,
-        }),
+        Converted::Document(document) => {
+            Converted::Document(Item { value: convert(document), bytes, tabular })
+        }
         Converted::Header(raw) => Converted::Header(raw),
         Converted::Bad(message) => Converted::Bad(message),
         Converted::Broken(message) => Converted::Broken(message),

@@ -65,38 +65,6 @@ fn too_little_memory_and_wrong_arguments_are_clear_errors() {
     folder.exits(2, "clusters db --keep last");
 }
 
-fn numbers(folder: &Folder, file: &str) -> Vec<u32> {
-    let bytes = std::fs::read(folder.file(file)).unwrap();
-    bytes.chunks(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect()
-}
-
-#[test]
-fn remove_lists_have_ascending_positions_per_rank() {
-    let folder = Folder::new();
-    let id = |rank: u64, position: u64| rank << 32 | position;
-    let list =
-        [(0x7, id(0, 3)), (0x6, id(1, 2)), (0x5, id(0, 9)), (0xff00, id(1, 0)), (0xff01, id(1, 5))];
-    let lines = list.map(|(fingerprint, id)| format!("{fingerprint:#x},{id}\n"));
-    folder.write("list", lines.concat());
-    folder.ok("import db list --id-column 2");
-    folder.ok("clusters db --remove-lists lists");
-    assert_eq!(numbers(&folder, "lists/000000.remove"), [9]);
-    assert_eq!(numbers(&folder, "lists/000001.remove"), [2, 5]);
-    assert_eq!(numbers(&folder, "lists/000000.clusters"), [3, 0, 9, 0]);
-    assert_eq!(numbers(&folder, "lists/000001.clusters"), [0, 1, 2, 0, 5, 1]);
-    assert_eq!(numbers(&folder, "lists/000001.sizes"), [0, 2, 2, 3, 5, 2]);
-    let run = folder.exits(2, "clusters db --remove-lists lists");
-    assert!(run.err.contains("exists"), "{}", run.err);
-    folder.exits(2, "clusters db --remove-lists nowhere/lists");
-    folder.write("twice", "0x8,1\n0x9,1\n");
-    folder.ok("import other twice --id-column 2");
-    let run = folder.exits(2, "clusters other --remove-lists more");
-    assert!(run.err.contains("document 1 has several fingerprints"), "{}", run.err);
-    assert!(!folder.file("more").exists());
-    let left = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("fpdb-tool-")));
-}
-
 #[test]
 fn keep_newest_keeps_the_latest_stamp_of_each_cluster() {
     let documents = [(0x0, 1, 20), (0x1, 2, 20), (0xff00, 3, 20), (0x3, 4, 10), (0xff01, 5, 30)];
@@ -118,40 +86,5 @@ fn keep_newest_keeps_the_latest_stamp_of_each_cluster() {
         assert_eq!(text.lines().collect::<BTreeSet<_>>(), ["1", "3"].into());
     }
     let run = self::folder().exits(2, "clusters db --keep newest");
-    assert!(run.err.contains("user ids"), "{}", run.err);
-}
-
-#[test]
-fn keep_longest_and_newest_read_documents() {
-    let folder = Folder::new();
-    let documents =
-        [("a", 0x0, "short", 3), ("b", 0x1, "the longest", 1), ("c", 0xff00, "alone", 2)];
-    let lines = |line: fn((&str, u64, &str, u64)) -> String| documents.map(line).concat();
-    folder.write("list", lines(|(name, fingerprint, _, _)| format!("{fingerprint:#x},{name}\n")));
-    // The database does not have all of the documents.
-    folder.write(
-        "pages.ndjson",
-        lines(|(name, _, text, seen)| {
-            format!("{}\n", json!({"url": name, "body": text, "seen": seen}))
-        }) + r#"{"url": "d", "body": "not in the database", "seen": 9}"#,
-    );
-    folder.ok("create db --ids names");
-    folder.ok("import db list --id-column 2");
-    let keep = |how: &str| {
-        let command = "clusters db pages.ndjson --id-field url --text-field body --keep";
-        let text = folder.ok(&format!("{command} {how}")).text();
-        text.lines().map(str::to_owned).collect::<BTreeSet<_>>()
-    };
-    assert_eq!(keep("longest"), ["b", "c"].map(str::to_owned).into());
-    assert_eq!(keep("newest --stamp-field seen"), ["a", "c"].map(str::to_owned).into());
-    for wrong in [
-        "db --keep longest",
-        "db pages.ndjson",
-        "db pages.ndjson --keep newest",
-        "db --keep newest --stamp-field seen",
-        "db pages.ndjson --keep longest --stamp-field seen",
-        "db pages.ndjson --keep longest",
-    ] {
-        folder.exits(2, &format!("clusters {wrong}"));
-    }
+    assert!(run.err.contains("needs a database created with --ids"), "{}", run.err);
 }

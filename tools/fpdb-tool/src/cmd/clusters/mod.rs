@@ -1,7 +1,6 @@
 //! `clusters`
 
 mod keep;
-mod remove_lists;
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -18,21 +17,18 @@ use fpdb::{
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::args::database::{by_width, unit};
+use crate::args::database::{self, by_width, unit};
 use crate::args::memory::MemoryArgs;
 use crate::args::numbers::parse_size;
 use crate::output::failure::Exit;
 use crate::output::progress;
 use crate::output::{Context, json_line, printable};
-use keep::{DocumentFiles, Keep, Keeper};
-use remove_lists::RemoveLists;
+use keep::Keep;
 
 const EXAMPLE: &str = "\
 Examples:
   fpdb-tool clusters crawl.fpdb --json > clusters.ndjson
-  fpdb-tool clusters crawl.fpdb --keep first > keep.txt
-  fpdb-tool clusters crawl.fpdb pages.ndjson --id-field url --keep longest > keep.txt
-  fpdb-tool clusters corpus.fpdb --remove-lists remove";
+  fpdb-tool clusters crawl.fpdb --keep first > keep.txt";
 
 /// Finds clusters of near-duplicates, and the documents to keep
 ///
@@ -48,18 +44,14 @@ Examples:
 /// database with names, and a summary record last. "radius" is the largest distance from the first
 /// document.
 ///
-/// With --keep, prints the documents to keep instead: of each cluster the first one, the newest or
-/// the longest, and all that are in no cluster. One per line, by name or, without names, by id.
-/// Texts are not in the database: --keep longest reads them again from DOCS.
+/// With --keep, prints the documents to keep instead: of each cluster the first one or the newest,
+/// and all that are in no cluster. One per line, by name or, without names, by id.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
-
-    #[command(flatten)]
-    files: DocumentFiles,
 
     /// Distance in bits, of sketches in minima [default: what counts as a duplicate in the database]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
@@ -72,12 +64,6 @@ pub(crate) struct Args {
     /// Print the documents to keep
     #[arg(long, value_enum)]
     keep: Option<Keep>,
-
-    /// Write lists for datatrove's MinhashDedupFilter to this new folder, and print no clusters:
-    /// 000000.remove, .clusters and .sizes for rank 0, and so on. The ids of documents must be
-    /// 4294967296 times the rank plus the position in the rank's input, from 0
-    #[arg(long, value_name = "DIR", conflicts_with = "keep")]
-    remove_lists: Option<PathBuf>,
 
     /// Memory for near fingerprints and pairs [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Memory")]
@@ -125,14 +111,8 @@ impl Args {
             bail!("--keep prints a list of documents: leave out --json");
         }
         let description = fpdb::Description::read(&self.path)?;
-        self.files.check(self.keep, description.ids)?;
-        if let Some(folder) = &self.remove_lists {
-            if description.ids == Ids::Names {
-                bail!("--remove-lists needs ids that you choose, but this database has names");
-            }
-            if folder.exists() {
-                bail!("--remove-lists makes a new folder, but {} exists", folder.display());
-            }
+        if self.keep == Some(Keep::Newest) {
+            database::need_documents(&description, "clusters --keep newest")?;
         }
         by_width!(description.bits, |options| self.search(options, &description, context))?;
         Ok(Exit::Done)
@@ -163,29 +143,18 @@ impl Args {
         let names = (description.ids == Ids::Names).then_some(&snapshot);
         let search =
             |visit: &mut dyn FnMut(&Cluster<'_, F>) -> Result<()>| for_each(&clusters, &bar, visit);
-        let report = match (&self.remove_lists, self.keep) {
-            (Some(folder), _) => {
-                let mut lists = RemoveLists::default();
-                let report = search(&mut |cluster| {
-                    lists.add(cluster);
-                    Ok(())
-                })?;
-                lists.write(folder)?;
-                report
-            }
-            (None, Some(which)) => {
+        let report = match self.keep {
+            Some(which) => {
                 let mut dropped = HashSet::new();
-                let ids = description.ids;
-                let keeper = Keeper::new(which, &self.files, &snapshot, ids, context)?;
                 let report = search(&mut |cluster| {
-                    let kept = keeper.kept(cluster)?;
+                    let kept = which.of(cluster, &snapshot)?;
                     dropped.extend(cluster.members.iter().copied().filter(|entry| *entry != kept));
                     Ok(())
                 })?;
                 print_others(&snapshot, &dropped, names, context)?;
                 report
             }
-            (None, None) => {
+            None => {
                 let (out, json) = (&mut *context.out, context.json);
                 search(&mut |cluster| print(cluster, names, json, out))?
             }
