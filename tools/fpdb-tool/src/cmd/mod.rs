@@ -14,7 +14,6 @@ mod get;
 mod import;
 mod inspect;
 mod join;
-mod man;
 mod merge;
 mod pairs;
 mod passages;
@@ -63,7 +62,6 @@ pub(crate) enum Command {
     Recipes(recipes::Args),
     Recommend(recommend::Args),
     Completions(completions::Args),
-    Man(man::Args),
 }
 
 impl Command {
@@ -96,7 +94,6 @@ impl Command {
             Self::Recipes(args) => args.run(context),
             Self::Recommend(args) => args.run(context),
             Self::Completions(args) => args.run(context),
-            Self::Man(args) => args.run(context),
         }
     }
 }

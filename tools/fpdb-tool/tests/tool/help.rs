@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 27] = [
     "create",
     "import",
     "dedup",
@@ -30,7 +30,6 @@ const COMMANDS: [&str; 28] = [
     "recipes",
     "recommend",
     "completions",
-    "man",
 ];
 
 #[test]

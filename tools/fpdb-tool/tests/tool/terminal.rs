@@ -111,7 +111,6 @@ fn results_that_do_not_fit_on_the_device_are_an_error() {
         "stats full",
         "verify full --json",
         "recipes",
-        "man",
     ] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let mut command = folder.command(&line.split(' ').collect::<Vec<_>>());
