@@ -245,26 +245,6 @@ def test_find_all_finds_what_simhash_pybind_finds(chance: random.Random) -> None
     assert found.stdout == f"{sorted(find_all(hashes, 5, 3))}\n"
 
 
-SUITE = """
-import sys, unittest
-import fpdb_engine.compat.simhash
-sys.modules["simhash"] = fpdb_engine.compat.simhash
-unittest.main(module=None, argv=["", "discover", "-s", sys.argv[1]])
-"""
-
-
-def test_the_tests_of_the_original_pass() -> None:
-    # Its package does not contain them. They are in https://github.com/1e0ng/simhash, in the folder
-    # `tests`, and need scikit-learn.
-    folder = os.environ.get("SIMHASH_TESTS")
-    if not folder:
-        pytest.skip("SIMHASH_TESTS is not set to a folder that contains the tests of simhash")
-    program = [sys.executable, "-c", SUITE, folder]
-    ran = subprocess.run(program, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    assert " 0 tests" not in ran.stderr
-
-
 def test_the_examples_run(tmp_path: Path) -> None:
     results = doctest.testmod(compat, extraglobs={"folder": tmp_path}, raise_on_error=True)
     assert results.attempted > 8

@@ -26,41 +26,6 @@ fn files_under(path: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn stats_has_the_keys_that_scripts_use() {
-    let stats = folder().ok("stats a --json").json();
-    assert_eq!(stats["schema"], "fpdb.stats/1");
-    assert_eq!(stats["entries"], 10_000);
-    assert_eq!(stats["rows"], 10_000);
-    assert_eq!(stats["tables"], 2);
-    assert_eq!(stats["layout"], "half-2");
-    assert_eq!(stats["ids"], "user");
-    for number in [
-        "bytes_total",
-        "bytes_tables",
-        "bytes_ids",
-        "bytes_names",
-        "bytes_log",
-        "bits_per_fingerprint_per_table",
-        "entropy_bound_bits",
-        "bits_per_id",
-        "ids_bound_bits",
-        "index_memory_bytes",
-        "index_budget_bytes",
-        "index_loaded_bytes",
-        "page_budget_bytes",
-        "page_memory_bytes",
-        "bits",
-        "max_distance",
-        "block_size",
-    ] {
-        assert!(stats[number].is_number(), "{number}: {}", stats[number]);
-    }
-    assert!(stats["recipe"].is_null());
-    assert_eq!(stats["segments"].as_array().unwrap().len(), 2);
-    assert!(stats["bytes_total"].as_u64().unwrap() > 0);
-}
-
-#[test]
 fn stats_as_text_has_units() {
     let text = folder().ok("stats a").text();
     assert!(text.contains("layout") && text.contains("half-2 (2 tables)"), "{text}");
