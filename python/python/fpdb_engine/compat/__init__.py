@@ -1,1 +1,0 @@
-"""Modules with the names and the behaviour of other packages."""
