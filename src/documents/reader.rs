@@ -84,23 +84,6 @@ impl<F: Fingerprint> Documents<F> {
         self.meta.key_bytes
     }
 
-    /// Returns the parts of the file, with their bytes.
-    #[cfg(feature = "fuzzing")]
-    pub(crate) fn parts(&self) -> Vec<(&'static str, u64)> {
-        let pages = |pages: u64| pages * PAGE as u64;
-        let Places { inner_at, locator, filter } = self.places;
-        let fingerprints = self.meta.live() * F::BYTES as u64;
-        let rest = pages(self.meta.leaf_pages) - self.meta.key_bytes - fingerprints;
-        vec![
-            ("keys", self.meta.key_bytes),
-            ("fingerprints", fingerprints),
-            ("ids, headers of leaves and space left in them", rest),
-            ("inner nodes", (locator.pages_at - inner_at) as u64),
-            ("locator", (filter.offset - locator.pages_at) as u64),
-            ("filter", filter.len() as u64),
-        ]
-    }
-
     /// Returns the memory used in addition to pages, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let symbols = self.symbols.get().map_or(0, |_| size_of::<[u64; 512]>());

@@ -1,16 +1,12 @@
-//! Files of documents: the entry point for the fuzzer, and one for the bench of lookups.
-
-use std::path::Path;
-use std::sync::Arc;
+//! Files of documents.
 
 use crate::codec::header::{FileHeader, FileKind};
 use crate::documents::{Documents, DocumentsBuilder, SymbolTable, key_hash};
-use crate::error::Result;
-use crate::fingerprint::{DocId, Document, Fingerprint, Sketch};
+use crate::fingerprint::{DocId, Fingerprint, Sketch};
 use crate::inspection::Inspection;
 use crate::paged::FileSummary;
 use crate::settings::Ids;
-use crate::storage::{Disk, Sim, Storage};
+use crate::storage::{Sim, Storage};
 
 /// Reads a file of documents, for both kinds of ids. If verification accepts it, every document
 /// that it has is found, and writing all of them again gives a file with the same documents.
@@ -68,109 +64,5 @@ fn documents_of<F: Fingerprint>(bytes: &[u8], header: &FileHeader, ids: Ids) {
         if record.is_none() {
             return;
         }
-    }
-}
-
-/// A file with the documents of some names, for measurements.
-#[derive(Debug)]
-pub struct NamesFile(Documents<u64>);
-
-const HEADER: FileHeader = FileHeader {
-    kind: FileKind::Documents,
-    bits: 64,
-    part: 0,
-    file_id: 1,
-    nonce: 8,
-    database_id: 2,
-};
-
-impl NamesFile {
-    /// Writes a file with these names, which must be in ascending order. Each name gets a
-    /// pseudorandom fingerprint and id.
-    ///
-    /// # Errors
-    ///
-    /// What writing fails with.
-    pub fn write(folder: &Path, names: &[String]) -> Result<u64> {
-        let keys: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
-        let (symbols, most) = (SymbolTable::train_sorted(&keys), names.len() as u64);
-        let disk = Disk::new(folder);
-        let mut builder = DocumentsBuilder::<u64>::create(
-            &disk,
-            "names",
-            &HEADER,
-            Ids::Names,
-            symbols,
-            most,
-            None,
-        )?;
-        for (place, key) in keys.iter().enumerate() {
-            builder.push(key, Some(&Self::document(names.len(), place)))?;
-        }
-        Ok(builder.finish()?.len)
-    }
-
-    /// Returns the document of the name at this place.
-    fn document(names: usize, place: usize) -> Document<u64> {
-        let fingerprint = (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        let id = DocId(Self::id(names, place));
-        Document { fingerprint, id, stamp: None, duplicate_of: None }
-    }
-
-    /// Returns the id of the name at this place: ids are dense and not in the order of names.
-    #[must_use]
-    pub fn id(names: usize, place: usize) -> u64 {
-        // A multiplier without a common factor with any count that is not a multiple of it.
-        (place as u64).wrapping_mul(982_451_653) % (names as u64).max(1)
-    }
-
-    /// Opens the file.
-    ///
-    /// # Errors
-    ///
-    /// What reading fails with.
-    pub fn open(folder: &Path, len: u64) -> Result<Self> {
-        let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder));
-        let documents = Documents::open(&*storage, "names", &HEADER, len, Ids::Names)?;
-        documents.load(&|| true)?;
-        Ok(Self(documents))
-    }
-
-    /// Returns the id of a name.
-    ///
-    /// # Errors
-    ///
-    /// What reading fails with.
-    pub fn id_of(&self, name: &str) -> Result<Option<u64>> {
-        let found = self.0.get(name.as_bytes(), key_hash(name.as_bytes()))?;
-        Ok(found.flatten().map(|document| document.id.0))
-    }
-
-    /// Returns the name of an id.
-    ///
-    /// # Errors
-    ///
-    /// What reading fails with.
-    pub fn name_of(&self, id: u64) -> Result<Option<String>> {
-        Ok(self.0.by_id(DocId(id))?.map(|(name, _)| name))
-    }
-
-    /// Passes all names to `visit`, in order.
-    ///
-    /// # Errors
-    ///
-    /// What reading fails with.
-    pub fn for_each(&self, mut visit: impl FnMut(&[u8])) -> Result<()> {
-        let mut cursor = self.0.iter_from(None);
-        while let Some((key, _)) = cursor.next()? {
-            visit(key);
-        }
-        Ok(())
-    }
-
-    /// Returns the parts of the file, with their bytes.
-    #[must_use]
-    pub fn parts(&self) -> Vec<(&'static str, u64)> {
-        self.0.parts()
     }
 }

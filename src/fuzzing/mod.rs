@@ -3,7 +3,7 @@
 //!
 //! Each function takes any bytes and panics if a promise of the format is broken.
 
-pub mod documents;
+mod documents;
 
 pub use documents::documents;
 

@@ -6,7 +6,7 @@ pub mod random;
 pub mod rotated;
 pub mod scan;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -28,12 +28,7 @@ pub fn median(values: &[f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Returns the files in a folder.
-pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
-}
-
 /// Returns the bytes of all files in a folder.
 pub fn folder_bytes(folder: &Path) -> Result<u64> {
-    files(folder)?.iter().map(|path| Ok(path.metadata()?.len())).sum()
+    std::fs::read_dir(folder)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use heed::types::{Bytes, Unit};
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags};
+use heed::{Database, Env, EnvOpenOptions, PutFlags};
 
 use crate::{Search, rotated};
 
@@ -25,7 +25,7 @@ pub struct Lmdb {
 impl Lmdb {
     /// Creates a store of these fingerprints in an empty folder, with keys appended in order.
     pub fn create(folder: &Path, fingerprints: &[u64], k: u32) -> Result<Self> {
-        let env = environment(folder, k, EnvFlags::empty())?;
+        let env = environment(folder, k)?;
         let mut write = env.write_txn()?;
         let mut tables = Vec::new();
         for (table, keys) in rotated::sorted(fingerprints, k).enumerate() {
@@ -36,21 +36,6 @@ impl Lmdb {
             tables.push(rows);
         }
         write.commit()?;
-        Ok(Self { env, tables, k })
-    }
-
-    /// Opens the store in a folder. The system reads only the pages that are needed, as LMDB
-    /// recommends for files that do not fit in memory.
-    pub fn open(folder: &Path, k: u32) -> Result<Self> {
-        let env = environment(folder, k, EnvFlags::NO_READ_AHEAD)?;
-        let read = env.read_txn()?;
-        let table = |table: u32| -> Result<Rows> {
-            let rows = env.open_database(&read, Some(&table.to_string()))?;
-            rows.with_context(|| format!("{} has no table {table}", folder.display()))
-        };
-        let tables = (0..=k).map(table).collect::<Result<_>>()?;
-        // Without a commit, the tables would be closed again.
-        read.commit()?;
         Ok(Self { env, tables, k })
     }
 
@@ -80,10 +65,9 @@ impl Lmdb {
     }
 }
 
-fn environment(folder: &Path, k: u32, flags: EnvFlags) -> Result<Env> {
+fn environment(folder: &Path, k: u32) -> Result<Env> {
     let mut options = EnvOpenOptions::new();
     options.map_size(MAP).max_dbs(k + 1);
     // SAFETY: the folder belongs to this program, and nobody writes to it while it is open here.
-    // No flag used here lets LMDB do without its locks or its syncs.
-    Ok(unsafe { options.flags(flags).open(folder)? })
+    Ok(unsafe { options.open(folder)? })
 }
