@@ -7,8 +7,8 @@ use crate::codec::bytes::{Fields, PutFields};
 use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
 use crate::file_names::FileId;
-use crate::fingerprint::{Fingerprint, MINIMA, Sketch, Word};
-use crate::layout::{Layout, MatchRule, Orders, Permutation};
+use crate::fingerprint::{Fingerprint, Sketch};
+use crate::layout::{Layout, MatchRule, Orders, Rotation};
 use crate::table::TableOptions;
 
 /// Where document ids come from. Chosen when a database is created, for the entire database.
@@ -131,15 +131,15 @@ impl Settings {
     }
 
     /// Returns the bit orders of the tables.
-    pub(crate) fn permutations<F: Word>(&self) -> Vec<Permutation<F>> {
-        if self.rule.key_rule().is_some() { Vec::new() } else { self.layout.permutations() }
+    pub(crate) fn rotations(&self) -> Vec<Rotation> {
+        if self.rule.key_rule().is_some() { Vec::new() } else { self.layout.rotations() }
     }
 
     /// Returns the orders in which recent fingerprints are kept.
-    pub(crate) fn orders<F: Word>(&self) -> Orders<F> {
+    pub(crate) fn orders(&self) -> Orders {
         match self.rule.key_rule() {
             Some(rule) => Orders::Keys(rule),
-            None => Orders::Tables(self.layout.permutations()),
+            None => Orders::Tables(self.layout.rotations()),
         }
     }
 
@@ -177,7 +177,7 @@ impl Settings {
         let extraction = fields.text("extraction")?;
         let extraction = (!extraction.is_empty()).then(|| extraction.to_owned());
         let is_sketch = header.bits == Sketch::BITS;
-        let layout = Layout::decode(fields, if is_sketch { MINIMA } else { header.bits })?;
+        let layout = Layout::decode(fields, header.bits)?;
         let rule = MatchRule::decode(fields, &layout)?;
         if rule.key_rule().is_some() != is_sketch || is_sketch && ids == Ids::User {
             return Err(fields.corruption("a rule or ids that no database of this width has"));

@@ -1,7 +1,6 @@
 //! The choice of a layout for a database's size and distance.
 
-use super::design::split_evenly;
-use super::presets::{ring_cells, ring_of};
+use super::presets::{ring_cells, ring_of, split_evenly};
 use super::terms::{FILTERS, Terms, Work};
 use super::{Layout, MatchRule};
 
@@ -107,7 +106,7 @@ mod tests {
             for log in [0, 20, 33] {
                 for bits in [64, 128] {
                     let (layout, _) = Layout::auto(bits, k, 1u64 << log);
-                    Layout::new(layout.name(), bits, layout.cells(), &layout.orders).unwrap();
+                    Layout::new(layout.name(), bits, layout.cells()).unwrap();
                     assert_eq!(Layout::preset(layout.name(), bits).unwrap(), layout);
                 }
             }

@@ -1,6 +1,6 @@
-//! A proof that the tables of a ring find everything, without a search.
+//! The proof that the tables of a plan find everything.
 //!
-//! Each table of a ring is a rotation of the cells. Let cell c have the value v(c), with values that
+//! Each table is a rotation of the cells. Let cell c have the value v(c), with values that
 //! sum to k + 1. Let the table that begins with cell c allow v(c) - 1 errors in this cell,
 //! v(c) + v(c + 1) - 1 in the first two, and so on around the ring. Then every pattern of k errors is
 //! accepted by some table. For the errors e(c) in the cells, the values v(c) - e(c) sum to 1, so by

@@ -6,9 +6,10 @@
 //! | [`Prediction`] | the predicted size of a database, and the time of its queries |
 //!
 //! A table holds every fingerprint with its bits in one order, sorted, so all entries with given
-//! *leading* bits are next to each other. The word is cut into *cells* of neighbouring bits, and a
-//! bit order is an order of the cells. If two fingerprints differ in few bits, then in some table
-//! few of these are in the leading cells, and a short list of prefixes finds the match there.
+//! *leading* bits are next to each other. The word is cut into *cells* of neighbouring bits, as many
+//! as there are tables. Each table begins with another cell, and the others follow around the ring. If
+//! two fingerprints differ in few bits, then in some table few of these are in the leading cells, and
+//! a short list of prefixes finds the match there.
 //!
 //! The plan of a query decides how few, not the layout. A *staircase* is a list of limits: how many
 //! differing bits a table allows in its first cell, in its first two cells, and so on. The planner
@@ -16,18 +17,14 @@
 //! that they find every match; where a scan is cheaper, the query scans. The repository's
 //! `docs/design.md`, "Why few tables are enough", explains the theory.
 
-// Submodules: `order` (permutations), `staircase`, `complete` and `certificate` (the check), `costs`
-// and `terms` (what lookups cost), `prefix` and `probe` (one lookup), `trie` (the cheapest lookups of
-// one table), `components` (candidates), `search` and `plan` (the choice), `design` and `presets` (how
-// layouts are made), `auto` (which layout to use), `predict` (what it takes), `rule`, `keys` and
-// `jaccard` (what a match is), `encoding` (bytes).
+// Submodules: `order` (rotations), `staircase` and `certificate` (the check), `costs` and `terms`
+// (what lookups cost), `prefix` and `probe` (one lookup), `trie` (the cheapest lookups of one table),
+// `search` and `plan` (the choice), `presets` (layouts with names), `auto` (which layout to use),
+// `predict` (what it takes), `rule`, `keys` and `jaccard` (what a match is), `encoding` (bytes).
 
 mod auto;
 mod certificate;
-mod complete;
-mod components;
 mod costs;
-mod design;
 mod encoding;
 mod jaccard;
 mod keys;
@@ -48,7 +45,7 @@ use std::fmt;
 pub(crate) use costs::Costs;
 pub use jaccard::Jaccard;
 pub(crate) use keys::{KeyRule, SketchTest};
-pub(crate) use order::{Orders, Permutation};
+pub(crate) use order::{Orders, Rotation};
 pub(crate) use plan::{Plan, TablePlan};
 pub use predict::Prediction;
 pub(crate) use prefix::Prefix;
@@ -61,24 +58,22 @@ pub(crate) use terms::{Terms, filter_is_useful};
 pub(crate) use trie::MAX_PLANNED_DISTANCE;
 
 use crate::error::{Error, Result};
-use crate::fingerprint::{MINIMA, MINIMA_PER_KEY, Word};
+use crate::fingerprint::{MINIMA, MINIMA_PER_KEY};
 
 /// Largest distances that databases of 64 and of 128 bits can be created for.
 pub(crate) const MAX_DISTANCE_64: u8 = 12;
 pub(crate) const MAX_DISTANCE_128: u8 = 10;
-/// Most tables that a layout may have.
-const MAX_TABLES: usize = 64;
-/// Most cells that a layout may have.
+/// Most cells, and tables, that a layout may have.
 const MAX_CELLS: usize = 64;
 /// Most bytes in a layout's name.
 const MAX_NAME: usize = 64;
 
 /// The bit orders in which a database keeps its fingerprints: one table for each.
 ///
-/// The word is cut into cells of neighbouring bits, the most significant first. Each table has an
-/// order of the cells, and keeps every fingerprint with its cells in that order, sorted. Table 0
-/// keeps fingerprints as they are. A database's layout is chosen when it is created and stored with
-/// it.
+/// The word is cut into cells of neighbouring bits, the most significant first. There is a table for
+/// each cell: it has this cell in front, the others follow around the ring, and it keeps every
+/// fingerprint with its cells in this order, sorted. Table 0 keeps fingerprints as they are. A
+/// database's layout is chosen when it is created and stored with it.
 ///
 /// Every table is a copy of the data (4 to 6 bytes per fingerprint at 64 bits), and more tables
 /// make queries faster. The layout does not fix a distance: every layout answers queries at any
@@ -90,7 +85,6 @@ const MAX_NAME: usize = 64;
 /// | `half-2` | 2 | distances up to 3 |
 /// | `ring-3` | 3 | distances 4 to 10 |
 /// | `ring-4` | 4 | distances 4 to 10 below some 2^24 entries; anything at 128 bits |
-/// | `paper-4`, `paper-10`, `paper-16`, `paper-20` | 4 to 20 | the tables of the paper (WWW 2007, section 3.1.1) |
 ///
 /// # Examples
 ///
@@ -99,7 +93,7 @@ const MAX_NAME: usize = 64;
 ///
 /// let layout = Layout::preset("half-2", 64)?;
 /// assert_eq!((layout.tables(), layout.cells()), (2, &[32, 32][..]));
-/// assert_eq!(layout.order(1), &[1, 0]);
+/// assert_eq!(layout.order(1), [1, 0]);
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,48 +101,42 @@ pub struct Layout {
     name: String,
     bits: u8,
     cells: Vec<u8>,
-    orders: Vec<Vec<u16>>,
+    tables: usize,
 }
 
 impl Layout {
-    /// Makes a custom layout. `bits` is 64 or 128, `cells` are the widths of the cells from the
-    /// most significant bit on, and `orders` is the order of the cells in each table.
-    ///
-    /// Tables whose orders are rotations of the cells work together best: they are searched as a
-    /// ring.
+    /// Makes a layout with a name of its own. `bits` is 64 or 128, and `cells` are the widths of the
+    /// cells from the most significant bit on.
     ///
     /// # Errors
     ///
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) unless the name has 1 to 64 visible
-    /// ASCII characters, there are 1 to 64 cells of at least one bit whose widths sum to `bits`,
-    /// there are 1 to 64 orders, each holds every cell once, and the first is 0, 1, 2, and so on.
+    /// ASCII characters, and there are 1 to 64 cells of at least one bit whose widths sum to `bits`.
     ///
     /// # Examples
     ///
     /// ```
     /// use fpdb::Layout;
     ///
-    /// let layout = Layout::new("mine", 64, &[24, 20, 20], &[vec![0, 1, 2], vec![1, 2, 0]])?;
-    /// assert_eq!(layout.to_string(), "mine");
-    /// assert!(Layout::new("short", 64, &[24, 20], &[vec![0, 1]]).is_err());
+    /// let layout = Layout::new("mine", 64, &[24, 20, 20])?;
+    /// assert_eq!((layout.to_string(), layout.tables()), ("mine".to_owned(), 3));
+    /// assert!(Layout::new("short", 64, &[24, 20]).is_err());
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn new(name: &str, bits: u32, cells: &[u8], orders: &[Vec<u16>]) -> Result<Self> {
+    pub fn new(name: &str, bits: u32, cells: &[u8]) -> Result<Self> {
         check_name(name)?;
         let bits = check_cells(bits, cells)?;
-        check_orders(cells.len(), orders)?;
-        Ok(Self { name: name.to_owned(), bits, cells: cells.to_vec(), orders: orders.to_vec() })
+        Ok(Self { name: name.to_owned(), bits, cells: cells.to_vec(), tables: cells.len() })
     }
 
     /// Returns the layout of tables of keys: table i has the minima of group i in front.
     pub(crate) fn of_keys(keys: u32) -> Self {
         let groups = (MINIMA / MINIMA_PER_KEY) as usize;
-        let order = |first: usize| (0..groups).map(move |i| narrow((first + i) % groups)).collect();
         Self {
             name: format!("keys-{keys}"),
             bits: narrow(MINIMA as usize),
             cells: vec![narrow(MINIMA_PER_KEY as usize); groups],
-            orders: (0..keys as usize).map(order).collect(),
+            tables: keys as usize,
         }
     }
 
@@ -168,7 +156,7 @@ impl Layout {
     /// Returns the number of tables, 1 to 64.
     #[must_use]
     pub fn tables(&self) -> usize {
-        self.orders.len()
+        self.tables
     }
 
     /// Returns the widths of the cells in bits, the most significant cell first.
@@ -177,33 +165,27 @@ impl Layout {
         &self.cells
     }
 
-    /// Returns the order of the cells in one table.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there is no such table.
+    /// Returns the order of the cells in one table, from 0 to [`tables`](Self::tables) - 1.
     #[must_use]
-    pub fn order(&self, table: usize) -> &[u16] {
-        &self.orders[table]
+    pub fn order(&self, table: usize) -> Vec<usize> {
+        let cells = self.cells.len();
+        (0..cells).map(|turn| (table + turn) % cells).collect()
     }
 
     /// Returns the number of leading bits that a table's prefix filter covers: its first cell, but
     /// at most 64 bits.
     pub(crate) fn filter_depth(&self, table: usize) -> u8 {
-        let first = self.orders.get(table).and_then(|order| order.first());
-        let width = first.and_then(|&cell| self.cells.get(usize::from(cell)));
-        width.map_or(64, |&width| width.min(64))
+        self.cells.get(table).map_or(64, |&width| width.min(64))
     }
 
-    /// Returns the bit order of one table, ready to apply. `F` must have the layout's width.
-    pub(crate) fn permutation<F: Word>(&self, table: usize) -> Permutation<F> {
-        debug_assert_eq!(F::BITS, self.bits());
-        Permutation::new(&self.cells, self.order(table))
+    /// Returns the bit order of one table.
+    pub(crate) fn rotation(&self, table: usize) -> Rotation {
+        Rotation(self.cells.iter().take(table).map(|&width| u32::from(width)).sum())
     }
 
     /// Returns the bit orders of all tables.
-    pub(crate) fn permutations<F: Word>(&self) -> Vec<Permutation<F>> {
-        (0..self.tables()).map(|table| self.permutation(table)).collect()
+    pub(crate) fn rotations(&self) -> Vec<Rotation> {
+        (0..self.tables).map(|table| self.rotation(table)).collect()
     }
 }
 
@@ -254,28 +236,6 @@ fn check_cells(bits: u32, cells: &[u8]) -> Result<u8> {
         return Err(Error::invalid(format!("layout cells sum to {sum} bits, not {bits}")));
     }
     Ok(width)
-}
-
-fn check_orders(cells: usize, orders: &[Vec<u16>]) -> Result<()> {
-    if !(1..=MAX_TABLES).contains(&orders.len()) {
-        return Err(Error::invalid(format!(
-            "layout of {} tables: expected 1 to {MAX_TABLES}",
-            orders.len()
-        )));
-    }
-    for (table, order) in orders.iter().enumerate() {
-        let mut sorted = order.clone();
-        sorted.sort_unstable();
-        if !sorted.iter().map(|&c| usize::from(c)).eq(0..cells) {
-            return Err(Error::invalid(format!(
-                "layout table {table}: {order:?} is not an order of {cells} cells"
-            )));
-        }
-    }
-    if !orders.first().is_some_and(|order| order.is_sorted()) {
-        return Err(Error::invalid("layout table 0: its cells must be in ascending order"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,69 +1,30 @@
-//! Permutations: a table's bit order as a few masks and rotations.
+//! Rotations: the bit orders of tables.
 
 use super::keys::KeyRule;
 use crate::fingerprint::Word;
 
-/// A bit order, ready to apply.
-///
-/// Cells that move by the same amount move together. So a rotation of the cells is one rotation of
-/// the word, and the identity is a rotation by zero.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Permutation<F> {
-    terms: Box<[Term<F>]>,
-}
+/// A bit order: by how many bits a table's fingerprints are rotated to the left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rotation(pub(super) u32);
 
 /// The orders in which recent fingerprints are kept: the bit order of each table, or the keys.
 #[derive(Debug, Clone)]
-pub(crate) enum Orders<W> {
-    Tables(Vec<Permutation<W>>),
+pub(crate) enum Orders {
+    Tables(Vec<Rotation>),
     Keys(KeyRule),
 }
 
-/// The bits of `mask`, in the unpermuted word, are rotated left by `amount`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Term<F> {
-    mask: F,
-    amount: u32,
-}
-
-impl<F: Word> Permutation<F> {
-    /// Makes the order that puts cell `order[0]` at the most significant end, then `order[1]`, and
-    /// so on.
-    ///
-    /// `cells` are the widths in the unpermuted word, and their sum is `F::BITS`. `order` contains
-    /// each cell once.
-    pub(crate) fn new(cells: &[u8], order: &[u16]) -> Self {
-        let mut terms: Vec<Term<F>> = Vec::new();
-        let mut target = 0;
-        for &cell in order {
-            let cell = usize::from(cell);
-            let source: u32 = cells[..cell].iter().map(|&w| u32::from(w)).sum();
-            let width = u32::from(cells[cell]);
-            let mask = F::prefix_mask(source + width) & !F::prefix_mask(source);
-            let amount = (source + F::BITS - target) % F::BITS;
-            match terms.iter_mut().find(|term| term.amount == amount) {
-                Some(term) => term.mask = term.mask | mask,
-                None => terms.push(Term { mask, amount }),
-            }
-            target += width;
-        }
-        Self { terms: terms.into() }
-    }
-
+impl Rotation {
     /// Returns the fingerprint with its bits in this order.
     #[inline]
-    pub(crate) fn apply(&self, value: F) -> F {
-        self.terms
-            .iter()
-            .fold(F::ZERO, |word, term| word | (value & term.mask).rotate_left(term.amount))
+    pub(crate) fn apply<F: Word>(self, value: F) -> F {
+        value.rotate_left(self.0)
     }
 
     /// Returns the fingerprint whose permuted form this is.
     #[inline]
-    pub(crate) fn invert(&self, permuted: F) -> F {
-        self.terms.iter().fold(F::ZERO, |word, term| {
-            word | (permuted.rotate_left(F::BITS - term.amount) & term.mask)
-        })
+    pub(crate) fn invert<F: Word>(self, permuted: F) -> F {
+        permuted.rotate_left(F::BITS - self.0)
     }
 }
 
@@ -74,12 +35,12 @@ mod tests {
     use crate::layout::tests::Rng;
 
     /// Permutes bit by bit. Position 0 is the most significant bit.
-    fn permute_bit_by_bit<F: Word>(cells: &[u8], order: &[u16], value: F) -> F {
+    fn permute_bit_by_bit<F: Word>(cells: &[u8], order: &[usize], value: F) -> F {
         let mut out = F::ZERO;
         let mut target = 0;
         for &cell in order {
-            let source: u32 = cells[..cell as usize].iter().map(|&w| u32::from(w)).sum();
-            for bit in 0..u32::from(cells[cell as usize]) {
+            let source: u32 = cells[..cell].iter().map(|&w| u32::from(w)).sum();
+            for bit in 0..u32::from(cells[cell]) {
                 let one = (value >> (F::BITS - 1 - source - bit)) & F::ONE;
                 out = out | (one << (F::BITS - 1 - target));
                 target += 1;
@@ -93,33 +54,21 @@ mod tests {
         for name in Layout::preset_names() {
             let layout = Layout::preset(name, F::BITS).unwrap();
             for table in 0..layout.tables() {
-                let order = layout.permutation::<F>(table);
-                let moves = order.terms.iter().any(|term| term.amount != 0);
-                assert_eq!(moves, table != 0, "{name} table {table}");
+                let rotation = layout.rotation(table);
                 for _ in 0..50 {
                     let value = rng.fingerprint::<F>();
-                    let permuted = order.apply(value);
-                    assert_eq!(
-                        permuted,
-                        permute_bit_by_bit(layout.cells(), layout.order(table), value)
-                    );
-                    assert_eq!(order.invert(permuted), value);
+                    let permuted = rotation.apply(value);
+                    let order = layout.order(table);
+                    assert_eq!(permuted, permute_bit_by_bit(layout.cells(), &order, value));
+                    assert_eq!(rotation.invert(permuted), value);
                 }
             }
         }
     }
 
     #[test]
-    fn permutation_equals_bit_by_bit_and_inverts() {
+    fn rotation_equals_the_cells_bit_by_bit_and_inverts() {
         check::<u64>();
         check::<u128>();
-    }
-
-    #[test]
-    fn a_rotation_of_the_cells_is_one_rotation_of_the_word() {
-        let layout = Layout::preset("ring-3", 64).unwrap();
-        for table in 0..3 {
-            assert_eq!(layout.permutation::<u64>(table).terms.len(), 1);
-        }
     }
 }

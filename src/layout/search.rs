@@ -4,23 +4,33 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Layout;
-use super::components::{Assignment, Candidates, Part, around};
 use super::staircase::{Staircase, Step};
 use super::terms::{Leaves, Terms, Work};
 use super::trie::Trie;
-use crate::fingerprint::Word;
 
 /// A query with more probes than this scans instead. The list takes 16 bytes per probe.
 const MAX_PROBES: f64 = 1_048_576.0;
 /// Most partial ways to share the errors out around a ring that are considered. Rings of up to six
-/// parts need fewer up to distance 10. With more parts, the most even ways come first.
+/// cells need fewer up to distance 10. With more cells, the most even ways come first.
 const SHARINGS: u32 = 4_000;
+
+/// The tables to search, and the steps of each.
+type Assignment = Vec<(usize, Vec<Step>)>;
 
 /// The search for the cheapest complete set of staircases. It is branch and bound: the best so far,
 /// at first the scan, bounds what is considered.
-pub(super) struct Search<'a, F> {
+///
+/// Each cell gets a *value*, and the values sum to k + 1. The table that begins with a cell of value
+/// m allows m - 1 errors in this cell, m + m' - 1 in it and the next cell, whose value is m', and so
+/// on around the ring. The table of a cell of value 0 is not searched. Staircases made in this way are
+/// [complete](super::certificate).
+///
+/// For example, `half-2` has two cells. For k = 3, the values 2 and 2 are one choice: each table
+/// allows 1 error in its own half, and 3 in both. An entry with errors (1, 2) is found in the first
+/// table, and one with (2, 1) in the second. The values 1 and 3 are another choice: the first table
+/// allows no error in its half, the second table two.
+pub(super) struct Search<'a> {
     layout: &'a Layout,
-    candidates: &'a Candidates<'a, F>,
     terms: &'a Terms,
     distance: u8,
     /// The tables to search, with their staircases. `None` if a scan is cheapest.
@@ -35,36 +45,28 @@ pub(super) struct Search<'a, F> {
     known: HashMap<(u8, Vec<Step>), Work>,
 }
 
-/// A way to give a part its value, and a lower bound of its cost, whatever the other parts do.
-struct Way {
-    assignment: Assignment,
-    least_ns: f64,
-}
-
-/// The parts of a ring: for each part its width and, for each value, the ways to give it that
-/// value.
-struct Ring {
-    widths: Vec<u8>,
-    ways: Vec<Vec<Vec<Way>>>,
-    /// For each part, and each value that is left for it and the parts after it: a lower bound of
-    /// their cost.
+/// Lower bounds of what the tables cost, in nanoseconds.
+struct Bounds {
+    /// For each table and each value of its cell: what the table costs, whatever values the others
+    /// have. Infinite if that is more than the best so far.
+    tables: Vec<Vec<f64>>,
+    /// For each table, and each value that is left for its cell and those after it: what their
+    /// tables cost.
     floors: Vec<Vec<f64>>,
 }
 
-impl Ring {
-    fn new(widths: Vec<u8>, ways: Vec<Vec<Vec<Way>>>, value: u8) -> Self {
-        let mut floors = vec![vec![f64::INFINITY; usize::from(value) + 1]; ways.len() + 1];
-        floors[ways.len()][0] = 0.0;
-        for (part, ways) in ways.iter().enumerate().rev() {
+impl Bounds {
+    fn new(tables: Vec<Vec<f64>>, value: u8) -> Self {
+        let mut floors = vec![vec![f64::INFINITY; usize::from(value) + 1]; tables.len() + 1];
+        floors[tables.len()][0] = 0.0;
+        for (table, costs) in tables.iter().enumerate().rev() {
             for left in 0..=usize::from(value) {
-                let cheapest = ways.iter().map(|ways| ways.first());
-                let shares = cheapest.take(left + 1).enumerate().filter_map(|(value, way)| {
-                    way.map(|way| way.least_ns + floors[part + 1][left - value])
-                });
-                floors[part][left] = shares.fold(f64::INFINITY, f64::min);
+                let costs = costs.iter().take(left + 1).enumerate();
+                let shares = costs.map(|(value, ns)| ns + floors[table + 1][left - value]);
+                floors[table][left] = shares.fold(f64::INFINITY, f64::min);
             }
         }
-        Self { widths, ways, floors }
+        Self { tables, floors }
     }
 }
 
@@ -80,19 +82,12 @@ pub(super) fn leaves(layout: &Layout, entries: u64, terms: &Terms) -> Vec<Rc<Lea
     (0..layout.tables()).map(&mut of).collect()
 }
 
-impl<'a, F: Word> Search<'a, F> {
+impl<'a> Search<'a> {
     /// Finds the cheapest staircases for these terms, for distances up to
     /// [`MAX_PLANNED_DISTANCE`](super::MAX_PLANNED_DISTANCE).
-    pub(super) fn run(
-        candidates: &'a Candidates<'a, F>,
-        entries: u64,
-        distance: u32,
-        terms: &'a Terms,
-    ) -> Self {
-        let layout = candidates.layout;
+    pub(super) fn run(layout: &'a Layout, entries: u64, distance: u32, terms: &'a Terms) -> Self {
         let mut search = Self {
             layout,
-            candidates,
             terms,
             distance: u8::try_from(distance).unwrap_or(u8::MAX),
             best: None,
@@ -106,21 +101,11 @@ impl<'a, F: Word> Search<'a, F> {
     }
 
     fn consider_all(&mut self) {
-        let whole = Part::whole(self.layout);
-        let value = self.distance + 1;
-        for assignment in self.candidates.balls(&whole, value) {
-            self.consider(assignment);
-        }
-        let ring = whole.ring(self.layout);
-        let in_ring = ring.iter().flatten().map(|part| part.tables.len()).sum::<usize>();
-        if let Some(parts) = ring {
-            self.consider_ring(&parts);
-        }
-        // Otherwise, tables that do not fit the ring would never be searched.
-        if in_ring < self.layout.tables() {
-            for assignment in self.candidates.common(&whole, value) {
-                self.consider(assignment);
-            }
+        // All errors anywhere, in table 0 alone.
+        self.consider(vec![(0, vec![Step { depth: self.layout.bits, most: self.distance }])]);
+        if self.layout.tables() > 1 {
+            let bounds = self.bounds();
+            self.share_out(&bounds, self.distance + 1, self.terms.costs.query_ns, &mut Vec::new());
         }
     }
 
@@ -149,98 +134,64 @@ impl<'a, F: Word> Search<'a, F> {
         *self.known.entry(key).or_insert_with(|| Trie::new(stairs, leaves).work)
     }
 
-    /// Considers the ways to share distance + 1 out among the parts.
-    fn consider_ring(&mut self, parts: &[Part]) {
-        let widths: Vec<u8> = parts.iter().map(|part| part.width(self.layout)).collect();
-        let mut ways = Vec::with_capacity(parts.len());
-        for (part, &width) in parts.iter().zip(&widths) {
+    fn bounds(&mut self) -> Bounds {
+        let mut tables = Vec::with_capacity(self.layout.tables());
+        for (table, &width) in self.layout.cells.iter().enumerate() {
             let most = width.min(self.distance + 1);
-            ways.push((0..=most).map(|value| self.ways(part, value)).collect());
+            tables.push((0..=most).map(|value| self.least_ns(table, width, value)).collect());
         }
-        let ring = Ring::new(widths, ways, self.distance + 1);
-        self.share_out(&ring, self.distance + 1, self.terms.costs.query_ns, &mut Vec::new());
+        Bounds::new(tables, self.distance + 1)
     }
 
-    fn ways(&mut self, part: &Part, value: u8) -> Vec<Way> {
-        let mut ways = Vec::new();
-        for assignment in self.candidates.for_part(part, value) {
-            let mut least_ns = 0.0;
-            for (table, steps) in &assignment {
-                let stairs = self.staircase(steps.clone(), value - 1);
-                least_ns += self.cost(*table, &stairs).ns;
-            }
-            if least_ns < self.best_work.ns {
-                ways.push(Way { assignment, least_ns });
-            }
-        }
-        ways.sort_by(|a, b| a.least_ns.total_cmp(&b.least_ns));
-        ways
+    /// Returns a lower bound of what a table costs if its first cell has this value.
+    fn least_ns(&mut self, table: usize, width: u8, value: u8) -> f64 {
+        let Some(most) = value.checked_sub(1) else { return 0.0 };
+        let stairs = self.staircase(vec![Step { depth: width, most }], most);
+        let ns = self.cost(table, &stairs).ns;
+        if ns < self.best_work.ns { ns } else { f64::INFINITY }
     }
 
-    /// Gives values to the parts from `values.len()` on. `least_ns` is the bound for the parts
+    /// Gives values to the cells from `values.len()` on. `least_ns` is the bound for the tables
     /// before.
-    fn share_out(&mut self, ring: &Ring, left: u8, least_ns: f64, values: &mut Vec<u8>) {
-        let Some(ways) = ring.ways.get(values.len()) else {
+    fn share_out(&mut self, bounds: &Bounds, left: u8, least_ns: f64, values: &mut Vec<u8>) {
+        let Some(costs) = bounds.tables.get(values.len()) else {
             if left == 0 {
-                self.consider_values(ring, values);
+                self.consider(around(&self.layout.cells, values));
             }
             return;
         };
         let Some(sharings) = self.sharings.checked_sub(1) else { return };
         self.sharings = sharings;
         // Even shares come first: a good plan that is found early bounds the rest.
-        let open: u32 = ring.widths[values.len()..].iter().map(|&width| u32::from(width)).sum();
-        let fair = u32::from(left) * u32::from(ring.widths[values.len()]) / open;
+        let widths = &self.layout.cells[values.len()..];
+        let open: u32 = widths.iter().map(|&width| u32::from(width)).sum();
+        let fair = u32::from(left) * u32::from(widths[0]) / open;
         let mut order: Vec<u8> = (0..=left).collect();
         order.sort_by_key(|&value| fair.abs_diff(value.into()));
         for value in order {
-            let cheapest = ways.get(usize::from(value)).and_then(|ways| ways.first());
-            let Some(way) = cheapest else { continue };
-            let (least_ns, left) = (least_ns + way.least_ns, left - value);
-            let floor = ring.floors[values.len() + 1][usize::from(left)];
+            let Some(ns) = costs.get(usize::from(value)) else { continue };
+            let (least_ns, left) = (least_ns + ns, left - value);
+            let floor = bounds.floors[values.len() + 1][usize::from(left)];
             if least_ns + floor < self.best_work.ns {
                 values.push(value);
-                self.share_out(ring, left, least_ns, values);
+                self.share_out(bounds, left, least_ns, values);
                 values.pop();
             }
         }
     }
+}
 
-    /// Chooses the best way for each part on its own, now that the values are fixed.
-    fn consider_values(&mut self, ring: &Ring, values: &[u8]) {
-        let mut assignment = Assignment::new();
-        for (part, ways) in ring.ways.iter().enumerate() {
-            let mut best: Option<(f64, Assignment)> = None;
-            for way in &ways[usize::from(values[part])] {
-                if best.as_ref().is_some_and(|(ns, _)| *ns <= way.least_ns) {
-                    break;
-                }
-                let (ns, of_part) = self.around_ring(ring, values, part, way);
-                if best.as_ref().is_none_or(|(best_ns, _)| ns < *best_ns) {
-                    best = Some((ns, of_part));
-                }
-            }
-            assignment.extend(best.into_iter().flat_map(|(_, of_part)| of_part));
-        }
-        self.consider(assignment);
-    }
-
-    /// Continues the staircases of a part's tables around the ring, and returns their cost too.
-    fn around_ring(
-        &mut self,
-        ring: &Ring,
-        values: &[u8],
-        part: usize,
-        way: &Way,
-    ) -> (f64, Assignment) {
-        let mut ns = 0.0;
-        let mut assignment = Assignment::with_capacity(way.assignment.len());
-        for (table, steps) in &way.assignment {
-            let steps = around(&ring.widths, values, part, steps.clone());
-            let stairs = self.staircase(steps.clone(), self.distance);
-            ns += self.cost(*table, &stairs).ns;
-            assignment.push((*table, steps));
-        }
-        (ns, assignment)
-    }
+/// Returns the tables to search, and their steps around the ring, for these values of its cells.
+fn around(widths: &[u8], values: &[u8]) -> Assignment {
+    let steps = |first: usize| {
+        let (mut depth, mut sum) = (0, 0);
+        let step = |turn: usize| {
+            let cell = (first + turn) % widths.len();
+            depth += widths[cell];
+            sum += values[cell];
+            Step { depth, most: sum - 1 }
+        };
+        (first, (0..widths.len()).map(step).collect())
+    };
+    (0..widths.len()).filter(|&cell| values[cell] > 0).map(steps).collect()
 }

@@ -75,7 +75,7 @@ impl<F: Fingerprint> Inner<F> {
 /// Recent entries in memory. See the [module documentation](self).
 #[derive(Debug)]
 pub(crate) struct Memtable<F: Fingerprint> {
-    orders: Orders<F::Word>,
+    orders: Orders,
     /// Number of entries changed here. A reader that sees a commit sees it counted.
     entries: AtomicUsize,
     /// Whether any entry was ever removed here. If not, readers need not check each id.
@@ -88,9 +88,9 @@ pub(crate) struct Memtable<F: Fingerprint> {
 impl<F: Fingerprint> Memtable<F> {
     /// Makes an empty memtable, which takes little memory. `next_doc` is the next document id of a
     /// database with names.
-    pub(crate) fn new(orders: Orders<F::Word>, next_doc: u64) -> Self {
+    pub(crate) fn new(orders: Orders, next_doc: u64) -> Self {
         let tables = match &orders {
-            Orders::Tables(permutations) => permutations.len(),
+            Orders::Tables(rotations) => rotations.len(),
             Orders::Keys(rule) => rule.keys as usize,
         };
         let inner = Inner {
@@ -113,7 +113,7 @@ impl<F: Fingerprint> Memtable<F> {
     /// need no tables.
     pub(crate) fn for_batch(
         documents: usize,
-        orders: impl FnOnce() -> Orders<F::Word>,
+        orders: impl FnOnce() -> Orders,
         next_doc: u64,
     ) -> Self {
         let is_small = documents <= if F::BITS > u128::BITS { SCAN_SKETCHES } else { SCAN_NEWER };
@@ -175,9 +175,9 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F::Word>) {
-        if let Orders::Tables(permutations) = &self.orders {
-            for (table, permutation) in inner.tables.iter_mut().zip(permutations) {
-                let value = permutation.apply(entry.fingerprint);
+        if let Orders::Tables(rotations) = &self.orders {
+            for (table, rotation) in inner.tables.iter_mut().zip(rotations) {
+                let value = rotation.apply(entry.fingerprint);
                 // Another entry may have it. Then all tables have it.
                 if table.contains(value) {
                     break;
@@ -255,7 +255,7 @@ impl<F: Fingerprint> Memtable<F> {
     pub(crate) fn search(
         &self,
         query: F::Word,
-        plan: &Plan<F::Word>,
+        plan: &Plan,
         distance: u32,
         mut visit: impl FnMut(F::Word, u32),
     ) {
@@ -296,7 +296,7 @@ impl<F: Fingerprint> Memtable<F> {
     pub(crate) fn newer_match<'p>(
         &self,
         query: F::Word,
-        plan: impl FnOnce(usize) -> &'p Plan<F::Word>,
+        plan: impl FnOnce(usize) -> &'p Plan,
         distance: u32,
         seq: u64,
         accept: impl Fn(Entry<F::Word>) -> bool,
@@ -437,7 +437,7 @@ mod tests {
     use crate::log::{Before, DocumentChange};
 
     fn memtable(layout: &Layout) -> Memtable<u64> {
-        Memtable::new(Orders::Tables(layout.permutations()), 0)
+        Memtable::new(Orders::Tables(layout.rotations()), 0)
     }
 
     fn within(distance: u32) -> u32 {
@@ -519,7 +519,7 @@ mod tests {
         let layout = Layout::preset("half-2", 64).unwrap();
         let plan = layout.plan_for(1000, 3, &Terms::default());
         for documents in [2, SCAN_NEWER, SCAN_NEWER + 1] {
-            let batch = Memtable::for_batch(documents, || Orders::Tables(layout.permutations()), 0);
+            let batch = Memtable::for_batch(documents, || Orders::Tables(layout.rotations()), 0);
             for id in 0..documents as u64 {
                 assert_eq!(batch.newer_match(id << 32, |_| &plan, within(0), 0, |_| true), None);
                 batch.apply(id + 1, &[insert(id << 32, id)]).unwrap();

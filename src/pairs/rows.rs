@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::fingerprint::Word;
-use crate::layout::{Permutation, Prefix};
+use crate::layout::{Prefix, Rotation};
 use crate::paged::Sequential;
 use crate::table::Table;
 use crate::version::Version;
@@ -29,7 +29,7 @@ impl<'a, F: Word> Rows<'a, F> {
     pub(super) fn new(
         version: &'a Version<F>,
         table: usize,
-        order: &Permutation<F>,
+        order: Rotation,
         recent: &[F],
         gone: &[F],
     ) -> Self {

@@ -33,8 +33,8 @@ struct TableProbes<'a, F> {
     decoded: Option<&'a Decoded<F>>,
     /// The query's fingerprint in the table's bit order.
     query: F,
-    plan: &'a Plan<F>,
-    table_plan: &'a TablePlan<F>,
+    plan: &'a Plan,
+    table_plan: &'a TablePlan,
 }
 
 /// A block to search for the matches of a table. Its number is passed on with each match.

@@ -4,30 +4,29 @@ use std::sync::OnceLock;
 
 use super::options::Within;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::Word;
 use crate::layout::{
-    Costs, KeyRule, Layout, MAX_PLANNED_DISTANCE, Permutation, Plan, SketchTest, Terms,
+    Costs, KeyRule, Layout, MAX_PLANNED_DISTANCE, Plan, Rotation, SketchTest, Terms,
 };
 use crate::settings::Settings;
 
 /// The bit orders of a layout, and the plans made for it so far.
 #[derive(Debug)]
-pub(crate) struct Planner<F> {
+pub(crate) struct Planner {
     layout: Layout,
     terms: Terms,
-    permutations: Vec<Permutation<F>>,
+    rotations: Vec<Rotation>,
     /// The rule of a database of sketches.
     keys: Option<KeyRule>,
     /// Most pages of documents that a query by keys may read.
     candidate_pages: usize,
     /// The distance of the rule.
     distance: u32,
-    segments: Plans<F>,
-    memtables: Plans<F>,
+    segments: Plans,
+    memtables: Plans,
 }
 
 /// Plans by size class, and by distance.
-type Plans<F> = Box<[[OnceLock<Box<Plan<F>>>; PLACES]]>;
+type Plans = Box<[[OnceLock<Box<Plan>>; PLACES]]>;
 
 /// The place of the plans for distances for which no lookups are planned, which are scans.
 const SCANS: usize = MAX_PLANNED_DISTANCE as usize + 1;
@@ -46,15 +45,14 @@ pub(crate) const PAIR_LOOKUP_NS: f64 = 3.5;
 /// What comparing it with one of them costs, in nanoseconds.
 pub(crate) const PAIR_ENTRY_NS: f64 = 0.6;
 
-impl<F: Word> Planner<F> {
+impl Planner {
     /// Makes the planner of a database.
     pub(crate) fn of(settings: &Settings, costs: Costs, candidate_pages: usize) -> Self {
         let Settings { block_size, filter_bits, .. } = *settings;
-        let permutations = settings.permutations();
         Self {
             layout: settings.layout.clone(),
             terms: Terms { block_size, filter_bits, costs, decoded: false },
-            permutations,
+            rotations: settings.rotations(),
             keys: settings.rule.key_rule(),
             candidate_pages,
             distance: settings.rule.distance(),
@@ -88,8 +86,8 @@ impl<F: Word> Planner<F> {
         ))
     }
 
-    pub(crate) fn permutations(&self) -> &[Permutation<F>] {
-        &self.permutations
+    pub(crate) fn rotations(&self) -> &[Rotation] {
+        &self.rotations
     }
 
     pub(crate) fn costs(&self) -> &Costs {
@@ -107,7 +105,7 @@ impl<F: Word> Planner<F> {
 
     /// Returns the plan for a segment of about this many fingerprints.
     #[inline]
-    pub(crate) fn plan(&self, fingerprints: u64, within: Within) -> &Plan<F> {
+    pub(crate) fn plan(&self, fingerprints: u64, within: Within) -> &Plan {
         let distance = self.distance(within);
         let place = place(&self.segments, class(fingerprints, SEGMENT_BITS), distance);
         place.get_or_init(|| self.make(middle(fingerprints, SEGMENT_BITS), distance, &self.terms))
@@ -115,7 +113,7 @@ impl<F: Word> Planner<F> {
 
     /// Returns the plan for a memtable of about this many fingerprints.
     #[inline]
-    pub(crate) fn plan_in_memory(&self, fingerprints: usize, within: Within) -> &Plan<F> {
+    pub(crate) fn plan_in_memory(&self, fingerprints: usize, within: Within) -> &Plan {
         let fingerprints = fingerprints as u64;
         let distance = self.distance(within);
         let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), distance);
@@ -128,7 +126,7 @@ impl<F: Word> Planner<F> {
 
     /// Makes the plan for comparing this many fingerprints with each other. They are decoded, and
     /// looked up in the order of the table, so no lookup waits for memory.
-    pub(crate) fn plan_of_pairs(&self, fingerprints: u64, distance: u32) -> Box<Plan<F>> {
+    pub(crate) fn plan_of_pairs(&self, fingerprints: u64, distance: u32) -> Box<Plan> {
         let costs = Costs {
             query_ns: 0.0,
             lookup_ns: PAIR_LOOKUP_NS,
@@ -142,18 +140,18 @@ impl<F: Word> Planner<F> {
     }
 
     #[cold]
-    fn make(&self, fingerprints: u64, distance: u32, terms: &Terms) -> Box<Plan<F>> {
+    fn make(&self, fingerprints: u64, distance: u32, terms: &Terms) -> Box<Plan> {
         let distance = distance.min(MAX_PLANNED_DISTANCE + 1);
         Box::new(self.layout.plan_for(fingerprints, distance, terms))
     }
 }
 
-fn unplanned<F: Word>(bits: u32) -> Plans<F> {
+fn unplanned(bits: u32) -> Plans {
     (0..=class(u64::MAX, bits)).map(|_| std::array::from_fn(|_| OnceLock::new())).collect()
 }
 
 #[inline]
-fn place<F>(plans: &Plans<F>, class: usize, distance: u32) -> &OnceLock<Box<Plan<F>>> {
+fn place(plans: &Plans, class: usize, distance: u32) -> &OnceLock<Box<Plan>> {
     &plans[class][(distance as usize).min(SCANS)]
 }
 

@@ -9,5 +9,5 @@ use crate::version::Version;
 pub(crate) struct View<'a, F: Fingerprint> {
     pub version: &'a Version<F>,
     pub seq: u64,
-    pub planner: &'a Planner<F::Word>,
+    pub planner: &'a Planner,
 }

@@ -267,11 +267,10 @@ impl<F: Fingerprint> Segment<F> {
         inspection: &mut Inspection<'_>,
     ) -> Result<()> {
         let mut sums = Vec::new();
-        let permutations = settings.permutations::<F::Word>();
-        for ((table, permutation), &file) in
-            self.tables.iter().zip(&permutations).zip(&self.meta.tables)
+        let rotations = settings.rotations();
+        for ((table, rotation), &file) in self.tables.iter().zip(&rotations).zip(&self.meta.tables)
         {
-            sums.push(table.verify(file, |f| set_hash(permutation.invert(f)), inspection)?);
+            sums.push(table.verify(file, |f| set_hash(rotation.invert(f)), inspection)?);
         }
         let mut sound = (0..).zip(&sums).filter_map(|(number, &sum)| Some((number, sum?)));
         if let Some((first, expected)) = sound.next()

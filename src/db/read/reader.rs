@@ -15,7 +15,7 @@ use crate::version::{Current, Version};
 #[derive(Clone)]
 pub(crate) struct Reader<F: Fingerprint> {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) planner: Arc<Planner<F::Word>>,
+    pub(crate) planner: Arc<Planner>,
     pub(crate) version: Arc<Version<F>>,
     /// What reads use instead of the version once another generation of pages has begun.
     pub(crate) renewed: OnceLock<Arc<Current<F>>>,

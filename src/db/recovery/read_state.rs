@@ -81,7 +81,7 @@ pub(crate) fn load<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     mut manifest: Manifest,
     seen: Option<&Manifest>,
-    planner: &Arc<Planner<F::Word>>,
+    planner: &Arc<Planner>,
     threads: usize,
     known: &[Arc<Segment<F>>],
 ) -> Result<State<F>> {
@@ -108,7 +108,7 @@ pub(crate) fn load<F: Fingerprint>(
 fn load_once<F: Fingerprint>(
     storage: &Arc<dyn Storage>,
     manifest: &Manifest,
-    planner: &Arc<Planner<F::Word>>,
+    planner: &Arc<Planner>,
     threads: usize,
     known: &[Arc<Segment<F>>],
 ) -> Result<State<F>> {

@@ -36,7 +36,7 @@ pub(crate) struct Core<F: Fingerprint> {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) tuning: Tuning,
-    pub(crate) planner: Arc<Planner<F::Word>>,
+    pub(crate) planner: Arc<Planner>,
     /// The live sources of entries.
     pub(crate) current: Current<F>,
     /// The last visible commit: readers see commits up to this one.

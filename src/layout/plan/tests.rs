@@ -23,12 +23,12 @@ fn pattern<F: Word>(rng: &mut Rng, weight: u32) -> F {
 
 /// Plants patterns of every weight up to the distance. Exactly one table, and exactly one of its
 /// probes, must report each.
-fn finds_all<F: Word>(layout: &Layout, plan: &Plan<F>, distance: u32, rng: &mut Rng) {
+fn finds_all<F: Word>(layout: &Layout, plan: &Plan, distance: u32, rng: &mut Rng) {
     if plan.is_scan() {
         assert!(plan.reports(0, F::ONE));
         return;
     }
-    let in_table = |table: &TablePlan<F>| {
+    let in_table = |table: &TablePlan| {
         let number = table.number();
         table.probes().iter().map(move |&probe| (number, probe)).collect::<Vec<_>>()
     };
@@ -40,7 +40,7 @@ fn finds_all<F: Word>(layout: &Layout, plan: &Plan<F>, distance: u32, rng: &mut 
         let error: F = pattern(rng, weight);
         let by: Vec<usize> = (0..layout.tables()).filter(|&t| plan.reports(t, error)).collect();
         assert_eq!(by.len(), 1, "{layout} distance {distance}: {} by {by:?}", error.to_hex());
-        let permuted = layout.permutation::<F>(by[0]).apply(error);
+        let permuted = layout.rotation(by[0]).apply(error);
         assert!(plan.accepts(by[0], permuted));
         let above = (0..=u8::try_from(F::BITS).unwrap()).filter(|&depth| {
             let flips = permuted & F::prefix_mask(depth.into());
@@ -57,11 +57,8 @@ fn every_preset_finds_all<F: Word>() {
         let layout = Layout::preset(name, F::BITS).unwrap();
         for distance in 0..=10 {
             for entries in SIZES {
-                let plan = layout.plan_for::<F>(entries, distance, &Terms::default());
-                if !plan.is_scan() {
-                    assert_eq!(plan.verdict(distance), Verdict::Complete);
-                }
-                finds_all(&layout, &plan, distance, &mut rng);
+                let plan = layout.plan_for(entries, distance, &Terms::default());
+                finds_all::<F>(&layout, &plan, distance, &mut rng);
             }
         }
     }
@@ -77,7 +74,7 @@ fn every_preset_finds_every_planted_pattern_once_at_128_bits() {
     every_preset_finds_all::<u128>();
 }
 
-/// Makes a layout without any design: its orders are rotations of the cells, some with a swap.
+/// Makes a ring of cells of any widths.
 fn random_layout(rng: &mut Rng) -> Layout {
     let mut cells = Vec::new();
     let mut left = 64;
@@ -86,17 +83,7 @@ fn random_layout(rng: &mut Rng) -> Layout {
         cells.push(u8::try_from(width).unwrap());
         left -= width;
     }
-    let n = u32::try_from(cells.len()).unwrap();
-    let mut orders: Vec<Vec<u16>> = vec![(0..u16::try_from(n).unwrap()).collect()];
-    for _ in 0..rng.below(5) {
-        let mut order = orders[0].clone();
-        order.rotate_left(rng.below(n) as usize);
-        if rng.below(2) == 0 {
-            order.swap(rng.below(n) as usize, rng.below(n) as usize);
-        }
-        orders.push(order);
-    }
-    Layout::new("random", 64, &cells, &orders).unwrap()
+    Layout::new("random", 64, &cells).unwrap()
 }
 
 #[test]
@@ -105,60 +92,28 @@ fn random_layouts_find_every_planted_pattern_once() {
     for _ in 0..60 {
         let layout = random_layout(&mut rng);
         let distance = rng.below(6);
-        let plan = layout.plan_for::<u64>(1 << 26, distance, &Terms::default());
+        let plan = layout.plan_for(1 << 26, distance, &Terms::default());
         assert!(!plan.is_scan() || plan.work().ns > 1e8 || distance > 4, "{layout:?}");
-        finds_all(&layout, &plan, distance, &mut rng);
+        finds_all::<u64>(&layout, &plan, distance, &mut rng);
     }
 }
 
 #[test]
 fn rings_of_the_narrowest_cells_are_planned_within_bounds() {
     let mut rng = Rng::new(13);
-    for (width, cells) in [(1u8, 64u16), (4, 16)] {
-        let around = |first| (first..first + cells).map(|cell| cell % cells).collect();
-        let orders: Vec<Vec<u16>> = (0..cells).map(around).collect();
-        let widths = vec![width; cells.into()];
-        let layout = Layout::new("fine", 64, &widths, &orders).unwrap();
+    for (width, cells) in [(1, 64), (4, 16)] {
+        let layout = Layout::new("fine", 64, &vec![width; cells]).unwrap();
         for distance in [3, 10] {
-            let plan = layout.plan_for::<u64>(1 << 26, distance, &Terms::default());
-            finds_all(&layout, &plan, distance, &mut rng);
+            let plan = layout.plan_for(1 << 26, distance, &Terms::default());
+            finds_all::<u64>(&layout, &plan, distance, &mut rng);
         }
     }
-}
-
-#[test]
-fn a_plan_for_three_errors_is_not_complete_for_four() {
-    for name in Layout::preset_names() {
-        for bits in [64, 128] {
-            let layout = Layout::preset(name, bits).unwrap();
-            // The last step, which bounds the weight itself, would make this trivial.
-            let holes = if bits == 64 { holes::<u64>(&layout) } else { holes::<u128>(&layout) };
-            assert_eq!(holes, *name != "single", "{name} at {bits} bits");
-        }
-    }
-}
-
-fn holes<F: Word>(layout: &Layout) -> bool {
-    let mut plan = layout.plan_for::<F>(1 << 26, 3, &Terms::default());
-    for table in &mut plan.tables {
-        let steps = table.stairs.steps();
-        table.stairs = Staircase::new(steps[..steps.len() - 1].to_vec(), layout.bits, 4);
-    }
-    matches!(plan.verdict(4), Verdict::Hole(_))
-}
-
-#[test]
-fn table_with_another_order_than_its_probes_is_noticed() {
-    let mut plan =
-        Layout::preset("ring-3", 64).unwrap().plan_for::<u64>(1 << 26, 3, &Terms::default());
-    plan.tables[1].order = plan.tables[0].order.clone();
-    assert!(matches!(plan.verdict(3), Verdict::Hole(_)));
 }
 
 #[test]
 fn half_2_takes_about_46_probes_for_three_errors() {
     let layout = Layout::preset("half-2", 64).unwrap();
-    let plan = layout.plan_for::<u64>(1 << 26, 3, &Terms::default());
+    let plan = layout.plan_for(1 << 26, 3, &Terms::default());
     assert!((40..=56).contains(&plan.probe_count()), "{}", plan.probe_count());
 }
 
@@ -185,7 +140,7 @@ fn predictions_agree_with_an_independent_calculation() {
     for (name, distance, at_23, at_26, at_33) in expected {
         let layout = Layout::preset(name, 64).unwrap();
         for (log, us) in [(23, at_23), (26, at_26), (33, at_33)] {
-            let ns = layout.plan_for::<u64>(1u64 << log, distance, &terms).work().ns;
+            let ns = layout.plan_for(1u64 << log, distance, &terms).work().ns;
             let ratio = ns / (us * 1000.0);
             assert!((0.75..1.4).contains(&ratio), "{name} k={distance} 2^{log}: {ns} ns");
         }
@@ -196,22 +151,18 @@ fn predictions_agree_with_an_independent_calculation() {
 fn few_entries_or_many_errors_are_scanned() {
     let layout = Layout::preset("half-2", 64).unwrap();
     for entries in [0, 1, 10, 50] {
-        assert!(layout.plan_for::<u64>(entries, 3, &Terms::default()).is_scan(), "{entries}");
+        assert!(layout.plan_for(entries, 3, &Terms::default()).is_scan(), "{entries}");
     }
     for distance in [25, 63, 64, 1000] {
-        assert!(
-            layout.plan_for::<u64>(1 << 26, distance, &Terms::default()).is_scan(),
-            "{distance}"
-        );
+        assert!(layout.plan_for(1 << 26, distance, &Terms::default()).is_scan(), "{distance}");
     }
-    assert!(!layout.plan_for::<u64>(1 << 26, 8, &Terms::default()).is_scan());
-    let many =
-        Layout::preset("single", 64).unwrap().plan_for::<u64>(u64::MAX, 10, &Terms::default());
+    assert!(!layout.plan_for(1 << 26, 8, &Terms::default()).is_scan());
+    let many = Layout::preset("single", 64).unwrap().plan_for(u64::MAX, 10, &Terms::default());
     assert!(many.is_scan() || many.probe_count() <= 1 << 20);
     assert!(
         Layout::preset("single", 128)
             .unwrap()
-            .plan_for::<u128>(u64::MAX, 0, &Terms::default())
+            .plan_for(u64::MAX, 0, &Terms::default())
             .probe_count()
             == 1
     );
@@ -219,9 +170,9 @@ fn few_entries_or_many_errors_are_scanned() {
 
 #[test]
 fn more_errors_never_take_less_time() {
-    for name in ["half-2", "ring-3", "ring-4", "paper-10"] {
+    for name in ["half-2", "ring-3", "ring-4"] {
         let layout = Layout::preset(name, 64).unwrap();
-        let ns = |distance| layout.plan_for::<u64>(1 << 26, distance, &Terms::default()).work().ns;
+        let ns = |distance| layout.plan_for(1 << 26, distance, &Terms::default()).work().ns;
         let times: Vec<f64> = (0..=24).map(ns).collect();
         assert!(times.is_sorted(), "{name}: {times:?}");
     }
@@ -231,7 +182,7 @@ fn more_errors_never_take_less_time() {
 fn plans_are_deterministic() {
     for name in Layout::preset_names() {
         let layout = Layout::preset(name, 64).unwrap();
-        let plan = || layout.plan_for::<u64>(1 << 26, 4, &Terms::default());
+        let plan = || layout.plan_for(1 << 26, 4, &Terms::default());
         assert_eq!(plan().tables(), plan().tables());
     }
 }
@@ -242,10 +193,10 @@ fn no_ring_becomes_a_scan_because_its_proof_takes_too_long() {
     let costs = Costs { scan_entry_ns: 1e6, ..Costs::default() };
     let terms = Terms { costs, ..Terms::default() };
     for (tables, distance) in [(5, 24), (6, 24), (7, 20), (8, 16), (10, 12), (4, 24), (8, 24)] {
-        let cells = crate::layout::design::split_evenly(128, tables);
+        let cells = crate::layout::presets::split_evenly(128, tables);
         let layout = crate::layout::presets::ring_of(128, cells);
-        let plan = layout.plan_for::<u128>(1 << 26, distance, &terms);
+        let plan = layout.plan_for(1 << 26, distance, &terms);
         assert!(!plan.is_scan(), "{tables} {distance}");
-        finds_all(&layout, &plan, distance, &mut rng);
+        finds_all::<u128>(&layout, &plan, distance, &mut rng);
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn pays<F: Word>(view: &View<'_, F>, queries: usize, within: Within) 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn choose<F: Word>(
     costs: &Costs,
-    plan: &Plan<F>,
+    plan: &Plan,
     segment: &Segment<F>,
     queries: usize,
 ) -> (Method, f64) {

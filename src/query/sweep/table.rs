@@ -58,8 +58,8 @@ pub(super) struct TableSweep<'a, F: Word> {
     pub(super) view: &'a View<'a, F>,
     pub(super) source: usize,
     pub(super) table: &'a Table<F>,
-    pub(super) plan: &'a Plan<F>,
-    pub(super) table_plan: &'a TablePlan<F>,
+    pub(super) plan: &'a Plan,
+    pub(super) table_plan: &'a TablePlan,
     pub(super) probes: &'a [Probe],
     /// Sorted by value.
     pub(super) queries: &'a [PermutedQuery<F>],

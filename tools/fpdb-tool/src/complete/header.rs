@@ -37,7 +37,6 @@ pub(crate) struct Header {
 struct LayoutLine {
     name: String,
     cells: Vec<u8>,
-    orders: Vec<Vec<u16>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,7 +67,6 @@ impl Header {
                 keys,
                 minima,
             });
-        let orders = || (0..layout.tables()).map(|table| layout.order(table).to_vec());
         Self {
             schema: SCHEMA.to_owned(),
             bits: description.bits,
@@ -80,7 +78,6 @@ impl Header {
             layout: similar.is_none().then(|| LayoutLine {
                 name: layout.name().to_owned(),
                 cells: layout.cells().to_vec(),
-                orders: orders().collect(),
             }),
             rule: RuleLine { max_distance: rule.distance(), similar },
             block_size: description.block_size,
@@ -132,8 +129,8 @@ impl Header {
         let is_sketch = self.bits == SKETCH_BITS;
         let distance = self.rule.max_distance;
         let mut options = match (&self.rule.similar, &self.layout) {
-            (None, Some(LayoutLine { name, cells, orders })) if !is_sketch => {
-                options.max_distance(distance).layout(Layout::new(name, self.bits, cells, orders)?)
+            (None, Some(LayoutLine { name, cells })) if !is_sketch => {
+                options.max_distance(distance).layout(Layout::new(name, self.bits, cells)?)
             }
             (Some(SimilarLine { jaccard, recall, keys, minima }), None) if is_sketch => {
                 let jaccard = Jaccard::at_least(*jaccard).recall(*recall);

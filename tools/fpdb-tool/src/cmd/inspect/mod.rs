@@ -49,7 +49,7 @@ struct Report {
 #[derive(Serialize)]
 struct TableReport {
     /// The cells in the order in which they sort the table.
-    cell_order: Vec<u16>,
+    cell_order: Vec<usize>,
     /// The same order in bits of the fingerprint. Bit 0 is the least significant.
     bit_order: Vec<u32>,
 }
@@ -86,7 +86,7 @@ impl Args {
 
 impl TableReport {
     fn of(layout: &Layout, table: usize) -> Self {
-        Self { cell_order: layout.order(table).to_vec(), bit_order: bit_order(layout, table) }
+        Self { cell_order: layout.order(table), bit_order: bit_order(layout, table) }
     }
 }
 
