@@ -13,7 +13,7 @@ use crate::memtable::Memtable;
 use crate::paged::PagedFile;
 use crate::segment::Segment;
 use crate::settings::Ids;
-use crate::storage::{Memory, PageBudget};
+use crate::storage::PageBudget;
 
 /// How many entries are looked up together. Each may need a page of every segment.
 const TOGETHER: usize = 1 << 13;
@@ -94,39 +94,12 @@ impl<F: Fingerprint> Version<F> {
             is_changed = true;
         }
         if is_changed {
-            self.pages.give_up();
+            self.pages.begin_generation();
         }
     }
 
     fn files(&self) -> impl Iterator<Item = &PagedFile> {
         self.segments.iter().flat_map(|segment| segment.files())
-    }
-
-    /// If memory is short, releases pages: first those of files for which no memory is set aside,
-    /// then entire files. The first operation after that drops them. If pages may take more again,
-    /// it sets memory aside for further files. This is called about once a second, and more often while
-    /// memory is short.
-    pub(crate) fn adapt(&self, memory: Memory) {
-        let bytes = |files: &[&PagedFile]| files.iter().map(|f| f.loaded_bytes()).sum::<u64>();
-        let (mut set_aside, loose): (Vec<_>, Vec<_>) =
-            self.files().partition(|file| file.set_aside() > 0);
-        self.count_copies();
-        let too_much = self.pages.adapt(memory, bytes(&set_aside) + bytes(&loose));
-        if too_much == 0 {
-            return;
-        }
-        set_aside.sort_by_key(|file| file.loaded_bytes());
-        let mut needed = too_much.saturating_sub(bytes(&loose));
-        let mut promised = self.pages.too_much_set_aside();
-        while (needed > 0 || promised > 0) && !set_aside.is_empty() {
-            // The smallest file that is enough, or else the largest.
-            let at = set_aside.partition_point(|file| file.loaded_bytes() < needed);
-            let file = set_aside.remove(at.min(set_aside.len() - 1));
-            file.release();
-            needed = needed.saturating_sub(file.loaded_bytes());
-            promised = promised.saturating_sub(file.released_bytes());
-        }
-        self.pages.give_up();
     }
 
     /// Returns whether the segments of this version have anything that was not visible to a reader

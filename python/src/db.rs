@@ -55,7 +55,7 @@ impl Db {
     /// the thread that writes, and not by threads in the background. memtable_entries, 131,072 by default, is
     /// the number of recent entries in memory, of 150 to 500 bytes each, before they are written as a segment.
     /// In bytes: page_memory for pages of files that queries have read, by default seven tenths of the
-    /// machine's memory or of the container's limit; index_memory, as a part of this, for what every query
+    /// machine's memory or of the container's limit, as far as it is available; index_memory, as a part of this, for what every query
     /// needs, where 0 means to load nothing before it is asked for; bulk_memory for a bulk load, by default
     /// 256 MiB. With trust_file_system=True, also writes on a file system whose locks and syncs may not
     /// work, such as NFS, SMB, Ceph, 9P and FUSE: set it only if you know that they do.

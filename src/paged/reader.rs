@@ -67,19 +67,9 @@ impl PagedFile {
         Ok(Self { file: self.file.clone(), pages, ahead: None })
     }
 
-    /// Returns how many bytes of the file are in memory as pages.
-    pub(crate) fn loaded_bytes(&self) -> u64 {
-        (self.pages.memory.count_inserted() * PAGE) as u64
-    }
-
     /// Returns how many bytes of memory are set aside for the file.
     pub(crate) fn set_aside(&self) -> u64 {
         if self.pages.stays() { self.pages.set_aside } else { 0 }
-    }
-
-    /// Returns how many bytes of memory are set aside for the file and [released](Self::release).
-    pub(crate) fn released_bytes(&self) -> u64 {
-        self.pages.set_aside - self.set_aside()
     }
 
     /// Lets the memory that is set aside for the file be dropped when the file is

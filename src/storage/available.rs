@@ -6,7 +6,6 @@
 )]
 
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// What is assumed where the system does not say.
 const UNKNOWN: u64 = 4 << 30;
@@ -25,93 +24,27 @@ fn memory_now() -> Option<u64> {
     left().min()
 }
 
-/// Returns how many bytes may be read between two looks at how much is left of this much memory. A small
-/// control group is full before long.
-pub(crate) fn look_each(total: u64) -> u64 {
-    (total / 64).min(32 << 20)
-}
-
-/// How much memory there is, and how much of it is left.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb::storage::{Memory, Sim, Storage};
-/// let sim = Sim::new();
-/// sim.set_memory(Memory { total: 1 << 30, left: 1 << 20 });
-/// assert_eq!(sim.memory().map(|memory| memory.left), Some(1 << 20));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Memory {
-    /// The bytes that the process may use.
-    pub total: u64,
-    /// How many more it can use now.
-    pub left: u64,
-}
-
-impl Memory {
-    /// Returns what the system says, if it says anything.
-    pub(super) fn now() -> Option<Self> {
-        // A control group may get another limit at any time.
-        let total = limits().min().unwrap_or(UNKNOWN);
-        memory_now().map(|left| Self { total, left })
-    }
-
-    /// Returns the least that should be left: a twentieth and, because what the system needs for the
-    /// threads and reads of a process does not depend on how much memory there is, 2 MiB.
-    fn least(self) -> u64 {
-        (self.total / 20).saturating_add(2 << 20).min(self.total / 10)
-    }
-
-    /// Returns whether so little is left that pages must be given up.
-    pub(crate) fn is_short(self) -> bool {
-        self.left < self.least()
-    }
-
-    /// Returns how many bytes to give up while memory is short.
-    pub(crate) fn missing(self) -> u64 {
-        (self.least() * 2).saturating_sub(self.left)
-    }
-
-    /// Returns how many more bytes pages and copies can take so that memory is not short after that.
-    pub(crate) fn spare(self) -> u64 {
-        self.left.saturating_sub(self.least() * 3)
-    }
-
-    /// Returns when to look again: before others can have used up what is left, if they take 64 MiB a
-    /// second. Not sooner than pages that are given up are usually free.
-    pub(crate) fn look_after(self) -> Duration {
-        let millis = (self.left.saturating_sub(self.least()) >> 16).clamp(100, 1000);
-        Duration::from_millis(millis)
-    }
-
-    /// Returns whether so much is left that pages can be read again.
-    pub(crate) fn is_plenty(self) -> bool {
-        self.left > self.least() * 4
-    }
-}
-
 /// Returns how many bytes copies of indexes may take by default where pages have no limit.
 pub(super) fn default_for_copies() -> u64 {
     memory() / 10 * 6
 }
 
-/// Returns how many bytes pages and copies of indexes may take by default: at most, and now.
-/// `promised` is what other databases of this process have set aside and have not used yet.
+/// Returns how many bytes pages and copies of indexes may take by default. `promised` is what other
+/// databases of this process have set aside and have not used yet.
+pub(super) fn default_for_pages(promised: u64) -> u64 {
+    of_memory(memory(), memory_now().map(|now| now.saturating_sub(promised)))
+}
+
 // The rest is for everything else that counts towards the limit of a control group: the memtable and
 // what operations need, the pages of old versions that are still in use, the rest of the program, and
 // what the system needs for the process. Without that, the system ended processes with eight
 // threads.
-pub(super) fn default_for_pages(promised: u64) -> (u64, u64) {
-    of_memory(memory(), memory_now().map(|now| now.saturating_sub(promised)))
-}
-
-fn of_memory(total: u64, left: Option<u64>) -> (u64, u64) {
-    let most = total / 10 * 7;
-    match left {
-        Some(left) => (most, most.min(Memory { total, left }.spare())),
-        None => (total / 4, total / 4),
-    }
+fn of_memory(total: u64, left: Option<u64>) -> u64 {
+    let Some(left) = left else { return total / 4 };
+    // What the system needs for the threads and reads of a process does not depend on how much memory
+    // there is.
+    let rest = 3 * (total / 20).saturating_add(2 << 20).min(total / 10);
+    (total / 10 * 7).min(left.saturating_sub(rest)).max(total / 64)
 }
 
 #[cfg(target_os = "linux")]
@@ -224,20 +157,12 @@ mod tests {
     #[test]
     fn pages_take_most_of_the_memory_and_leave_three_twentieths_of_it() {
         let gib = |tenths: u64| tenths << 30;
-        let least = (10 << 30) / 20 + (2 << 20);
-        assert_eq!(of_memory(gib(10), Some(gib(10))), (gib(7), gib(7)));
-        assert_eq!(of_memory(gib(10), Some(gib(5))), (gib(7), gib(5) - 3 * least));
-        assert_eq!(of_memory(gib(10), Some(gib(1))), (gib(7), 0));
-        assert_eq!(of_memory(1000, Some(900)), (700, 600));
-        assert_eq!(of_memory(1000, None), (250, 250));
-    }
-
-    #[test]
-    fn the_less_is_left_the_sooner_it_is_looked_at_again() {
-        let after =
-            |left: u64| Memory { total: 64 << 20, left: left << 20 }.look_after().as_millis();
-        assert_eq!([60, 15, 7, 5, 0].map(after), [876, 156, 100, 100, 100]);
-        assert_eq!(Memory { total: 1 << 40, left: 1 << 39 }.look_after().as_secs(), 1);
+        let rest = 3 * ((10 << 30) / 20 + (2 << 20));
+        assert_eq!(of_memory(gib(10), Some(gib(10))), gib(7));
+        assert_eq!(of_memory(gib(10), Some(gib(5))), gib(5) - rest);
+        assert_eq!(of_memory(gib(10), Some(gib(1))), gib(10) / 64, "some is always left");
+        assert_eq!(of_memory(1000, Some(900)), 600);
+        assert_eq!(of_memory(1000, None), 250);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{FolderLock, Memory, PageBudget, ReadFile, Storage, WriteFile};
+use super::{FolderLock, PageBudget, ReadFile, Storage, WriteFile};
 use crate::error::Result;
 
 /// Another storage, which adds the bytes that are appended to new files to a number.
@@ -84,10 +84,6 @@ impl Storage for CountedStorage {
 
     fn page_budget(&self) -> Arc<PageBudget> {
         self.storage.page_budget()
-    }
-
-    fn memory(&self) -> Option<Memory> {
-        self.storage.memory()
     }
 
     fn fresh_id(&self) -> Result<u128> {

@@ -242,7 +242,7 @@ impl Storage for Disk {
     }
 
     fn at(&self, root: &Path) -> Arc<dyn Storage> {
-        let pages = Arc::new(self.pages.for_another());
+        let pages = Arc::new(PageBudget::new(self.pages.limit()));
         Arc::new(Self { pages, ..Self::new(root).trust_file_system(self.trusts_file_system) })
     }
 }

@@ -31,12 +31,6 @@ impl MemoryBudget {
         self.pages.as_ref().map_or(self.limit, |pages| self.limit.min(pages.most_copies()))
     }
 
-    /// Returns whether so much is left.
-    pub(crate) fn has_room(&self, bytes: u64) -> bool {
-        let used = self.used.load(Ordering::Relaxed);
-        used.checked_add(bytes).is_some_and(|sum| sum <= self.limit())
-    }
-
     /// Reserves memory until the reservation is dropped; `None` if so much is not left.
     pub(crate) fn reserve(self: &Arc<Self>, bytes: u64) -> Option<Reservation> {
         let limit = self.limit();

@@ -37,8 +37,6 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-pub use available::Memory;
-pub(crate) use available::look_each;
 pub use disk::Disk;
 pub(crate) use in_memory::InMemory;
 pub(crate) use kept::Kept;
@@ -162,12 +160,6 @@ pub trait Storage: Debug + Send + Sync {
     /// Returns the limit for the memory that pages of files take. The default is none.
     fn page_budget(&self) -> Arc<PageBudget> {
         PageBudget::unlimited()
-    }
-
-    /// Returns how much memory there is, and how much is left. `None` if that is unknown. The
-    /// default is what the system says.
-    fn memory(&self) -> Option<Memory> {
-        Memory::now()
     }
 
     /// Returns a number that no other database has: random on disk, counted in a simulation.

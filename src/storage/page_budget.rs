@@ -1,17 +1,10 @@
-//! The limit for the memory that pages of files and copies of indexes take. It follows what is left
-//! of the memory.
+//! The limit for the memory that pages of files and copies of indexes take.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, Mutex};
-use std::thread::Thread;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 
-use super::available::{Memory, default_for_pages, look_each, memory};
+use super::available::default_for_pages;
 use super::page::PAGE;
-
-use crate::parallel::lock;
-
-/// After this many looks in a row that found plenty of memory, pages may take more again.
-const CALM_LOOKS: u64 = 10;
 
 /// The bytes that all databases of this process have set aside for files and have not used yet. The
 /// system still counts them as available.
@@ -34,10 +27,7 @@ static PROMISED: AtomicU64 = AtomicU64::new(0);
 // each has at least an eighth of the room, because nothing is gained by dropping few pages.
 #[derive(Debug)]
 pub struct PageBudget {
-    /// The most that pages and copies may ever take.
-    most: u64,
-    /// What they may take now.
-    limit: AtomicU64,
+    limit: u64,
     /// The bytes of files with memory set aside, whether they have been read or not.
     set_aside: AtomicU64,
     /// The bytes of loose pages, of all generations.
@@ -45,15 +35,8 @@ pub struct PageBudget {
     /// The bytes of loose pages that were read in this generation.
     young: AtomicU64,
     generation: AtomicU64,
-    /// The bytes of pages that were read since the last look at how much memory is left.
-    unseen: AtomicU64,
-    /// Whether these were so many that it is time to look.
-    is_look_due: AtomicBool,
     /// The number of reads that queries and other callers have waited for.
     waits: AtomicU64,
-    looking: Mutex<Option<Thread>>,
-    /// How many of the last looks in a row found plenty of memory.
-    calm: AtomicU64,
     /// The bytes that copies of indexes take of files without memory set aside.
     copies: AtomicU64,
     /// The bytes of files that are being written and that the system is to keep.
@@ -65,8 +48,7 @@ pub struct PageBudget {
 /// Most of the memory that is available now.
 impl Default for PageBudget {
     fn default() -> Self {
-        let (most, now) = default_for_pages(PROMISED.load(Relaxed));
-        Self { limit: AtomicU64::new(now), ..Self::new(most) }
+        Self::new(default_for_pages(PROMISED.load(Relaxed)))
     }
 }
 
@@ -74,32 +56,17 @@ impl PageBudget {
     /// Creates a budget of this many bytes.
     #[must_use]
     pub fn new(limit: u64) -> Self {
-        let (set_aside, loose) = (AtomicU64::new(0), AtomicU64::new(0));
-        let (young, generation, calm) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        let (most, limit, copies) = (limit, AtomicU64::new(limit), AtomicU64::new(0));
-        let written = AtomicU64::new(0);
-        let (promised, unseen, looking) = (&PROMISED, AtomicU64::new(0), Mutex::new(None));
         Self {
-            most,
             limit,
-            set_aside,
-            loose,
-            young,
-            generation,
-            unseen,
-            is_look_due: AtomicBool::new(false),
+            set_aside: AtomicU64::new(0),
+            loose: AtomicU64::new(0),
+            young: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
             waits: AtomicU64::new(0),
-            looking,
-            calm,
-            copies,
-            written,
-            promised,
+            copies: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            promised: &PROMISED,
         }
-    }
-
-    /// Returns the same limit for the pages of another database.
-    pub(super) fn for_another(&self) -> Self {
-        Self { limit: AtomicU64::new(self.limit()), ..Self::new(self.most) }
     }
 
     /// Returns a budget without a limit, which all that use it share.
@@ -109,10 +76,10 @@ impl PageBudget {
         UNLIMITED.clone()
     }
 
-    /// Returns the limit in bytes. It is lower while memory is short.
+    /// Returns the limit in bytes.
     #[must_use]
     pub fn limit(&self) -> u64 {
-        self.limit.load(Relaxed)
+        self.limit
     }
 
     /// Returns the bytes in use.
@@ -126,8 +93,8 @@ impl PageBudget {
         self.generation.load(Relaxed)
     }
 
-    /// Begins the next generation.
-    fn begin_generation(&self) {
+    /// Begins the next generation, without the pages of files whose memory was released.
+    pub(crate) fn begin_generation(&self) {
         self.young.store(0, Relaxed);
         self.generation.fetch_add(1, Relaxed);
     }
@@ -136,49 +103,18 @@ impl PageBudget {
     /// of the limit.
     fn room_for_loose(&self) -> u64 {
         let others = self.set_aside.load(Relaxed).saturating_add(self.copies.load(Relaxed));
-        self.limit().saturating_sub(others).max(self.limit() / 16)
+        self.limit.saturating_sub(others).max(self.limit / 16)
     }
 
     /// Returns how many bytes copies of indexes may take if nobody has set another limit for them.
     pub(crate) fn most_copies(&self) -> u64 {
-        self.limit() / 8 * 7
+        self.limit / 8 * 7
     }
 
     /// Sets how many bytes the copies of indexes take of files without memory set aside. The copies of
     /// other files take the place of pages.
     pub(crate) fn set_copies(&self, bytes: u64) {
         self.copies.store(bytes, Relaxed);
-    }
-
-    /// Lets this thread look at how much memory is left: it is unparked each time when many pages were
-    /// read.
-    pub(crate) fn look_from_here(&self) {
-        let this = Some(std::thread::current());
-        *lock(&self.looking) = this;
-    }
-
-    /// Returns whether it is time for the next look, because so many pages were read since the last or
-    /// it was [requested](Self::request_look). The caller looks.
-    pub(crate) fn take_look(&self) -> bool {
-        self.is_look_due.swap(false, Relaxed)
-    }
-
-    /// Lets the thread that looks do so next.
-    pub(crate) fn request_look(&self) {
-        self.is_look_due.store(true, Relaxed);
-        let looking = lock(&self.looking);
-        if let Some(thread) = &*looking {
-            thread.unpark();
-        }
-    }
-
-    /// Counts bytes of pages that were read.
-    fn count_read(&self, bytes: u64) {
-        if self.unseen.fetch_add(bytes, Relaxed) + bytes < look_each(memory()) {
-            return;
-        }
-        self.unseen.store(0, Relaxed);
-        self.request_look();
     }
 
     /// Counts a read that a query or another caller waits for, not one in the background.
@@ -193,7 +129,6 @@ impl PageBudget {
 
     /// Counts a loose page.
     pub(crate) fn add_page(&self) {
-        self.count_read(PAGE as u64);
         let loose = self.loose.fetch_add(PAGE as u64, Relaxed) + PAGE as u64;
         let young = self.young.fetch_add(PAGE as u64, Relaxed) + PAGE as u64;
         let room = self.room_for_loose();
@@ -206,7 +141,7 @@ impl PageBudget {
     /// copies. Returns whether there is.
     pub(crate) fn keep_written(&self, bytes: u64) -> bool {
         let others = self.used().saturating_add(self.copies.load(Relaxed));
-        let room = self.limit().saturating_sub(others);
+        let room = self.limit.saturating_sub(others);
         let fits = |written: u64| written.checked_add(bytes).filter(|&sum| sum <= room);
         self.written.fetch_update(Relaxed, Relaxed, fits).is_ok()
     }
@@ -224,7 +159,7 @@ impl PageBudget {
     /// Sets memory aside for all pages of a file, if that leaves a sixteenth of the limit for loose
     /// pages. Returns whether it does.
     pub(crate) fn set_aside(&self, bytes: u64) -> bool {
-        let most = self.most_set_aside();
+        let most = self.most_fixed().saturating_sub(self.copies.load(Relaxed));
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= most);
         let is_set_aside = self.set_aside.fetch_update(Relaxed, Relaxed, fits).is_ok();
         if is_set_aside {
@@ -238,7 +173,6 @@ impl PageBudget {
 
     /// Counts memory that was set aside and is used now, or never will be.
     pub(crate) fn use_promised(&self, bytes: u64) {
-        self.count_read(bytes);
         self.promised.fetch_sub(bytes, Relaxed);
     }
 
@@ -249,53 +183,12 @@ impl PageBudget {
 
     /// Returns how many bytes files with memory set aside and copies may take together.
     pub(crate) fn most_fixed(&self) -> u64 {
-        let limit = self.limit();
-        limit - limit / 16
-    }
-
-    fn most_set_aside(&self) -> u64 {
-        self.most_fixed().saturating_sub(self.copies.load(Relaxed))
-    }
-
-    /// Returns by how many bytes the memory that is set aside exceeds what may be.
-    pub(crate) fn too_much_set_aside(&self) -> u64 {
-        self.set_aside.load(Relaxed).saturating_sub(self.most_set_aside())
+        self.limit - self.limit / 16
     }
 
     /// Returns whether there is room for this many more bytes, and as many again for others.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
-        self.used().saturating_add(bytes) <= self.limit() / 2
-    }
-
-    /// Lowers the limit if memory is short, and raises it again when there has been plenty for some
-    /// time. `loaded` is how many bytes the pages in memory have, and this is called about once a
-    /// second. Returns how many bytes to give up; the caller chooses them and then calls
-    /// [`give_up`](Self::give_up).
-    pub(crate) fn adapt(&self, memory: Memory, loaded: u64) -> u64 {
-        if memory.is_short() {
-            self.calm.store(0, Relaxed);
-            let least = self.most.min(memory.total / 64);
-            let lower = loaded.saturating_sub(memory.missing()).max(least).min(self.limit());
-            self.limit.store(lower, Relaxed);
-            return loaded.saturating_sub(lower);
-        }
-        let limit = self.limit();
-        if !memory.is_plenty() || limit == self.most {
-            self.calm.store(0, Relaxed);
-        } else if self.calm.fetch_add(1, Relaxed) + 1 >= CALM_LOOKS {
-            self.calm.store(0, Relaxed);
-            let higher = loaded.saturating_add(memory.spare()).min(self.most);
-            if higher == self.most || higher > limit.saturating_add(limit / 8) {
-                self.limit.store(higher, Relaxed);
-                self.begin_generation();
-            }
-        }
-        0
-    }
-
-    /// Begins a generation without what the caller of [`adapt`](Self::adapt) has released.
-    pub(crate) fn give_up(&self) {
-        self.begin_generation();
+        self.used().saturating_add(bytes) <= self.limit / 2
     }
 }
 
@@ -344,41 +237,15 @@ mod tests {
     }
 
     #[test]
-    fn limit_falls_while_memory_is_short_and_rises_slowly_when_there_is_plenty() {
-        let budget = PageBudget::new(700);
-        let memory = |left| Memory { total: 3200, left };
-        let look = |left, loaded| budget.adapt(memory(left), loaded);
-        assert_eq!((look(320, 600), budget.limit()), (0, 700));
-        assert_eq!((look(300, 600), budget.limit()), (340, 260));
-        // The system has not got it back yet.
-        assert_eq!((look(300, 600), budget.limit()), (340, 260));
-        assert_eq!((look(0, 260), budget.limit()), (210, 50));
-        assert_eq!((look(0, 50), budget.limit()), (0, 50), "some is always left");
-        for _ in 0..50 {
-            assert_eq!((look(1200, 50), budget.limit()), (0, 50));
-        }
-        (0..9).for_each(|_| assert_eq!((look(1300, 50), budget.limit()), (0, 50)));
-        look(1200, 50);
-        let generation = budget.generation();
-        (0..9).for_each(|_| assert_eq!((look(1300, 50), budget.limit()), (0, 50)));
-        assert_eq!((look(1300, 100), budget.limit()), (0, 440));
-        assert_eq!(budget.generation(), generation + 1);
-        (0..10).for_each(|_| assert_eq!(look(6400, 400), 0));
-        assert_eq!(budget.limit(), 700);
-    }
-
-    #[test]
     fn copies_take_the_room_of_pages_except_for_a_sixteenth() {
         let budget = PageBudget::new(160 * P);
         assert!(budget.set_aside(80 * P));
         budget.set_copies(20 * P);
-        assert_eq!((budget.room_for_loose(), budget.too_much_set_aside()), (60 * P, 0));
+        assert_eq!(budget.room_for_loose(), 60 * P);
         assert!(!budget.set_aside(51 * P) && budget.set_aside(50 * P));
         assert_eq!(budget.room_for_loose(), 10 * P);
-        budget.set_copies(50 * P);
-        assert_eq!((budget.room_for_loose(), budget.too_much_set_aside()), (10 * P, 30 * P));
         budget.set_copies(u64::MAX);
-        assert_eq!((budget.room_for_loose(), budget.too_much_set_aside()), (10 * P, 130 * P));
+        assert_eq!(budget.room_for_loose(), 10 * P);
     }
 
     #[test]
@@ -413,9 +280,6 @@ mod tests {
         assert!(budget.set_aside(50 * P));
         assert_eq!(budget.generation(), 0);
         assert!(budget.set_aside(30 * P));
-        assert_eq!((budget.generation(), budget.too_much_set_aside()), (1, 0));
-        budget.adapt(Memory { total: 100 * P, left: 0 }, 80 * P);
-        assert_eq!(budget.limit(), 60 * P);
-        assert_eq!(budget.too_much_set_aside(), 80 * P - (60 * P - 60 * P / 16));
+        assert_eq!(budget.generation(), 1);
     }
 }

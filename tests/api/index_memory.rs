@@ -101,21 +101,6 @@ fn background_copies_after_opening_and_after_a_flush() {
     assert_eq!(reader.snapshot().len(), oracle.0.len() as u64 + 1);
 }
 
-#[test]
-fn copies_that_found_no_room_are_made_when_an_older_version_is_no_longer_used() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("db");
-    create::<u64>(&path);
-    let all = warm(&options::<u64>().open(&path).unwrap());
-    let db = options::<u64>().background(true).index_memory(all * 3 / 2).open(&path).unwrap();
-    assert_eq!(warm(&db), all);
-    let snapshot = db.snapshot();
-    assert_eq!(db.compact().unwrap().segments_after, 1);
-    assert_eq!(warm(&db), 0, "the copies of the older version are still used");
-    drop(snapshot);
-    wait_for("no copies were made", || db.stats().index_loaded_bytes > 0);
-}
-
 /// Returns the nice values of this thread and of the threads that load databases.
 #[cfg(target_os = "linux")]
 fn nice_values() -> (i32, Vec<i32>) {

@@ -36,7 +36,6 @@ mod replaced;
 #[cfg(feature = "serde")]
 mod serialize;
 mod shared_space;
-mod short_memory;
 mod sketches;
 mod truth;
 mod upsert;

@@ -102,7 +102,7 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         }
         let planner =
             Arc::new(Planner::of(&settings, options.costs.clone(), options.tuning.candidate_pages));
-        let indexes = IndexLoader::new(&options.tuning, storage.clone());
+        let indexes = IndexLoader::new(&options.tuning, storage.page_budget());
         let threads = options.tuning.resolved(options.storage.is_none()).threads.unwrap_or(1);
         let state = RwLock::new(load(&storage, manifest, None, &planner, threads, &[])?);
         let shown = Arc::new(Shown { state, indexes });

@@ -36,13 +36,11 @@ impl<F> Options<F> {
     /// snapshots have as many. Iterators, flush, compaction, backup and `verify` read in parts, and
     /// keep at most a few MiB each in addition to this.
     ///
-    /// While the machine or a control group of the process is short of memory, the
-    /// [background](Self::background) lowers the limit and drops pages. The repository's
-    /// `docs/design.md`, "How files are read", says when.
-    ///
     /// Default: seven tenths of the machine's memory or of the lowest limit of the process's control
-    /// groups, but at first no more than what is available when the database is opened, less
-    /// three twentieths of all memory and 6 MiB. Where the system does not say, 1 GiB. Not stored.
+    /// groups, but no more than what is available when the database is opened, less three twentieths
+    /// of all memory and 6 MiB; at least a 64th of all memory. Where the system does not say, 1 GiB.
+    /// Not stored. The limit stays the same while the database is open: set it where the memory is
+    /// shared with other processes that need theirs later.
     pub fn page_memory(mut self, bytes: u64) -> Self {
         self.tuning.page_memory = Some(bytes);
         self

@@ -113,7 +113,7 @@ pub(crate) fn recover<F: Fingerprint>(
     let (ids, generation) = (settings.ids, pages.generation());
     let version =
         Version { segments, frozen: None, active, flushed: seq, loads: 0, pages, generation, ids };
-    let indexes = IndexLoader::new(&options.tuning, storage.clone());
+    let indexes = IndexLoader::new(&options.tuning, storage.page_budget());
     let on_renewal = {
         let indexes = indexes.clone();
         move |version: &Version<F>| indexes.offer(version)

@@ -9,16 +9,11 @@
 //!
 //! Then the files for which memory is set aside are read from beginning to end, so that queries no
 //! longer wait for single pages.
-//!
-//! After that, the same thread looks once a second how much memory is left, and more often if that is
-//! little. It lets the database give up pages while memory is short.
 
-use std::cell::Cell;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Once, OnceLock, TryLockError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Once, OnceLock, Weak};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use crate::db::options::Tuning;
 use crate::error::Result;
@@ -28,11 +23,8 @@ use crate::parallel::lock;
 use crate::process::{Process, let_others_go_first};
 use crate::progress::{Meter, Phase, Watch};
 use crate::segment::Segment;
-use crate::storage::{Memory, MemoryBudget, PageBudget, Storage, look_each};
+use crate::storage::{MemoryBudget, PageBudget};
 use crate::version::Version;
-
-/// How often the thread looks how much memory is left, unless little is left.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What has the current version of a database.
 pub(crate) trait HasVersion<F: Fingerprint>: Send + Sync {
@@ -42,7 +34,6 @@ pub(crate) trait HasVersion<F: Fingerprint>: Send + Sync {
 
 /// The copies of one database: what may be copied, and the thread that copies.
 pub(crate) struct IndexLoader<F> {
-    storage: Arc<dyn Storage>,
     budget: Arc<MemoryBudget>,
     /// The database, from the time when it is open.
     database: OnceLock<Weak<dyn HasVersion<F>>>,
@@ -52,10 +43,6 @@ pub(crate) struct IndexLoader<F> {
     background: bool,
     stopped: AtomicBool,
     state: Mutex<State>,
-    /// Whether loading ended because memory was short.
-    was_short: AtomicBool,
-    /// The fewest bytes of a segment's copies that the budget had no room for, or 0.
-    refused: AtomicU64,
     /// Held while segments are copied: one thread at a time.
     copying: Mutex<()>,
     /// The last failure in the background.
@@ -67,21 +54,18 @@ struct State {
     /// Whether the database has something that is to be loaded.
     is_offered: bool,
     thread: Option<JoinHandle<()>>,
-    /// Whether there is a thread that will look for offered segments.
+    /// Whether there is a thread that will look for offered segments again before it ends.
     running: bool,
 }
 
 impl<F: Fingerprint> IndexLoader<F> {
-    pub(crate) fn new(tuning: &Tuning, storage: Arc<dyn Storage>) -> Arc<Self> {
+    pub(crate) fn new(tuning: &Tuning, pages: Arc<PageBudget>) -> Arc<Self> {
         let budget = match tuning.index_memory {
             Some(bytes) => MemoryBudget::new(bytes),
-            None => MemoryBudget::part_of(storage.page_budget()),
+            None => MemoryBudget::part_of(pages),
         };
         Arc::new(Self {
-            storage,
             database: OnceLock::new(),
-            was_short: AtomicBool::new(false),
-            refused: AtomicU64::new(0),
             budget: Arc::new(budget),
             process: Process::current(),
             background: tuning.background,
@@ -102,8 +86,7 @@ impl<F: Fingerprint> IndexLoader<F> {
         lock(&self.failure).clone()
     }
 
-    /// Lets the thread of this database look at the memory from now on, and loads what the database
-    /// has.
+    /// Loads in the background what the database has, which is open now.
     pub(crate) fn begin(self: &Arc<Self>, database: Weak<dyn HasVersion<F>>) {
         let version = database.upgrade().map(|database| database.version());
         // It is set once.
@@ -114,25 +97,20 @@ impl<F: Fingerprint> IndexLoader<F> {
     }
 
     /// Loads in the background what this version has and is not loaded yet. The thread ends when
-    /// there are no segments. If it cannot be started, the files are used as they are. Without
+    /// nothing is left to load. If it cannot be started, the files are used as they are. Without
     /// memory for copies, nothing is loaded: the caller expects few queries.
     pub(crate) fn offer(self: &Arc<Self>, version: &Version<F>) {
         let needs =
             |segment: &Arc<Segment<F>>| segment.needs_indexes() || segment.missing_pages_len() > 0;
-        if !self.background || !self.process.is_current() || version.segments.is_empty() {
+        let enabled = self.background && self.budget.limit() > 0 && self.process.is_current();
+        if !enabled || !version.segments.iter().any(needs) {
             return;
         }
-        let is_needed = self.budget.limit() > 0 && version.segments.iter().any(needs);
         let mut state = lock(&self.state);
         if self.stopped.load(Ordering::Relaxed) {
             return;
         }
-        if is_needed {
-            state.is_offered = true;
-            if let Some(thread) = &state.thread {
-                thread.thread().unpark();
-            }
-        }
+        state.is_offered = true;
         if !state.running {
             let loader = self.clone();
             let thread = std::thread::Builder::new().name("fpdb-index".to_owned());
@@ -144,94 +122,30 @@ impl<F: Fingerprint> IndexLoader<F> {
         }
     }
 
-    /// The thread: loads what is offered, and looks at the memory.
-    fn run(self: &Arc<Self>) {
+    /// The thread: loads what is offered until nothing is.
+    fn run(&self) {
         let has_low_priority = Once::new();
-        let budget = self.storage.page_budget();
-        budget.look_from_here();
-        let (mut next_second, mut next_look) = (Instant::now(), Instant::now());
         loop {
-            if std::mem::take(&mut lock(&self.state).is_offered) {
-                self.load_offered(&has_low_priority);
-            }
-            let is_time = Instant::now() >= next_second;
-            if is_time {
-                next_second = Instant::now() + LOOK_EVERY;
-            }
-            let memory = self.storage.memory();
-            let is_due = Instant::now() >= next_look;
-            if is_due {
-                next_look = Instant::now() + memory.map_or(LOOK_EVERY, Memory::look_after);
-            }
-            let has_segments = self.look(memory, is_time, is_due);
-            if has_segments && !self.stopped.load(Ordering::Relaxed) {
-                // It is unparked before that if there is something to load, or if many pages were read.
-                let next = next_look.min(next_second);
-                std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
-            }
             let mut state = lock(&self.state);
-            let is_done = !state.is_offered && !has_segments;
-            if is_done || self.stopped.load(Ordering::Relaxed) {
+            if !std::mem::take(&mut state.is_offered) {
                 state.running = false;
                 return;
             }
-        }
-    }
-
-    /// Lets the database give up pages if memory is short, and loads the rest if it was short before, or
-    /// if the budget has room now for copies that it refused. Whether there has been plenty for some
-    /// time counts only if `is_time`. Returns whether the database has segments.
-    fn look(self: &Arc<Self>, memory: Option<Memory>, is_time: bool, is_due: bool) -> bool {
-        let Some(version) = self.version() else { return false };
-        // Not whenever something is offered: what was given up may not be free yet.
-        let is_due = self.storage.page_budget().take_look() || is_due;
-        if let Some(memory) = memory.filter(|memory| is_time || is_due && memory.is_short()) {
-            version.adapt(memory);
-        }
-        if memory.is_none_or(Memory::is_plenty) && self.has_room_again() {
-            self.offer(&version);
-        }
-        let has_segments = !version.segments.is_empty();
-        drop(version);
-        // If pages are given up, this frees their memory.
-        drop(self.version());
-        has_segments
-    }
-
-    /// Returns whether there is memory for something that was not loaded for lack of it.
-    fn has_room_again(&self) -> bool {
-        let refused = self.refused.load(Ordering::Relaxed);
-        let is_room = refused > 0 && self.budget.has_room(refused);
-        self.was_short.swap(false, Ordering::Relaxed) || is_room
-    }
-
-    fn load_offered(&self, has_low_priority: &Once) {
-        let _one = match self.copying.try_lock() {
-            Ok(one) => one,
-            Err(TryLockError::Poisoned(one)) => one.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                // This thread looks at the memory meanwhile.
-                lock(&self.state).is_offered = true;
-                return;
+            drop(state);
+            let _one = lock(&self.copying);
+            let pages_begin = || has_low_priority.call_once(let_others_go_first);
+            if let Err(error) = self.load_all(&Watch::default(), pages_begin) {
+                let path = error.path().unwrap_or(std::path::Path::new("")).to_owned();
+                Event::BackgroundFailed { path: &path, error: &error }.report();
+                *lock(&self.failure) = Some(error.to_string());
             }
-        };
-        let pages_begin = || has_low_priority.call_once(let_others_go_first);
-        if let Err(error) = self.load_all(&Watch::default(), pages_begin) {
-            let path = error.path().unwrap_or(std::path::Path::new("")).to_owned();
-            Event::BackgroundFailed { path: &path, error: &error }.report();
-            *lock(&self.failure) = Some(error.to_string());
         }
     }
 
     /// Loads what the database has and is not loaded yet, in this thread. Returns the first error.
     pub(crate) fn load(&self, watch: &Watch) -> Result<()> {
-        let one = lock(&self.copying);
-        let result = self.load_all(watch, || ());
-        drop(one);
-        if let Some(thread) = &lock(&self.state).thread {
-            thread.thread().unpark();
-        }
-        result
+        let _one = lock(&self.copying);
+        self.load_all(watch, || ())
     }
 
     fn version(&self) -> Option<Arc<Version<F>>> {
@@ -239,7 +153,7 @@ impl<F: Fingerprint> IndexLoader<F> {
     }
 
     /// Returns the segments of the current version, the largest first. Each is looked up when it is its
-    /// turn, and referenced only until the next, so that pages that are given up meanwhile are freed.
+    /// turn, and referenced only until the next, so that pages that are dropped meanwhile are freed.
     fn segments(&self) -> impl Iterator<Item = Arc<Segment<F>>> {
         (0..).map_while(|number| {
             let version = self.version().filter(|_| !self.stopped.load(Ordering::Relaxed))?;
@@ -253,39 +167,31 @@ impl<F: Fingerprint> IndexLoader<F> {
     fn load_all(&self, watch: &Watch, pages_begin: impl FnOnce()) -> Result<()> {
         let is_stopped = || self.stopped.load(Ordering::Relaxed);
         let mut result = Ok(());
-        let memory = MemoryLeft::of(&*self.storage);
         for segment in self.segments() {
-            let goes_on = &|| !is_stopped() && memory.covers(COPIED_EACH);
-            result = result.and(segment.load_indexes(&self.budget, goes_on));
+            result = result.and(segment.load_indexes(&self.budget, &|| !is_stopped()));
         }
         if let Some(version) = self.version() {
             version.make_room_for_copies();
         }
         // If memory is no longer set aside for a file, this drops its pages.
         drop(self.version());
-        let needed = self.segments().map(|segment| segment.needed_indexes_len());
-        let refused = needed.filter(|&bytes| bytes > 0 && !self.budget.has_room(bytes)).min();
-        self.refused.store(refused.unwrap_or(0), Ordering::Relaxed);
         pages_begin();
         let total = self.segments().map(|segment| segment.missing_pages_len()).sum();
         let meter = Meter::new(watch, Phase::Copy, Some(total));
         meter.advance(0)?;
-        for segment in self.segments().take_while(|_| !memory.is_short.get()) {
-            segment.load_pages(&|bytes| {
-                memory.covers(bytes) && !is_stopped() && meter.advance(bytes).is_ok()
-            });
+        for segment in self.segments() {
+            segment.load_pages(&|bytes| !is_stopped() && meter.advance(bytes).is_ok());
             meter.check()?;
         }
         meter.finish();
-        self.was_short.fetch_or(memory.is_short.get(), Ordering::Relaxed);
         result
     }
 }
 
-/// Shows the folder only: everything else would fill pages.
+/// Shows nothing: the database would fill pages.
 impl<F> fmt::Debug for IndexLoader<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IndexLoader").field("path", &self.storage.root()).finish_non_exhaustive()
+        f.debug_struct("IndexLoader").finish_non_exhaustive()
     }
 }
 
@@ -301,47 +207,8 @@ impl<F> IndexLoader<F> {
             state.thread.take()
         };
         if let Some(thread) = thread {
-            thread.thread().unpark();
             // If the thread panicked, its message was printed already.
             let _ = thread.join();
         }
-    }
-}
-
-/// How many bytes of an index are copied at a time.
-const COPIED_EACH: u64 = 256 << 10;
-
-/// Whether there is memory left for more. Other programs may need it, or other databases in this
-/// process.
-struct MemoryLeft<'a> {
-    storage: &'a dyn Storage,
-    pages: Arc<PageBudget>,
-    since_look: Cell<u64>,
-    look_each: Cell<u64>,
-    is_short: Cell<bool>,
-}
-
-impl<'a> MemoryLeft<'a> {
-    fn of(storage: &'a dyn Storage) -> Self {
-        let (since_look, look_each) = (Cell::new(0), Cell::new(0));
-        let pages = storage.page_budget();
-        Self { storage, pages, since_look, look_each, is_short: Cell::new(false) }
-    }
-
-    /// Counts bytes that were read, and returns whether there is memory for more.
-    fn covers(&self, bytes: u64) -> bool {
-        self.since_look.set(self.since_look.get() + bytes);
-        if self.since_look.get() >= self.look_each.get() || self.pages.take_look() {
-            self.since_look.set(0);
-            let memory = self.storage.memory();
-            let is_short = memory.is_some_and(Memory::is_short);
-            self.is_short.set(is_short);
-            if is_short && self.look_each.get() > 0 {
-                // It was not before. The thread in the background gives pages up.
-                self.pages.request_look();
-            }
-            self.look_each.set(memory.map_or(u64::MAX, |memory| look_each(memory.total)));
-        }
-        !self.is_short.get()
     }
 }

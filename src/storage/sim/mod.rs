@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{
-    FILE_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, Memory, PageBudget, ReadFile,
-    Storage, WriteFile, failed, path_in, too_long,
+    FILE_REPLACED, FolderLock, LOCK, LOCK_IS_TAKEN, LOCK_REPLACED, PageBudget, ReadFile, Storage,
+    WriteFile, failed, path_in, too_long,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel::lock;
@@ -83,7 +83,7 @@ pub struct Sim {
     root: Arc<Path>,
     /// The crash that led to this state, if one did.
     crash: Option<Arc<Crash>>,
-    /// Without a limit until memory is short.
+    /// Without a limit.
     pages: Arc<PageBudget>,
 }
 
@@ -346,10 +346,6 @@ impl Storage for Sim {
 
     fn page_budget(&self) -> Arc<PageBudget> {
         self.pages.clone()
-    }
-
-    fn memory(&self) -> Option<Memory> {
-        self.world().memory
     }
 
     fn fresh_id(&self) -> Result<u128> {

@@ -1,28 +1,9 @@
-//! Failures of reads of open files, and how much memory is left.
+//! Failures of reads of open files.
 
 use super::Sim;
 use super::faults::Fault;
-use crate::storage::Memory;
 
 impl Sim {
-    /// Sets what [`memory`](crate::storage::Storage::memory) returns: how much memory there is, and how much is left.
-    /// At first, that is unknown.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb::storage::{Memory, Sim, Storage};
-    ///
-    /// let sim = Sim::new();
-    /// assert_eq!(sim.memory(), None);
-    /// let memory = Memory { total: 1000, left: 10 };
-    /// sim.set_memory(memory);
-    /// assert_eq!(sim.memory(), Some(memory));
-    /// ```
-    pub fn set_memory(&self, memory: Memory) {
-        self.world().memory = Some(memory);
-    }
-
     /// Returns how many times bytes of open files were read. [`fail_read_at`](Sim::fail_read_at)
     /// counts these.
     #[must_use]

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::faults::Faults;
-use crate::storage::Memory;
 
 /// The number of a file, like an inode number: a position in [`World::files`].
 pub(super) type FileId = usize;
@@ -164,7 +163,6 @@ pub(super) struct World {
     pub(super) free_space: u64,
     /// The most bytes that all files together take, if that is limited.
     pub(super) capacity: Option<u64>,
-    pub(super) memory: Option<Memory>,
 }
 
 /// Bytes of which a file system with limited space allocates a multiple to each file.
