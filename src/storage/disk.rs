@@ -21,6 +21,7 @@ use super::{
     ReadFile, Storage, WriteFile, failed, path_in, too_long,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::process::Process;
 
 /// A folder of the file system: the normal [`Storage`] of a database.
 ///
@@ -210,7 +211,7 @@ impl Storage for Disk {
             let path = self.root.join(LOCK);
             return Err(Error::new(ErrorKind::Locked, LOCK_IS_TAKEN).at_path(path));
         }
-        let lock = DiskLock { disk: self.clone(), file };
+        let lock = DiskLock { disk: self.clone(), file, process: Process::current() };
         lock.check()?;
         Ok(Box::new(lock))
     }
@@ -247,12 +248,24 @@ impl Storage for Disk {
     }
 }
 
-/// The lock on a folder. It belongs to the open lock file, and ends when that file is closed. The
-/// lock file is never removed: otherwise a second writer could lock a new one.
+/// The lock on a folder. It belongs to the open lock file. The lock file is never removed: otherwise a
+/// second writer could lock a new one.
 #[derive(Debug)]
 struct DiskLock {
     disk: Disk,
     file: File,
+    process: Process,
+}
+
+/// A child that another thread is starting has the file open until it runs its program. So to close
+/// the file is not enough. In a forked child, the lock is still the parent's.
+impl Drop for DiskLock {
+    fn drop(&mut self) {
+        if self.process.is_current() {
+            // If this fails, closing the file unlocks it.
+            let _ = fs2::FileExt::unlock(&self.file);
+        }
+    }
 }
 
 impl FolderLock for DiskLock {
@@ -374,6 +387,20 @@ mod tests {
         fs::create_dir(&root).unwrap();
         assert_eq!(kind(&*held), ErrorKind::Replaced);
         assert_eq!(disk.lock().unwrap_err().kind(), ErrorKind::Locked, "still the moved folder");
+    }
+
+    #[test]
+    fn folder_is_unlocked_even_if_a_child_still_has_the_lock_file_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path());
+        let file = disk.folder().unwrap().open_or_create_file(LOCK).unwrap();
+        assert!(try_lock_exclusive(&file).unwrap());
+        let childs = file.try_clone().unwrap();
+        let lock = DiskLock { disk: disk.clone(), file, process: Process::current() };
+        assert_eq!(disk.lock().unwrap_err().kind(), ErrorKind::Locked);
+        drop(lock);
+        assert!(disk.lock().is_ok());
+        drop(childs);
     }
 
     #[cfg(unix)]

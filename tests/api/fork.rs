@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "nothing safe forks a process")]
 
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +95,19 @@ fn forking() {
         code, 0,
         "bits: own does not work, parent's not refused, own lost; then a grandchild's"
     );
+    // A child that drops the last handle does not unlock the folder of its parent.
+    let last_path = Path::new(&path).with_extension("last");
+    let mut last = ManuallyDrop::new(Db::options().create(&last_path).unwrap());
+    assert_eq!(
+        in_child(|| {
+            // SAFETY: the child does not use the handle again.
+            unsafe { ManuallyDrop::drop(&mut last) };
+            0
+        }),
+        0
+    );
+    assert!(Db::open(&last_path).is_err_and(|error| error.kind() == ErrorKind::Locked));
+    ManuallyDrop::into_inner(last).close().unwrap();
     // The child ends with the handle, which must not wait for threads that it does not have.
     let moved = db.clone();
     assert_eq!(
