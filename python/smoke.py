@@ -19,5 +19,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert [bool(db.insert_if_novel(fpdb.fingerprint(text), text)) for text in TEXTS] == [True, False, True]
     with fpdb.ReadOnlyDb.open(path) as db:
         assert len(db.query(fpdb.fingerprint(TEXTS[1]), 3)) == 1
-tool = [sys.executable, "-m", "fpdb_engine._tool", "--version"]
-print(subprocess.run(tool, check=True, capture_output=True, text=True).stdout.strip(), "on", sys.version)
+tool = [sys.executable, "-c", "from fpdb_engine._tool import main; main()", "--version"]
+version = subprocess.run(tool, check=True, capture_output=True, text=True).stdout.strip()
+assert version.startswith("fpdb-tool "), version
+print(version, "on", sys.version)
