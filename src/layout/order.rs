@@ -3,7 +3,7 @@
 use super::keys::KeyRule;
 use crate::fingerprint::Word;
 
-/// A bit order: by how many bits a table's fingerprints are rotated to the left.
+/// A bit order: the number of bits by which the fingerprints of a table are rotated to the left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rotation(pub(super) u32);
 
