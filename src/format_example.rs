@@ -117,7 +117,7 @@ fn prefix_hash_is_that_of_the_example() {
 
 #[test]
 fn presets_match_the_documented_table() {
-    let listed: Vec<_> = rows(section("Layout")).filter(|r| r.len() == 4).collect();
+    let listed: Vec<_> = rows(section("Layout")).filter(|r| r.len() == 5).collect();
     let listed = &listed[2..];
     let names: Vec<&str> = listed.iter().map(|row| row[0]).collect();
     assert_eq!(names, Layout::preset_names());

@@ -8,7 +8,7 @@ use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
 use crate::file_names::FileId;
 use crate::fingerprint::{Fingerprint, Sketch};
-use crate::layout::{Layout, MatchRule, Orders, Rotation};
+use crate::layout::{BitOrder, Layout, MatchRule, Orders};
 use crate::table::TableOptions;
 
 /// Where document ids come from. Chosen when a database is created, for the entire database.
@@ -131,15 +131,15 @@ impl Settings {
     }
 
     /// Returns the bit orders of the tables.
-    pub(crate) fn rotations(&self) -> Vec<Rotation> {
-        if self.rule.key_rule().is_some() { Vec::new() } else { self.layout.rotations() }
+    pub(crate) fn bit_orders(&self) -> Vec<BitOrder> {
+        if self.rule.key_rule().is_some() { Vec::new() } else { self.layout.bit_orders() }
     }
 
     /// Returns the orders in which recent fingerprints are kept.
     pub(crate) fn orders(&self) -> Orders {
         match self.rule.key_rule() {
             Some(rule) => Orders::Keys(rule),
-            None => Orders::Tables(self.layout.rotations()),
+            None => Orders::Tables(self.layout.bit_orders()),
         }
     }
 

@@ -274,9 +274,9 @@ impl<F: Fingerprint> SegmentContents<F::Word> for Output<'_, F> {
     }
 
     fn table(&self, table: usize) -> Result<Box<dyn TableContents<F::Word> + '_>> {
-        let rotations = self.merger.settings.rotations();
+        let bit_orders = self.merger.settings.bit_orders();
         let mut gone: Vec<F::Word> =
-            self.survey.gone.iter().map(|&f| rotations[table].apply(f)).collect();
+            self.survey.gone.iter().map(|&f| bit_orders[table].apply(f)).collect();
         gone.sort_unstable();
         Ok(Box::new(OutputTable { merger: self.merger, table, gone }))
     }

@@ -1,6 +1,7 @@
 //! The choice of a layout for a database's size and distance.
 
-use super::presets::{ring_cells, ring_of, split_evenly};
+use super::design::split_evenly;
+use super::presets::{ring_cells, ring_of};
 use super::terms::{FILTERS, Terms, Work};
 use super::{Layout, MatchRule};
 

@@ -1,22 +1,25 @@
 //! The proof that the tables of a plan find everything.
 //!
-//! Each table is a rotation of the cells. Let cell c have the value v(c), with values that
+//! For a ring, each table is a rotation of the cells. Let cell c have the value v(c), with values that
 //! sum to k + 1. Let the table that begins with cell c allow v(c) - 1 errors in this cell,
 //! v(c) + v(c + 1) - 1 in the first two, and so on around the ring. Then every pattern of k errors is
 //! accepted by some table. For the errors e(c) in the cells, the values v(c) - e(c) sum to 1, so by
 //! the cycle lemma (Dvoretzky and Motzkin, 1947) there is a cell from which on all their partial
 //! sums are at least 1. The table that begins with it accepts the pattern. It is searched, since
 //! its value is at least 1.
+//!
+//! For a design, some tables must accept what one of its [assignments](super::design) allows.
 
+use super::design::Design;
 use super::staircase::Staircase;
 
 /// A searched table of a ring: its first cell, and what it accepts.
 pub(super) type RingTable<'a> = (usize, &'a Staircase);
 
-/// Returns whether these tables accept every pattern of `weight` errors. `false` if the proof does
-/// not apply, which says nothing. `cells` are the widths of the ring's cells. The tables are
-/// rotations of them.
-pub(super) fn is_complete(cells: &[u8], tables: &[RingTable<'_>], weight: u32) -> bool {
+/// Returns whether these tables of a ring accept every pattern of `weight` errors. `false` if the
+/// proof does not apply, which says nothing. `cells` are the widths of the ring's cells. The tables
+/// are rotations of them.
+pub(super) fn is_complete_ring(cells: &[u8], tables: &[RingTable<'_>], weight: u32) -> bool {
     let mut values = vec![0; cells.len()];
     for &(first, stairs) in tables {
         values[first] = most_within(stairs, cells[first]) + 1;
@@ -28,6 +31,24 @@ pub(super) fn is_complete(cells: &[u8], tables: &[RingTable<'_>], weight: u32) -
     lower(&mut values, weight + 1);
     tables.iter().all(|&(first, stairs)| {
         values[first] == 0 || accepts_all(stairs, &bounds(cells, &values, first))
+    })
+}
+
+/// Returns whether these tables of a design accept every pattern of `weight` errors. `false` if the
+/// proof does not apply, which says nothing. Tables are given by their numbers.
+pub(super) fn is_complete_design(
+    design: &Design,
+    tables: &[(usize, &Staircase)],
+    weight: u32,
+) -> bool {
+    let Ok(weight) = u8::try_from(weight) else { return false };
+    design.assignments(weight).any(|assignment| {
+        assignment.iter().all(|(number, steps)| {
+            let mut bounds: Vec<(u32, u32)> =
+                steps.iter().map(|step| (step.depth.into(), step.most.into())).collect();
+            bounds.push((u32::MAX, weight.into()));
+            tables.iter().any(|(table, stairs)| table == number && accepts_all(stairs, &bounds))
+        })
     })
 }
 
@@ -90,7 +111,7 @@ mod tests {
 
     fn proves(cells: &[u8], tables: &[(usize, Staircase)], weight: u32) -> bool {
         let tables: Vec<RingTable<'_>> = tables.iter().map(|(f, s)| (*f, s)).collect();
-        is_complete(cells, &tables, weight)
+        is_complete_ring(cells, &tables, weight)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::{Layout, MAX_CELLS};
+use super::{Layout, MAX_CELLS, MAX_TABLES};
 use crate::codec::bytes::{Fields, PutFields};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, MINIMA, Sketch};
@@ -14,44 +14,39 @@ impl Layout {
         out.put_string(self.name.as_bytes());
         out.put_u8(small(self.cells.len()));
         out.extend_from_slice(&self.cells);
-        out.put_u8(small(self.tables));
-        for table in 0..self.tables {
-            out.extend(self.order(table).into_iter().map(small));
+        out.put_u8(small(self.orders.len()));
+        for order in &self.orders {
+            out.extend(order.iter().copied().map(small));
         }
     }
 
-    /// Reads what [`encode`](Self::encode) wrote, for fingerprints of `bits` bits.
+    /// Reads what [`encode`](Self::encode) wrote, for fingerprints of `bits` bits. Checks all that
+    /// [`Layout::with_orders`] requires.
     pub(crate) fn decode(fields: &mut Fields<'_>, bits: u32) -> Result<Self> {
-        let is_sketch = bits == Sketch::BITS;
+        let bits = if bits == Sketch::BITS { MINIMA } else { bits };
         let start = fields.clone();
         let name = fields.text("layout name")?;
-        let at = fields.clone();
-        let cells = usize::from(fields.u8("layout cells")?);
-        if cells > MAX_CELLS {
-            let found = format!("layout cells: {cells}, at most {MAX_CELLS} expected");
-            return Err(at.corruption(found));
-        }
+        let cells = count(fields, MAX_CELLS, "layout cells")?;
         let widths = fields.bytes(cells, "layout cells")?;
-        let mut layout = Self::new(name, if is_sketch { MINIMA } else { bits }, widths)
-            .map_err(|error| start.corruption(error.to_string()))?;
-        let at = fields.clone();
-        layout.tables = fields.u8("layout tables")?.into();
-        // What a layout of sketches must be depends on the match rule, which follows.
-        if layout.tables > cells || layout.tables < cells && !is_sketch {
-            let found = format!("layout of {} tables: expected {cells}", layout.tables);
-            return Err(at.corruption(found));
-        }
-        for table in 0..layout.tables {
-            let at = fields.clone();
+        let tables = count(fields, MAX_TABLES, "layout tables")?;
+        let mut orders: Vec<Vec<usize>> = Vec::with_capacity(tables);
+        for _ in 0..tables {
             let order = fields.bytes(cells, "layout order")?;
-            if !order.iter().map(|&cell| usize::from(cell)).eq(layout.order(table)) {
-                let found =
-                    format!("layout table {table}: {order:?} is not the order of its cells");
-                return Err(at.corruption(found));
-            }
+            orders.push(order.iter().map(|&cell| cell.into()).collect());
         }
-        Ok(layout)
+        Self::with_orders(name, bits, widths, &orders)
+            .map_err(|error| start.corruption(error.to_string()))
     }
+}
+
+/// Reads a count of at most `most`.
+fn count(fields: &mut Fields<'_>, most: usize, what: &str) -> Result<usize> {
+    let at = fields.clone();
+    let count = usize::from(fields.u8(what)?);
+    if count > most {
+        return Err(at.corruption(format!("{what}: {count}, at most {most} expected")));
+    }
+    Ok(count)
 }
 
 /// Narrows a count or a cell number of a layout, which is at most 64.

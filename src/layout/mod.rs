@@ -6,10 +6,11 @@
 //! | [`Prediction`] | the predicted size of a database, and the time of its queries |
 //!
 //! A table holds every fingerprint with its bits in one order, sorted, so all entries with given
-//! *leading* bits are next to each other. The word is cut into *cells* of neighbouring bits, as many
-//! as there are tables. Each table begins with another cell, and the others follow around the ring. If
-//! two fingerprints differ in few bits, then in some table few of these are in the leading cells, and
-//! a short list of prefixes finds the match there.
+//! *leading* bits are next to each other. The word is cut into *cells* of neighbouring bits. In a
+//! *ring*, each table begins with another cell, and the others follow around the ring. In the designs
+//! of the paper, each choice of two cells, say, leads a table. If two fingerprints differ in few bits,
+//! then in some table few of these are in the leading cells, and a short list of prefixes finds the
+//! match there.
 //!
 //! The plan of a query decides how few, not the layout. A *staircase* is a list of limits: how many
 //! differing bits a table allows in its first cell, in its first two cells, and so on. The planner
@@ -17,7 +18,7 @@
 //! that they find every match; where a scan is cheaper, the query scans. The repository's
 //! `docs/design.md`, "Why few tables are enough", explains the theory.
 
-// Submodules: `order` (rotations), `staircase` and `certificate` (the check), `costs` and `terms`
+// Submodules: `order` (bit orders), `design` (the paper's tables), `staircase` and `certificate` (the check), `costs` and `terms`
 // (what lookups cost), `prefix` and `probe` (one lookup), `trie` (the cheapest lookups of one table),
 // `search` and `plan` (the choice), `presets` (layouts with names), `auto` (which layout to use),
 // `predict` (what it takes), `rule`, `keys` and `jaccard` (what a match is), `encoding` (bytes).
@@ -25,6 +26,7 @@
 mod auto;
 mod certificate;
 mod costs;
+mod design;
 mod encoding;
 mod jaccard;
 mod keys;
@@ -45,7 +47,7 @@ use std::fmt;
 pub(crate) use costs::Costs;
 pub use jaccard::Jaccard;
 pub(crate) use keys::{KeyRule, SketchTest};
-pub(crate) use order::{Orders, Rotation};
+pub(crate) use order::{BitOrder, Orders};
 pub(crate) use plan::{Plan, TablePlan};
 pub use predict::Prediction;
 pub(crate) use prefix::Prefix;
@@ -57,23 +59,28 @@ pub(crate) use staircase::Step;
 pub(crate) use terms::{Terms, filter_is_useful};
 pub(crate) use trie::MAX_PLANNED_DISTANCE;
 
+use self::design::Design;
 use crate::error::{Error, Result};
 use crate::fingerprint::{MINIMA, MINIMA_PER_KEY};
 
 /// Largest distances that databases of 64 and of 128 bits can be created for.
 pub(crate) const MAX_DISTANCE_64: u8 = 12;
 pub(crate) const MAX_DISTANCE_128: u8 = 10;
-/// Most cells, and tables, that a layout may have.
+/// Most cells that a layout may have.
 const MAX_CELLS: usize = 64;
+/// Most tables that a layout may have.
+const MAX_TABLES: usize = 64;
 /// Most bytes in a layout's name.
 const MAX_NAME: usize = 64;
 
 /// The bit orders in which a database keeps its fingerprints: one table for each.
 ///
-/// The word is cut into cells of neighbouring bits, the most significant first. There is a table for
-/// each cell: it has this cell in front, the others follow around the ring, and it keeps every
-/// fingerprint with its cells in this order, sorted. Table 0 keeps fingerprints as they are. A
-/// database's layout is chosen when it is created and stored with it.
+/// The word is cut into cells of neighbouring bits, the most significant first. Each table has an
+/// order of the cells, and keeps every fingerprint with its cells in this order, sorted. Table 0 keeps
+/// fingerprints as they are. A database's layout is chosen when it is created and stored with it.
+///
+/// In a *ring* there is a table for each cell, which has this cell in front, and the others follow
+/// around the ring. In the paper's designs, each choice of some parts of the word leads one table.
 ///
 /// Every table is a copy of the data (4 to 6 bytes per fingerprint at 64 bits), and more tables
 /// make queries faster. The layout does not fix a distance: every layout answers queries at any
@@ -85,6 +92,13 @@ const MAX_NAME: usize = 64;
 /// | `half-2` | 2 | distances up to 3 |
 /// | `ring-3` | 3 | distances 4 to 10 |
 /// | `ring-4` | 4 | distances 4 to 10 below some 2^24 entries; anything at 128 bits |
+/// | `paper-4` | 4 | the same as `ring-4`: each fourth of the word leads a table |
+/// | `paper-10` | 10 | the paper's tables that two of five parts lead, with 25 or 26 bits |
+/// | `paper-16` | 16 | a fourth, and a fourth of the rest, lead with 28 bits |
+/// | `paper-20` | 20 | three of six parts lead with 31 to 33 bits |
+///
+/// At distance 3, each of the paper's designs looks up one exact prefix per table (Manku, Jain and
+/// Das Sarma, *Detecting Near-Duplicates for Web Crawling*, WWW 2007, section 3.1.1).
 ///
 /// # Examples
 ///
@@ -101,12 +115,15 @@ pub struct Layout {
     name: String,
     bits: u8,
     cells: Vec<u8>,
-    tables: usize,
+    /// For each table, the cells in their order.
+    orders: Vec<Vec<usize>>,
+    /// What the orders are, if they are no ring.
+    design: Option<Design>,
 }
 
 impl Layout {
-    /// Makes a layout with a name of its own. `bits` is 64 or 128, and `cells` are the widths of the
-    /// cells from the most significant bit on.
+    /// Makes a ring with a name of its own. `bits` is 64 or 128, and `cells` are the widths of the
+    /// cells from the most significant bit on. There are as many tables.
     ///
     /// # Errors
     ///
@@ -126,7 +143,46 @@ impl Layout {
     pub fn new(name: &str, bits: u32, cells: &[u8]) -> Result<Self> {
         check_name(name)?;
         let bits = check_cells(bits, cells)?;
-        Ok(Self { name: name.to_owned(), bits, cells: cells.to_vec(), tables: cells.len() })
+        let orders = rotations(cells.len()).collect();
+        Ok(Self { name: name.to_owned(), bits, cells: cells.to_vec(), orders, design: None })
+    }
+
+    /// Makes a layout of these [`orders`](Self::order) of the cells, one for each table. For example,
+    /// it copies the layout of another database.
+    ///
+    /// A query searches the tables whose orders are rotations, as a ring. If the orders are those of a
+    /// paper's design, it can search its tables instead. No query searches other tables, so they are
+    /// of no use.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name or cells that
+    /// [`new`](Self::new) refuses, and unless there are 1 to 64 orders, each has every cell once, and
+    /// the first is 0, 1, 2, and so on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::Layout;
+    ///
+    /// let paper = Layout::preset("paper-10", 64)?;
+    /// let orders: Vec<_> = (0..paper.tables()).map(|table| paper.order(table)).collect();
+    /// let copy = Layout::with_orders(paper.name(), 64, paper.cells(), &orders)?;
+    /// assert_eq!(copy, paper);
+    /// assert!(Layout::with_orders("no order", 64, &[32, 32], &[[1, 0]]).is_err());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn with_orders(
+        name: &str,
+        bits: u32,
+        cells: &[u8],
+        orders: &[impl AsRef<[usize]>],
+    ) -> Result<Self> {
+        let ring = Self::new(name, bits, cells)?;
+        let orders: Vec<Vec<usize>> = orders.iter().map(|order| order.as_ref().to_vec()).collect();
+        check_orders(cells.len(), &orders)?;
+        let design = Design::of(ring.bits, cells, &orders);
+        Ok(Self { orders, design, ..ring })
     }
 
     /// Returns the layout of tables of keys: table i has the minima of group i in front.
@@ -136,7 +192,8 @@ impl Layout {
             name: format!("keys-{keys}"),
             bits: narrow(MINIMA as usize),
             cells: vec![narrow(MINIMA_PER_KEY as usize); groups],
-            tables: keys as usize,
+            orders: rotations(groups).take(keys as usize).collect(),
+            design: None,
         }
     }
 
@@ -156,7 +213,7 @@ impl Layout {
     /// Returns the number of tables, 1 to 64.
     #[must_use]
     pub fn tables(&self) -> usize {
-        self.tables
+        self.orders.len()
     }
 
     /// Returns the widths of the cells in bits, the most significant cell first.
@@ -165,27 +222,60 @@ impl Layout {
         &self.cells
     }
 
-    /// Returns the order of the cells in one table, from 0 to [`tables`](Self::tables) - 1.
+    /// Returns the order of the cells in one table.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless `table` is less than [`tables`](Self::tables).
     #[must_use]
-    pub fn order(&self, table: usize) -> Vec<usize> {
-        let cells = self.cells.len();
-        (0..cells).map(|turn| (table + turn) % cells).collect()
+    pub fn order(&self, table: usize) -> &[usize] {
+        &self.orders[table]
     }
 
-    /// Returns the number of leading bits that a table's prefix filter covers: its first cell, but
-    /// at most 64 bits.
+    /// Returns the number of bits that lead a table: those of its first cell or, in a design of the
+    /// paper, of the parts that lead it.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless `table` is less than [`tables`](Self::tables).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::Layout;
+    ///
+    /// assert_eq!(Layout::preset("half-2", 64)?.leading_bits(0), 32);
+    /// assert_eq!(Layout::preset("paper-16", 64)?.leading_bits(0), 28);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn leading_bits(&self, table: usize) -> u32 {
+        let of_design = self.design.as_ref().and_then(|design| design.depth(table));
+        let first_cell = || self.cells[self.orders[table][0]];
+        of_design.unwrap_or_else(first_cell).into()
+    }
+
+    /// Returns the number of leading bits that a table's prefix filter covers: those that lead the
+    /// table, but at most 64.
     pub(crate) fn filter_depth(&self, table: usize) -> u8 {
-        self.cells.get(table).map_or(64, |&width| width.min(64))
+        narrow(self.leading_bits(table).min(64) as usize)
     }
 
     /// Returns the bit order of one table.
-    pub(crate) fn rotation(&self, table: usize) -> Rotation {
-        Rotation(self.cells.iter().take(table).map(|&width| u32::from(width)).sum())
+    pub(crate) fn bit_order(&self, table: usize) -> BitOrder {
+        BitOrder::new(&self.cells, &self.orders[table])
     }
 
     /// Returns the bit orders of all tables.
-    pub(crate) fn rotations(&self) -> Vec<Rotation> {
-        (0..self.tables).map(|table| self.rotation(table)).collect()
+    pub(crate) fn bit_orders(&self) -> Vec<BitOrder> {
+        (0..self.tables()).map(|table| self.bit_order(table)).collect()
+    }
+
+    /// Returns for each cell the table that begins with it and has the others follow around the ring,
+    /// if there is one.
+    fn ring(&self) -> Vec<Option<usize>> {
+        let table = |rotation: Vec<usize>| self.orders.iter().position(|order| *order == rotation);
+        rotations(self.cells.len()).map(table).collect()
     }
 }
 
@@ -209,6 +299,11 @@ impl serde::Serialize for Layout {
 /// Narrows a number that fits.
 fn narrow<T: TryFrom<usize> + Default>(number: usize) -> T {
     T::try_from(number).unwrap_or_default()
+}
+
+/// Returns the orders of a ring's tables.
+fn rotations(cells: usize) -> impl Iterator<Item = Vec<usize>> {
+    (0..cells).map(move |first| (0..cells).map(|turn| (first + turn) % cells).collect())
 }
 
 fn check_name(name: &str) -> Result<()> {
@@ -236,6 +331,28 @@ fn check_cells(bits: u32, cells: &[u8]) -> Result<u8> {
         return Err(Error::invalid(format!("layout cells sum to {sum} bits, not {bits}")));
     }
     Ok(width)
+}
+
+fn check_orders(cells: usize, orders: &[Vec<usize>]) -> Result<()> {
+    if !(1..=MAX_TABLES).contains(&orders.len()) {
+        let found = orders.len();
+        return Err(Error::invalid(format!(
+            "layout of {found} tables: expected 1 to {MAX_TABLES}"
+        )));
+    }
+    for (table, order) in orders.iter().enumerate() {
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..cells) {
+            return Err(Error::invalid(format!(
+                "layout table {table}: {order:?} is not an order of {cells} cells"
+            )));
+        }
+        if table == 0 && !order.is_sorted() {
+            return Err(Error::invalid("layout table 0: its cells must be in ascending order"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

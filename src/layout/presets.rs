@@ -1,9 +1,11 @@
 //! The layouts with names.
 
-use super::Layout;
+use super::design::{DESIGNS, Design};
+use super::{Layout, rotations};
 use crate::error::{Error, Result};
 
-const NAMES: [&str; 4] = ["single", "half-2", "ring-3", "ring-4"];
+const NAMES: [&str; 8] =
+    ["single", "half-2", "ring-3", "ring-4", "paper-4", "paper-10", "paper-16", "paper-20"];
 
 impl Layout {
     /// Returns the layout of that name for fingerprints of `bits` bits (64 or 128). The name is one
@@ -23,6 +25,7 @@ impl Layout {
     /// use fpdb::Layout;
     ///
     /// assert_eq!(Layout::preset("ring-3", 64)?.cells(), &[25, 19, 20]);
+    /// assert_eq!(Layout::preset("paper-20", 64)?.cells(), &[11, 11, 11, 11, 10, 10]);
     /// assert_eq!(Layout::preset("ring:28/18/18", 64)?.tables(), 3);
     /// let error = Layout::preset("half", 64).unwrap_err();
     /// assert!(Layout::preset_names().iter().all(|name| error.to_string().contains(name)));
@@ -37,7 +40,11 @@ impl Layout {
             128 => 128,
             _ => return Err(Error::invalid(format!("layout of {bits} bits: expected 64 or 128"))),
         };
-        Self::new(name, bits, &cells_of(name, width).ok_or_else(unknown)?)
+        if let Some((_, levels)) = DESIGNS.iter().find(|(design, _)| *design == name) {
+            let (_, (cells, orders)) = Design::new(levels, width);
+            return Self::with_orders(name, bits, &cells, &orders);
+        }
+        Self::new(name, bits, &ring_named(name, width).ok_or_else(unknown)?)
     }
 
     /// Returns the names of the presets, as [`preset`](Self::preset) accepts them.
@@ -47,7 +54,8 @@ impl Layout {
     }
 }
 
-fn cells_of(name: &str, bits: u8) -> Option<Vec<u8>> {
+/// Returns the cells of a ring by its name.
+fn ring_named(name: &str, bits: u8) -> Option<Vec<u8>> {
     Some(match name {
         "single" => ring_cells(bits, &[4]),
         "half-2" => ring_cells(bits, &[2, 2]),
@@ -75,18 +83,14 @@ pub(super) fn ring_cells(bits: u8, thresholds: &[u8]) -> Vec<u8> {
     (0..shares.len()).map(|cell| narrow(end(cell + 1) - end(cell))).collect()
 }
 
-/// Splits `value` into `n` shares as equal as possible, the larger ones first.
-pub(super) fn split_evenly(value: u8, n: u8) -> Vec<u8> {
-    (0..n).map(|share| value / n + u8::from(share < value % n)).collect()
-}
-
 /// Returns the ring of cells of these widths, with the name of the preset that it equals, or else one
 /// made of the widths.
 pub(super) fn ring_of(bits: u8, cells: Vec<u8>) -> Layout {
     let widths: Vec<String> = cells.iter().map(u8::to_string).collect();
-    let preset = NAMES.iter().find(|name| cells_of(name, bits).as_ref() == Some(&cells));
+    let preset = NAMES.iter().find(|name| ring_named(name, bits).as_ref() == Some(&cells));
     let name = preset.map_or_else(|| format!("ring:{}", widths.join("/")), |n| (*n).to_owned());
-    Layout { name, bits, tables: cells.len(), cells }
+    let orders = rotations(cells.len()).collect();
+    Layout { name, bits, cells, orders, design: None }
 }
 
 fn narrow(width: u32) -> u8 {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Layout;
+use super::design::Assignment;
 use super::staircase::{Staircase, Step};
 use super::terms::{Leaves, Terms, Work};
 use super::trie::Trie;
@@ -14,16 +15,14 @@ const MAX_PROBES: f64 = 1_048_576.0;
 /// cells need fewer up to distance 10. With more cells, the most even ways come first.
 const SHARINGS: u32 = 4_000;
 
-/// The tables to search, and the steps of each.
-type Assignment = Vec<(usize, Vec<Step>)>;
-
 /// The search for the cheapest complete set of staircases. It is branch and bound: the best so far,
 /// at first the scan, bounds what is considered.
 ///
 /// Each cell gets a *value*, and the values sum to k + 1. The table that begins with a cell of value
 /// m allows m - 1 errors in this cell, m + m' - 1 in it and the next cell, whose value is m', and so
-/// on around the ring. The table of a cell of value 0 is not searched. Staircases made in this way are
-/// [complete](super::certificate).
+/// on around the ring. The table of a cell of value 0 is not searched, and a cell that no table begins
+/// with has the value 0. Staircases made in this way are [complete](super::certificate). The tables of
+/// a [design](super::design) have its staircases, too.
 ///
 /// For example, `half-2` has two cells. For k = 3, the values 2 and 2 are one choice: each table
 /// allows 1 error in its own half, and 3 in both. An entry with errors (1, 2) is found in the first
@@ -33,6 +32,8 @@ pub(super) struct Search<'a> {
     layout: &'a Layout,
     terms: &'a Terms,
     distance: u8,
+    /// For each cell the table that begins with it.
+    ring: Vec<Option<usize>>,
     /// The tables to search, with their staircases. `None` if a scan is cheapest.
     pub(super) best: Option<Vec<(usize, Staircase)>>,
     pub(super) best_work: Work,
@@ -47,26 +48,25 @@ pub(super) struct Search<'a> {
 
 /// Lower bounds of what the tables cost, in nanoseconds.
 struct Bounds {
-    /// For each table and each value of its cell: what the table costs, whatever values the others
-    /// have. Infinite if that is more than the best so far.
-    tables: Vec<Vec<f64>>,
-    /// For each table, and each value that is left for its cell and those after it: what their
-    /// tables cost.
+    /// For each cell and each value of it: what its table costs, whatever values the others have.
+    /// Infinite if that is more than the best so far.
+    cells: Vec<Vec<f64>>,
+    /// For each cell, and each value that is left for it and those after it: what their tables cost.
     floors: Vec<Vec<f64>>,
 }
 
 impl Bounds {
-    fn new(tables: Vec<Vec<f64>>, value: u8) -> Self {
-        let mut floors = vec![vec![f64::INFINITY; usize::from(value) + 1]; tables.len() + 1];
-        floors[tables.len()][0] = 0.0;
-        for (table, costs) in tables.iter().enumerate().rev() {
+    fn new(cells: Vec<Vec<f64>>, value: u8) -> Self {
+        let mut floors = vec![vec![f64::INFINITY; usize::from(value) + 1]; cells.len() + 1];
+        floors[cells.len()][0] = 0.0;
+        for (cell, costs) in cells.iter().enumerate().rev() {
             for left in 0..=usize::from(value) {
                 let costs = costs.iter().take(left + 1).enumerate();
-                let shares = costs.map(|(value, ns)| ns + floors[table + 1][left - value]);
-                floors[table][left] = shares.fold(f64::INFINITY, f64::min);
+                let shares = costs.map(|(value, ns)| ns + floors[cell + 1][left - value]);
+                floors[cell][left] = shares.fold(f64::INFINITY, f64::min);
             }
         }
-        Self { tables, floors }
+        Self { cells, floors }
     }
 }
 
@@ -90,6 +90,7 @@ impl<'a> Search<'a> {
             layout,
             terms,
             distance: u8::try_from(distance).unwrap_or(u8::MAX),
+            ring: layout.ring(),
             best: None,
             best_work: terms.scan(entries),
             leaves: leaves(layout, entries, terms),
@@ -103,6 +104,9 @@ impl<'a> Search<'a> {
     fn consider_all(&mut self) {
         // All errors anywhere, in table 0 alone.
         self.consider(vec![(0, vec![Step { depth: self.layout.bits, most: self.distance }])]);
+        if let Some(design) = &self.layout.design {
+            design.assignments(self.distance).for_each(|assignment| self.consider(assignment));
+        }
         if self.layout.tables() > 1 {
             let bounds = self.bounds();
             self.share_out(&bounds, self.distance + 1, self.terms.costs.query_ns, &mut Vec::new());
@@ -135,12 +139,14 @@ impl<'a> Search<'a> {
     }
 
     fn bounds(&mut self) -> Bounds {
-        let mut tables = Vec::with_capacity(self.layout.tables());
-        for (table, &width) in self.layout.cells.iter().enumerate() {
-            let most = width.min(self.distance + 1);
-            tables.push((0..=most).map(|value| self.least_ns(table, width, value)).collect());
+        let mut cells = Vec::with_capacity(self.ring.len());
+        for (cell, &width) in self.layout.cells.iter().enumerate() {
+            let table = self.ring[cell];
+            let most = table.map_or(0, |_| width.min(self.distance + 1));
+            let least_ns = |value| table.map_or(0.0, |table| self.least_ns(table, width, value));
+            cells.push((0..=most).map(least_ns).collect());
         }
-        Bounds::new(tables, self.distance + 1)
+        Bounds::new(cells, self.distance + 1)
     }
 
     /// Returns a lower bound of what a table costs if its first cell has this value.
@@ -151,12 +157,12 @@ impl<'a> Search<'a> {
         if ns < self.best_work.ns { ns } else { f64::INFINITY }
     }
 
-    /// Gives values to the cells from `values.len()` on. `least_ns` is the bound for the tables
+    /// Gives values to the cells from `values.len()` on. `least_ns` is the bound for the cells
     /// before.
     fn share_out(&mut self, bounds: &Bounds, left: u8, least_ns: f64, values: &mut Vec<u8>) {
-        let Some(costs) = bounds.tables.get(values.len()) else {
+        let Some(costs) = bounds.cells.get(values.len()) else {
             if left == 0 {
-                self.consider(around(&self.layout.cells, values));
+                self.consider(around(&self.layout.cells, &self.ring, values));
             }
             return;
         };
@@ -182,8 +188,8 @@ impl<'a> Search<'a> {
 }
 
 /// Returns the tables to search, and their steps around the ring, for these values of its cells.
-fn around(widths: &[u8], values: &[u8]) -> Assignment {
-    let steps = |first: usize| {
+fn around(widths: &[u8], ring: &[Option<usize>], values: &[u8]) -> Assignment {
+    let steps = |first: usize| -> Vec<Step> {
         let (mut depth, mut sum) = (0, 0);
         let step = |turn: usize| {
             let cell = (first + turn) % widths.len();
@@ -191,7 +197,8 @@ fn around(widths: &[u8], values: &[u8]) -> Assignment {
             sum += values[cell];
             Step { depth, most: sum - 1 }
         };
-        (first, (0..widths.len()).map(step).collect())
+        (0..widths.len()).map(step).collect()
     };
-    (0..widths.len()).filter(|&cell| values[cell] > 0).map(steps).collect()
+    let searched = (0..widths.len()).filter(|&cell| values[cell] > 0);
+    searched.filter_map(|cell| Some((ring[cell]?, steps(cell)))).collect()
 }

@@ -51,7 +51,7 @@ fn rings_are_parsed_from_the_widths_of_their_cells() {
     let layout = Layout::preset("ring:21/21/22", 64).unwrap();
     assert_eq!((layout.name(), layout.cells()), ("ring:21/21/22", &[21, 21, 22][..]));
     let orders = [0, 1, 2].map(|table| layout.order(table));
-    assert_eq!(orders, [[0, 1, 2], [1, 2, 0], [2, 0, 1]]);
+    assert_eq!(orders, [&[0, 1, 2], &[1, 2, 0], &[2, 0, 1]]);
 }
 
 #[test]

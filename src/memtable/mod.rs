@@ -90,7 +90,7 @@ impl<F: Fingerprint> Memtable<F> {
     /// database with names.
     pub(crate) fn new(orders: Orders, next_doc: u64) -> Self {
         let tables = match &orders {
-            Orders::Tables(rotations) => rotations.len(),
+            Orders::Tables(bit_orders) => bit_orders.len(),
             Orders::Keys(rule) => rule.keys as usize,
         };
         let inner = Inner {
@@ -175,9 +175,9 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F::Word>) {
-        if let Orders::Tables(rotations) = &self.orders {
-            for (table, rotation) in inner.tables.iter_mut().zip(rotations) {
-                let value = rotation.apply(entry.fingerprint);
+        if let Orders::Tables(bit_orders) = &self.orders {
+            for (table, order) in inner.tables.iter_mut().zip(bit_orders) {
+                let value = order.apply(entry.fingerprint);
                 // Another entry may have it. Then all tables have it.
                 if table.contains(value) {
                     break;
@@ -437,7 +437,7 @@ mod tests {
     use crate::log::{Before, DocumentChange};
 
     fn memtable(layout: &Layout) -> Memtable<u64> {
-        Memtable::new(Orders::Tables(layout.rotations()), 0)
+        Memtable::new(Orders::Tables(layout.bit_orders()), 0)
     }
 
     fn within(distance: u32) -> u32 {
@@ -519,7 +519,7 @@ mod tests {
         let layout = Layout::preset("half-2", 64).unwrap();
         let plan = layout.plan_for(1000, 3, &Terms::default());
         for documents in [2, SCAN_NEWER, SCAN_NEWER + 1] {
-            let batch = Memtable::for_batch(documents, || Orders::Tables(layout.rotations()), 0);
+            let batch = Memtable::for_batch(documents, || Orders::Tables(layout.bit_orders()), 0);
             for id in 0..documents as u64 {
                 assert_eq!(batch.newer_match(id << 32, |_| &plan, within(0), 0, |_| true), None);
                 batch.apply(id + 1, &[insert(id << 32, id)]).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::fingerprint::Word;
-use crate::layout::{Prefix, Rotation};
+use crate::layout::{BitOrder, Prefix};
 use crate::paged::Sequential;
 use crate::table::Table;
 use crate::version::Version;
@@ -29,7 +29,7 @@ impl<'a, F: Word> Rows<'a, F> {
     pub(super) fn new(
         version: &'a Version<F>,
         table: usize,
-        order: Rotation,
+        order: &BitOrder,
         recent: &[F],
         gone: &[F],
     ) -> Self {

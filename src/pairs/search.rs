@@ -9,7 +9,7 @@ use super::leaf::{GROUP, Leaf, Near};
 use super::rows::Rows;
 use crate::error::Result;
 use crate::fingerprint::Word;
-use crate::layout::{Prefix, Rotation, Staircase};
+use crate::layout::{BitOrder, Prefix, Staircase};
 use crate::query::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, View, Within};
 
 /// Fingerprints of a leaf. With their directory they fit in the second-level cache. There are few
@@ -74,7 +74,7 @@ pub(crate) struct Region<F> {
 
 #[derive(Debug)]
 struct SearchedTable<'a, F> {
-    order: Rotation,
+    order: &'a BitOrder,
     stairs: Staircase,
     rows: Rows<'a, F>,
     parts: Vec<Prefix<F>>,
@@ -107,7 +107,7 @@ impl<'a, F: Word> PairSearch<'a, F> {
         }
         let most = most_rows::<F>(total, memory, threads);
         let table = |(number, stairs): (usize, Staircase)| {
-            let order = view.planner.rotations()[number];
+            let order = &view.planner.bit_orders()[number];
             let rows = Rows::new(view.version, number, order, recent, gone);
             let counts = errors::counts(&stairs, F::BITS);
             let patterns = counts.iter().map(|counts| counts.iter().sum()).collect();

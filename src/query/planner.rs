@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::options::Within;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
-    Costs, KeyRule, Layout, MAX_PLANNED_DISTANCE, Plan, Rotation, SketchTest, Terms,
+    BitOrder, Costs, KeyRule, Layout, MAX_PLANNED_DISTANCE, Plan, SketchTest, Terms,
 };
 use crate::settings::Settings;
 
@@ -14,7 +14,7 @@ use crate::settings::Settings;
 pub(crate) struct Planner {
     layout: Layout,
     terms: Terms,
-    rotations: Vec<Rotation>,
+    bit_orders: Vec<BitOrder>,
     /// The rule of a database of sketches.
     keys: Option<KeyRule>,
     /// Most pages of documents that a query by keys may read.
@@ -52,7 +52,7 @@ impl Planner {
         Self {
             layout: settings.layout.clone(),
             terms: Terms { block_size, filter_bits, costs, decoded: false },
-            rotations: settings.rotations(),
+            bit_orders: settings.bit_orders(),
             keys: settings.rule.key_rule(),
             candidate_pages,
             distance: settings.rule.distance(),
@@ -86,8 +86,8 @@ impl Planner {
         ))
     }
 
-    pub(crate) fn rotations(&self) -> &[Rotation] {
-        &self.rotations
+    pub(crate) fn bit_orders(&self) -> &[BitOrder] {
+        &self.bit_orders
     }
 
     pub(crate) fn costs(&self) -> &Costs {

@@ -267,10 +267,9 @@ impl<F: Fingerprint> Segment<F> {
         inspection: &mut Inspection<'_>,
     ) -> Result<()> {
         let mut sums = Vec::new();
-        let rotations = settings.rotations();
-        for ((table, rotation), &file) in self.tables.iter().zip(&rotations).zip(&self.meta.tables)
-        {
-            sums.push(table.verify(file, |f| set_hash(rotation.invert(f)), inspection)?);
+        let bit_orders = settings.bit_orders();
+        for ((table, order), &file) in self.tables.iter().zip(&bit_orders).zip(&self.meta.tables) {
+            sums.push(table.verify(file, |f| set_hash(order.invert(f)), inspection)?);
         }
         let mut sound = (0..).zip(&sums).filter_map(|(number, &sum)| Some((number, sum?)));
         if let Some((first, expected)) = sound.next()

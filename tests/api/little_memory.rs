@@ -88,7 +88,7 @@ fn operations_need_far_less_memory_than_the_database_has() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let bytes = LIMIT * if is_full() { 10 } else { 5 };
-    let layout = fpdb::Layout::preset("ring:11/11/11/11/10/10", 64).unwrap();
+    let layout = fpdb::Layout::preset("paper-10", 64).unwrap();
     let db = options().layout(layout).max_distance(6).background(false).create(&path).unwrap();
     let (mut end, step) = (0, bytes / 64);
     while db.stats().bytes_total < bytes {

@@ -70,7 +70,7 @@ fn bulk_load_takes_no_more_space_than_it_says_and_gives_back_what_it_does_not_ne
         ("one thread", 200, load(preset("half-2").threads(1), path, entries())),
         ("filters", 220, load(preset("half-2").filter_bits(10).threads(2), path, entries())),
         ("single", 180, load(preset("single").threads(2), path, entries())),
-        ("ten tables", 150, load(preset("ring:7/7/7/7/6/6/6/6/6/6").threads(2), path, entries())),
+        ("paper-10", 150, load(preset("paper-10").threads(2), path, entries())),
         ("skewed", 280, load(preset("half-2").threads(2), path, skewed())),
     ] {
         println!("{name}: {most} at most, {end} in the end, {announced} announced");

@@ -112,7 +112,7 @@ fn rebuild_without_options_keeps_the_settings() {
         .block_size(512)
         .filter_bits(3)
         .recipe(RecipeName::custom("our-words/1"));
-    let new = new.layout(Layout::preset("ring:28/18/18", 64).unwrap());
+    let new = new.layout(Layout::preset("paper-10", 64).unwrap());
     new.create("a").unwrap().close().unwrap();
     let _ = options(&sim).build("b", Source::databases(["a"])).unwrap();
     let [a, b] = ["a", "b"].map(|path| options(&sim).open(path).unwrap());

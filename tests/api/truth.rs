@@ -193,7 +193,7 @@ fn answers_on_real_fingerprints_are_exact_in_small_blocks() {
             run(layout, 128, Way::Batches, 1);
         }
     } else {
-        for layout in ["half-2", "ring-3", "ring:28/18/18"] {
+        for layout in ["half-2", "ring-3", "paper-10"] {
             run(layout, 128, Way::Bulk, 4);
         }
         run("single", 128, Way::Batches, 25);
@@ -208,7 +208,7 @@ fn answers_on_real_fingerprints_are_exact_in_large_blocks() {
             run(layout, 1024, Way::Batches, 1);
         }
     } else {
-        for layout in ["ring-4", "ring:13/13/13/13/12"] {
+        for layout in ["ring-4", "paper-4", "paper-16", "paper-20"] {
             run(layout, 1024, Way::Bulk, 4);
         }
         run("half-2", 1024, Way::Batches, 4);

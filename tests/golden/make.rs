@@ -26,6 +26,7 @@ pub(crate) const ALL: &[(&str, Make)] = &[
         let options = with(layout("single")).block_size(4096);
         finish(options, Closed::Yes, entries)
     }),
+    ("user-paper-10", || finish(with(layout("paper-10")), Closed::Yes, entries)),
     ("user-log-only", || finish(with(layout("half-2")), Closed::No, |db| some(db, 0..40))),
     ("user-128-ring-4", || {
         let layout = Layout::preset("ring-4", 128).unwrap();

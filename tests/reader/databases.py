@@ -18,8 +18,12 @@ TABLES = [  # layout, bits, block size, filter bits, fingerprints
     ("ring:30/17/17", 64, 2048, 0, 700),
     ("ring-4", 64, 128, 32, 600),
     ("ring-4", 128, 4096, 8, 600),
-    ("ring:7/7/7/7/6/6/6/6/6/6", 64, 128, 1, 300),
-    ("ring:26/26/26/25/25", 128, 256, 0, 300),
+    ("paper-4", 64, 128, 8, 600),
+    ("paper-10", 64, 128, 1, 300),
+    ("paper-10", 128, 256, 0, 300),
+    ("paper-16", 64, 128, 0, 200),
+    ("paper-20", 64, 128, 0, 150),
+    ("paper-20", 128, 128, 8, 150),
 ]
 
 
@@ -240,7 +244,7 @@ def merged(tool, random, folder):
 def rebuilt(tool, random, folder):
     """A database with duplicates, written again with other options, and backed up."""
     duplicates(tool, random, f"{folder}-from")
-    tool.run("rebuild", f"{folder}-from", "--out", f"{folder}-2", "--layout", "ring-4")
+    tool.run("rebuild", f"{folder}-from", "--out", f"{folder}-2", "--layout", "paper-4")
     tool.run("backup", f"{folder}-2", "--out", folder)
 
 

@@ -135,7 +135,7 @@ fn in_other_tables<F: Fingerprint>(
         return Ok(proven);
     }
     let mut fingerprints = Vec::new();
-    for (table, order) in parts.tables.iter().zip(&parts.rotations).skip(1) {
+    for (table, order) in parts.tables.iter().zip(&parts.bit_orders).skip(1) {
         let Some(table) = table else { continue };
         let mut reader = Sequential::new(table);
         for block in 0..table.blocks() {

@@ -7,7 +7,7 @@ use crate::file_names::{FileId, FileName};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
 use crate::keys::Keys;
-use crate::layout::Rotation;
+use crate::layout::BitOrder;
 use crate::manifest::spare::Spare;
 use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile};
 use crate::postings::Postings;
@@ -26,7 +26,7 @@ pub(super) struct Parts<F: Fingerprint> {
     pub(super) postings: Option<Postings>,
     pub(super) tombstones: Option<Tombstones<F::Word>>,
     pub(super) documents: Option<Documents<F>>,
-    pub(super) rotations: Vec<Rotation>,
+    pub(super) bit_orders: Vec<BitOrder>,
 }
 
 impl<F: Fingerprint> Parts<F> {
@@ -77,8 +77,8 @@ impl<F: Fingerprint> Parts<F> {
             let header = header(FileKind::Spare, 0);
             files.check_spare(FileName::Spare(id.number), &header, file)?;
         }
-        let rotations = settings.rotations();
-        Ok(Self { meta: meta.clone(), tables, postings, tombstones, documents, rotations })
+        let bit_orders = settings.bit_orders();
+        Ok(Self { meta: meta.clone(), tables, postings, tombstones, documents, bit_orders })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::events::Event;
 use crate::file_names::FileName;
 use crate::fingerprint::{Entry, Fingerprint, Word};
-use crate::layout::Rotation;
+use crate::layout::BitOrder;
 use crate::manifest::Manifest;
 use crate::memtable::{Memtable, RecentDocument};
 use crate::parallel::lock;
@@ -152,7 +152,7 @@ fn write_documents<F: Fingerprint>(
 
 /// The contents of a memtable as a segment.
 struct Contents<'a, F> {
-    rotations: Vec<Rotation>,
+    bit_orders: Vec<BitOrder>,
     entries: &'a [Entry<F>],
     /// The fingerprints of the entries, each once.
     fingerprints: Vec<F>,
@@ -162,7 +162,7 @@ impl<'a, W: Word> Contents<'a, W> {
     fn new(settings: &Settings, entries: &'a [Entry<W>]) -> Self {
         let mut fingerprints: Vec<W> = entries.iter().map(|entry| entry.fingerprint).collect();
         fingerprints.dedup();
-        Self { rotations: settings.rotations(), entries, fingerprints }
+        Self { bit_orders: settings.bit_orders(), entries, fingerprints }
     }
 }
 
@@ -176,8 +176,8 @@ impl<W: Word> SegmentContents<W> for Contents<'_, W> {
     }
 
     fn table(&self, table: usize) -> Result<Box<dyn TableContents<W> + '_>> {
-        let rotation = &self.rotations[table];
-        let mut permuted: Vec<W> = self.fingerprints.iter().map(|&f| rotation.apply(f)).collect();
+        let order = &self.bit_orders[table];
+        let mut permuted: Vec<W> = self.fingerprints.iter().map(|&f| order.apply(f)).collect();
         permuted.sort_unstable();
         Ok(Box::new(SortedTable(permuted)))
     }

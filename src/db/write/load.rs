@@ -452,20 +452,20 @@ impl<F: Fingerprint> SegmentContents<F::Word> for Contents<'_, '_, F> {
     }
 
     fn table(&self, table: usize) -> Result<Box<dyn TableContents<F::Word> + '_>> {
-        let rotation = &self.load.core.planner.rotations()[table];
+        let order = &self.load.core.planner.bit_orders()[table];
         let mut rows = self.load.row_sorter(self.sorts);
         let mut last = None;
         self.entries.for_each_unordered(&mut |some| {
             for entry in some {
                 if last != Some(entry.fingerprint) {
                     last = Some(entry.fingerprint);
-                    rows.push(rotation.apply(entry.fingerprint))?;
+                    rows.push(order.apply(entry.fingerprint))?;
                 }
             }
             Ok(())
         })?;
         let rows = rows.finish(&|_| Ok(()))?.with_passes(1);
-        let zeros = zeros(rotation.apply(self.used));
+        let zeros = zeros(order.apply(self.used));
         Ok(Box::new(TableRows { meter: &self.load.meter, rows, zeros }))
     }
 }

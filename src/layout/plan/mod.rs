@@ -6,7 +6,7 @@ use crate::codec::prefix_hash::{self, HashGroup, prefix_hash};
 use crate::fingerprint::Word;
 use crate::layout::Layout;
 use crate::layout::certificate::{self, RingTable};
-use crate::layout::order::Rotation;
+use crate::layout::order::BitOrder;
 use crate::layout::probe::Probe;
 use crate::layout::search::Search;
 use crate::layout::staircase::Staircase;
@@ -30,7 +30,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TablePlan {
     number: usize,
-    order: Rotation,
+    order: BitOrder,
     stairs: Staircase,
     /// Those with too short a prefix for the table's filter come first.
     probes: Vec<Probe>,
@@ -46,7 +46,7 @@ impl TablePlan {
     /// Makes the plan that looks up these probes.
     fn new(
         number: usize,
-        order: Rotation,
+        order: BitOrder,
         stairs: Staircase,
         mut probes: Vec<Probe>,
         filter_depth: u8,
@@ -67,8 +67,8 @@ impl TablePlan {
 
     /// Returns the table's bit order.
     #[inline]
-    pub(crate) fn order(&self) -> Rotation {
-        self.order
+    pub(crate) fn order(&self) -> &BitOrder {
+        &self.order
     }
 
     /// Returns the errors for which the table is searched.
@@ -113,7 +113,7 @@ impl Plan {
         let plan = |(number, stairs): (usize, Staircase)| {
             let mut probes = Vec::new();
             Trie::new(&stairs, &leaves[number]).walk(&mut probes);
-            let order = layout.rotation(number);
+            let order = layout.bit_order(number);
             TablePlan::new(number, order, stairs, probes, layout.filter_depth(number))
         };
         Self { tables: staircases.into_iter().map(plan).collect(), work }
@@ -184,9 +184,17 @@ impl Layout {
 
     /// Returns whether the searched tables are proved to find everything.
     fn is_proved(&self, plan: &Plan, distance: u32) -> bool {
-        let tables: Vec<RingTable<'_>> =
+        let tables: Vec<(usize, &Staircase)> =
             plan.tables.iter().map(|table| (table.number, &table.stairs)).collect();
-        certificate::is_complete(&self.cells, &tables, distance)
+        let ring = self.ring();
+        let cell = |table: usize| ring.iter().position(|&other| other == Some(table));
+        let of_ring = tables.iter().filter_map(|&(table, stairs)| Some((cell(table)?, stairs)));
+        let of_ring: Vec<RingTable<'_>> = of_ring.collect();
+        certificate::is_complete_ring(&self.cells, &of_ring, distance)
+            || self
+                .design
+                .as_ref()
+                .is_some_and(|design| certificate::is_complete_design(design, &tables, distance))
     }
 
     /// Returns what the plans for each of these terms are expected to do, without making the plans.

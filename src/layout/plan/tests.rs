@@ -40,7 +40,7 @@ fn finds_all<F: Word>(layout: &Layout, plan: &Plan, distance: u32, rng: &mut Rng
         let error: F = pattern(rng, weight);
         let by: Vec<usize> = (0..layout.tables()).filter(|&t| plan.reports(t, error)).collect();
         assert_eq!(by.len(), 1, "{layout} distance {distance}: {} by {by:?}", error.to_hex());
-        let permuted = layout.rotation(by[0]).apply(error);
+        let permuted = layout.bit_order(by[0]).apply(error);
         assert!(plan.accepts(by[0], permuted));
         let above = (0..=u8::try_from(F::BITS).unwrap()).filter(|&depth| {
             let flips = permuted & F::prefix_mask(depth.into());
@@ -72,6 +72,74 @@ fn every_preset_finds_every_planted_pattern_once_at_64_bits() {
 #[test]
 fn every_preset_finds_every_planted_pattern_once_at_128_bits() {
     every_preset_finds_all::<u128>();
+}
+
+/// Calls `check` with each way to share `errors` errors out among cells of these widths.
+fn for_each_load(widths: &[u8], errors: u8, loads: &mut Vec<u8>, check: &mut impl FnMut(&[u8])) {
+    let Some(&width) = widths.get(loads.len()) else {
+        if errors == 0 {
+            check(loads);
+        }
+        return;
+    };
+    for load in 0..=errors.min(width) {
+        loads.push(load);
+        for_each_load(widths, errors - load, loads, check);
+        loads.pop();
+    }
+}
+
+/// Returns whether the table is searched for errors in these numbers in the cells.
+fn accepts_loads(layout: &Layout, table: &TablePlan, loads: &[u8]) -> bool {
+    table.stairs().steps().iter().all(|step| {
+        let mut leading = (0, 0);
+        for &cell in layout.order(table.number()) {
+            if leading.0 < step.depth {
+                leading = (leading.0 + layout.cells()[cell], leading.1 + loads[cell]);
+            }
+        }
+        assert_eq!(leading.0, step.depth, "a step within a cell");
+        leading.1 <= step.most
+    })
+}
+
+#[test]
+fn plans_for_the_papers_designs_accept_every_distribution_of_errors() {
+    // Without scans, also where they are cheaper.
+    let costs = Costs { scan_entry_ns: 1e6, ..Costs::default() };
+    let terms = Terms { costs, ..Terms::default() };
+    for (bits, most) in [(64, 12), (128, 10)] {
+        for (name, most) in
+            [("paper-4", most), ("paper-10", most), ("paper-16", 6), ("paper-20", most)]
+        {
+            let layout = Layout::preset(name, bits).unwrap();
+            for distance in 0..=most {
+                let plan = layout.plan_for(1 << 34, distance.into(), &terms);
+                if plan.is_scan() {
+                    assert!(distance > 8, "{name} {distance}");
+                    continue;
+                }
+                for_each_load(layout.cells(), distance, &mut Vec::new(), &mut |loads| {
+                    let found = plan.tables().iter().any(|t| accepts_loads(&layout, t, loads));
+                    assert!(found, "{name}, {bits} bits, distance {distance}: {loads:?}");
+                });
+            }
+        }
+    }
+}
+
+/// At the size of the paper. Four tables have so many candidates there that flips are cheaper.
+#[test]
+fn designs_look_up_one_exact_prefix_per_table_at_distance_three() {
+    for (name, tables) in [("paper-10", 10), ("paper-16", 16), ("paper-20", 20)] {
+        let layout = Layout::preset(name, 64).unwrap();
+        let plan = layout.plan_for(1 << 34, 3, &Terms::default());
+        assert_eq!(plan.tables().len(), tables);
+        for table in plan.tables() {
+            let depth = u8::try_from(layout.leading_bits(table.number())).unwrap();
+            assert_eq!(table.probes(), [Probe { depth, ..Probe::ALL }], "{name}");
+        }
+    }
 }
 
 /// Makes a ring of cells of any widths.
@@ -193,7 +261,7 @@ fn no_ring_becomes_a_scan_because_its_proof_takes_too_long() {
     let costs = Costs { scan_entry_ns: 1e6, ..Costs::default() };
     let terms = Terms { costs, ..Terms::default() };
     for (tables, distance) in [(5, 24), (6, 24), (7, 20), (8, 16), (10, 12), (4, 24), (8, 24)] {
-        let cells = crate::layout::presets::split_evenly(128, tables);
+        let cells = crate::layout::design::split_evenly(128, tables);
         let layout = crate::layout::presets::ring_of(128, cells);
         let plan = layout.plan_for(1 << 26, distance, &terms);
         assert!(!plan.is_scan(), "{tables} {distance}");

@@ -4,7 +4,7 @@ from .case import case, sound
 
 MANIFEST = "MANIFEST"
 NAME = "expected 1 to 64 visible ASCII characters"
-ORDER = "is not the order of its cells"
+ORDER = "is not an order of 2 cells"
 
 
 def in_manifest(condition, words, database="empty", file=MANIFEST):
@@ -69,16 +69,16 @@ def cell_of_63_bits(copy, _):
     copy.manifest["widths"] = bytes([32, 31])
 
 
-@in_manifest("6.6", "layout of 1 tables: expected 2")
-def table_too_few(copy, _):
-    copy.manifest["tables"] = 1
-    copy.manifest["bit order 1"] = b""
+@in_manifest("6.6", "layout of 0 tables: expected 1 to 64")
+def layout_without_tables(copy, _):
+    copy.manifest["tables"] = 0
+    copy.manifest["bit order 0"] = copy.manifest["bit order 1"] = b""
 
 
-@in_manifest("6.6", "layout of 3 tables: expected 2")
-def table_too_many(copy, _):
-    copy.manifest["tables"] = 3
-    copy.manifest["bit order 1"] = bytes([1, 0, 0, 1])
+@in_manifest("6.6", "layout tables: 65, at most 64 expected")
+def tables_65(copy, _):
+    copy.manifest["tables"] = 65
+    copy.manifest["bit order 1"] = 64 * bytes([0, 1])
 
 
 @in_manifest("6.7", ORDER)
@@ -91,7 +91,7 @@ def unknown_cell(copy, _):
     copy.manifest["bit order 1"] = bytes([1, 2])
 
 
-@in_manifest("6.7", ORDER)
+@in_manifest("6.8", "layout table 0: its cells must be in ascending order")
 def table_0_out_of_order(copy, _):
     copy.manifest["bit order 0"] = bytes([1, 0])
 
@@ -132,8 +132,7 @@ for condition, part, values in (("18.14", "keys", (0, 17)), ("18.15", "minima", 
 OTHER_LAYOUT = "the layout does not fit the keys"
 of_sketches("18.17", OTHER_LAYOUT, "layout's name", b"keys-7")
 of_sketches("18.17", OTHER_LAYOUT, "keys", 7)
-of_sketches("6.7", ORDER, "bit order 1", bytes([1, 0, *range(2, 16)]))
-of_sketches("6.6", "layout of 17 tables: expected 16", "tables", 17)
+of_sketches("18.17", OTHER_LAYOUT, "bit order 1", bytes([1, 0, *range(2, 16)]))
 of_sketches("6.5", "layout cells sum to 129 bits, not 128", "widths", bytes([9, *15 * [8]]))
 NOT_OF_WIDTH = "a rule or ids that no database of this width has"
 of_sketches("18.8", NOT_OF_WIDTH, "kind of ids", 0)

@@ -4,7 +4,7 @@ from .case import DEEP, FULL, case
 from .segment import Single, TableParts
 
 
-@case("16.1", "user-half-2", "0000000007000000.t01",
+@case("16.1", "user-paper-10", "0000000007000000.t03",
       "the table does not hold the same fingerprints as table 0", FULL)
 def other_fingerprints_in_a_table(copy, file):
     TableParts(64, [[1 << 20 | step for step in range(15)]]).write(copy.paged(file))

@@ -4,9 +4,9 @@ from .conventions import check
 
 
 class Layout:
-    """The cells, and how many tables there are, read from the manifest."""
+    """The bit orders, read from the manifest."""
 
-    def __init__(self, cursor, bits, is_sketch):
+    def __init__(self, cursor, bits):
         """Reads a layout of cells of `bits` bits altogether from the manifest's cursor."""
         self.name = cursor.string(1, 64, "6.1", "layout's name")
         self.bits = bits
@@ -18,14 +18,22 @@ class Layout:
         check(min(self.widths) >= 1, "6.4", where, "a cell has no bits")
         check(sum(self.widths) == bits, "6.5", where,
               f"cells of {self.widths} bits do not make up {bits} bits")
-        self.tables = cursor.bounded(1, 0 if is_sketch else cells, cells, "6.6", "number of tables")
-        for table in range(self.tables):
-            order = list(cursor.take(cells))
-            check(order == [*range(table, cells), *range(table)], "6.7", where,
-                  f"the bit order {order} is not that of table {table}")
+        tables = cursor.bounded(1, 1, 64, "6.6", "number of tables")
+        self.orders = [list(cursor.take(cells)) for _ in range(tables)]
+        for order in self.orders:
+            check(sorted(order) == list(range(cells)), "6.7", where,
+                  f"the bit order {order} does not contain each cell once")
+        check(self.orders[0] == list(range(cells)), "6.8", where, "table 0 is not in order")
+
+    def tables(self):
+        """The number of tables."""
+        return len(self.orders)
 
     def permute(self, table, fingerprint):
         """The fingerprint in a table's bit order."""
-        front = sum(self.widths[:table])
-        below = self.bits - front
-        return fingerprint << front & (1 << self.bits) - 1 | fingerprint >> below
+        result = 0
+        for cell in self.orders[table]:
+            below = sum(self.widths[cell + 1:])
+            value = fingerprint >> below & (1 << self.widths[cell]) - 1
+            result = result << self.widths[cell] | value
+        return result

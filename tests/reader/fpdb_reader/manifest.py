@@ -83,7 +83,7 @@ class Manifest:
         self.is_of_sketches = self.bits == sketch.BITS
         self.refuse_unless(not self.is_of_sketches or self.kind_of_ids != CHOSEN, "18.8",
                            "sketches have no documents")
-        self.layout = Layout(fields, sketch.PLANE if self.is_of_sketches else self.bits, self.is_of_sketches)
+        self.layout = Layout(fields, sketch.PLANE if self.is_of_sketches else self.bits)
         self.rule = MatchRule(fields, self.layout, self.bits)
 
     def read_state(self):
@@ -108,7 +108,7 @@ class Manifest:
         if self.is_of_sketches:
             places = [(KEYS, part) for part in range(self.rule.keys)]
         else:
-            places = [(TABLE, part) for part in range(self.layout.tables)] + [(POSTINGS, 0)]
+            places = [(TABLE, part) for part in range(self.layout.tables())] + [(POSTINGS, 0)]
         files = {place: self.read_file(True) for place in places}
         for kind in (TOMBSTONES, DOCUMENTS):
             found = self.read_file(False)

@@ -24,7 +24,8 @@ class MatchRule:
         self.keys = cursor.bounded(1, 1, GROUPS, "18.14", "number of keys")
         self.minima = cursor.bounded(1, 1, sketch.GROUP, "18.15", "minima of a key")
         self.distance = cursor.bounded(1, 0, sketch.PLANE, "18.16", "distance of sketches")
-        check((layout.name, layout.widths, layout.tables) == (f"keys-{self.keys}", GROUPS * [sketch.GROUP], self.keys),
+        orders = [[(key + place) % GROUPS for place in range(GROUPS)] for key in range(self.keys)]
+        check((layout.name, layout.widths, layout.orders) == (f"keys-{self.keys}", GROUPS * [sketch.GROUP], orders),
               "18.17", cursor.where, "the layout does not fit the keys")
 
     def matches(self, a, b):

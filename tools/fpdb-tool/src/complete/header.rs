@@ -37,6 +37,8 @@ pub(crate) struct Header {
 struct LayoutLine {
     name: String,
     cells: Vec<u8>,
+    /// Of the cells, for each table.
+    orders: Vec<Vec<usize>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -67,6 +69,7 @@ impl Header {
                 keys,
                 minima,
             });
+        let orders = || (0..layout.tables()).map(|table| layout.order(table).to_vec()).collect();
         Self {
             schema: SCHEMA.to_owned(),
             bits: description.bits,
@@ -78,6 +81,7 @@ impl Header {
             layout: similar.is_none().then(|| LayoutLine {
                 name: layout.name().to_owned(),
                 cells: layout.cells().to_vec(),
+                orders: orders(),
             }),
             rule: RuleLine { max_distance: rule.distance(), similar },
             block_size: description.block_size,
@@ -129,8 +133,9 @@ impl Header {
         let is_sketch = self.bits == SKETCH_BITS;
         let distance = self.rule.max_distance;
         let mut options = match (&self.rule.similar, &self.layout) {
-            (None, Some(LayoutLine { name, cells })) if !is_sketch => {
-                options.max_distance(distance).layout(Layout::new(name, self.bits, cells)?)
+            (None, Some(LayoutLine { name, cells, orders })) if !is_sketch => {
+                let layout = Layout::with_orders(name, self.bits, cells, orders)?;
+                options.max_distance(distance).layout(layout)
             }
             (Some(SimilarLine { jaccard, recall, keys, minima }), None) if is_sketch => {
                 let jaccard = Jaccard::at_least(*jaccard).recall(*recall);

@@ -5,12 +5,12 @@ use fpdb::Layout;
 /// Returns the bits of the fingerprint in the order in which they sort a table.
 pub(super) fn bit_order(layout: &Layout, table: usize) -> Vec<u32> {
     let cells = layout.cells();
-    let cell_bits = |cell: usize| {
+    let cell_bits = |&cell: &usize| {
         let above: u32 = cells[..cell].iter().map(|&width| u32::from(width)).sum();
         let top = layout.bits() - above;
         (top - u32::from(cells[cell])..top).rev()
     };
-    layout.order(table).into_iter().flat_map(cell_bits).collect()
+    layout.order(table).iter().flat_map(cell_bits).collect()
 }
 
 /// Formats bits as descending ranges: `31..0 63..32`.

@@ -86,7 +86,7 @@ impl Args {
 
 impl TableReport {
     fn of(layout: &Layout, table: usize) -> Self {
-        Self { cell_order: layout.order(table), bit_order: bit_order(layout, table) }
+        Self { cell_order: layout.order(table).to_vec(), bit_order: bit_order(layout, table) }
     }
 }
 
