@@ -1,8 +1,11 @@
 //! Predicts the size of a database and the time of its queries.
 
+use std::ops::Add;
+
 use super::keys::KeyRule;
-use super::terms::Terms;
-use super::{Layout, MatchRule};
+use super::search::leaves;
+use super::terms::{Reads, Terms};
+use super::{Layout, MatchRule, TablePlan};
 
 /// Bytes of a document with its sketch, and with its id or a short name.
 const DOCUMENT_BYTES: u64 = 104;
@@ -36,6 +39,16 @@ const NEAR_DOCUMENTS: f64 = 200_000.0;
 pub struct Prediction {
     /// Microseconds of a query without matches, if all files are in memory.
     pub query_us: f64,
+    /// Prefixes that a query looks up in all tables; 0 if it scans. Of sketches: keys.
+    pub probes: f64,
+    /// Fingerprints that have one of these prefixes, and are compared with the query. Of sketches: 0,
+    /// because nobody knows how many similar documents there are.
+    pub candidates: f64,
+    /// Blocks that a query decodes. Of sketches: 0.
+    pub blocks: f64,
+    /// Pages of 4,096 bytes that a query reads from the disk if only directories and filters are in
+    /// memory. Of sketches: one per key.
+    pub pages: f64,
     /// Bytes of directories and filters, which should be in memory.
     pub memory_bytes: u64,
     /// Bytes of the tables on disk. Each id takes at least 3 more.
@@ -69,16 +82,42 @@ impl Layout {
         }
         let terms = Terms { block_size, filter_bits, ..Terms::default() };
         let Sizes { disk, memory } = self.sizes(entries, &terms);
-        let works = self.works(entries, rule.distance(), std::slice::from_ref(&terms));
+        let plan = self.plan_for(entries, rule.distance(), &terms);
+        let Reads { blocks, pages, candidates } = if plan.is_scan() {
+            self.read_all(entries, &terms)
+        } else {
+            let leaves = leaves(self, entries, &terms);
+            let reads = |table: &TablePlan| {
+                let leaves = &leaves[table.number()];
+                let each = table.probes().iter().map(|probe| leaves.reads(probe.depth.into()));
+                each.fold(Reads::default(), Reads::add)
+            };
+            plan.tables().iter().map(reads).fold(Reads::default(), Reads::add)
+        };
         // At a time, a load sorts entries with ids, the fingerprints of a table, and hashes of prefixes.
         let fingerprint = u64::from(self.bits / 8);
         let hash = if filter_bits > 0 { 8 } else { 0 };
         let sorted = entries.saturating_mul(fingerprint + 8 + fingerprint + hash);
         Prediction {
-            query_us: works.first().map_or(0.0, |work| work.ns / 1e3),
+            query_us: plan.work().ns / 1e3,
+            probes: plan.work().probes,
+            candidates,
+            blocks,
+            pages,
             memory_bytes: memory as u64,
             disk_bytes: disk as u64,
             load_bytes: (disk as u64).saturating_add(sorted),
+        }
+    }
+
+    /// Returns what a scan of table 0 reads.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn read_all(&self, entries: u64, terms: &Terms) -> Reads {
+        let table = terms.table(self.bits.into(), entries, 0);
+        Reads {
+            blocks: table.blocks / terms.block_size as f64,
+            pages: (table.blocks / PAGE as f64).ceil(),
+            candidates: entries as f64,
         }
     }
 
@@ -109,6 +148,10 @@ impl KeyRule {
         let lookup_ns = LOOKUP_NS + LOOKUP_FAR_NS * far;
         Prediction {
             query_us: (QUERY_NS + f64::from(self.keys) * lookup_ns) / 1e3,
+            probes: self.keys.into(),
+            candidates: 0.0,
+            blocks: 0.0,
+            pages: self.keys.into(),
             memory_bytes: directories,
             disk_bytes: disk,
             load_bytes: disk.saturating_add(documents.saturating_mul(16)),

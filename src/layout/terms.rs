@@ -127,12 +127,40 @@ impl std::ops::Add for Work {
     }
 }
 
+/// What a list of lookups is expected to read.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Reads {
+    /// Blocks that are decoded.
+    pub(super) blocks: f64,
+    /// Pages that these blocks are in, counted again for each lookup.
+    pub(super) pages: f64,
+    /// Fingerprints with the wanted prefixes.
+    pub(super) candidates: f64,
+}
+
+impl std::ops::Add for Reads {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            blocks: self.blocks + other.blocks,
+            pages: self.pages + other.pages,
+            candidates: self.candidates + other.candidates,
+        }
+    }
+}
+
 /// The cost of looking up one prefix, for each length of the prefix.
 #[derive(Debug)]
 pub(super) struct Leaves {
     pub(super) by_depth: Vec<Work>,
     /// Prefixes longer than this cost the same as one of this length.
     pub(super) deepest: u8,
+    entries: u64,
+    size: TableSize,
+    block_size: usize,
+    /// Number of leading bits that the filter covers, and the share of prefixes that pass it.
+    filter: Option<(u32, f64)>,
 }
 
 /// Below 2^-6 expected entries, the cost of a lookup no longer falls with its depth.
@@ -173,8 +201,28 @@ impl Leaves {
         };
         let to_one_entry = u64::BITS - entries.leading_zeros() + DEPTH_BELOW_ONE_ENTRY;
         let filtered = if size.filter > 0.0 { filter_depth } else { 0 };
-        let deepest = u8::try_from(to_one_entry.max(filtered)).unwrap_or(u8::MAX);
-        Self { by_depth: (0..=bits).map(leaf).collect(), deepest }
+        Self {
+            by_depth: (0..=bits).map(leaf).collect(),
+            deepest: u8::try_from(to_one_entry.max(filtered)).unwrap_or(u8::MAX),
+            entries,
+            size,
+            block_size: terms.block_size,
+            filter: (size.filter > 0.0).then_some((filter_depth, passing)),
+        }
+    }
+
+    /// Returns what looking up a prefix of `depth` bits is expected to read.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn reads(&self, depth: u32) -> Reads {
+        let lookups = match self.filter {
+            Some((filter_depth, passing)) if depth >= filter_depth => passing,
+            _ => 1.0,
+        };
+        let candidates = self.entries as f64 * 2f64.powi(-depth.cast_signed());
+        // The wanted fingerprints begin anywhere in a block, and a block anywhere in a page.
+        let blocks = lookups + candidates / self.size.in_block;
+        let pages = lookups + (blocks - lookups) * self.block_size as f64 / PAGE;
+        Reads { blocks, pages, candidates }
     }
 }
 

@@ -1,19 +1,22 @@
 //! Numbers on the command line.
 
 /// The largest number of entries that commands accept.
-const MAX_ENTRIES: u64 = 10_000_000_000;
+const MAX_ENTRIES: u64 = 1 << 36;
 
-/// Parses a number of entries: digits, or a decimal number, `e` and a power of ten that makes it
-/// whole.
+/// Parses a number of entries: digits, a power of two such as `2^34`, or a decimal number, `e` and a
+/// power of ten that makes it whole.
 pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
     let number = whole(text).filter(|n| (1..=MAX_ENTRIES).contains(n));
     number.ok_or_else(|| {
-        "expected a whole number from 1 to 1e10, such as 1000000 or 6.7e7".to_owned()
+        "expected a whole number from 1 to 2^36, such as 1000000, 6.7e7 or 2^34".to_owned()
     })
 }
 
-/// Returns the value of a number such as `10`, `1e6` or `6.7e7` if it is whole.
+/// Returns the value of a number such as `10`, `2^20`, `1e6` or `6.7e7` if it is whole.
 fn whole(text: &str) -> Option<u64> {
+    if let Some(power) = text.strip_prefix("2^") {
+        return 1u64.checked_shl(power.parse().ok().filter(|_| !power.starts_with('+'))?);
+    }
     let (mantissa, power) = text.split_once('e').unwrap_or((text, "0"));
     let (digits, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -50,12 +53,20 @@ mod tests {
     #[test]
     fn counts_are_whole_numbers_in_digits_or_with_a_power_of_ten() {
         let counts = [("1", 1), ("10000", 10_000), ("1e6", 1_000_000), ("25e1", 250)];
-        let decimals =
-            [("6.7e7", 67_000_000), ("1.50e2", 150), ("0.5e1", 5), ("1e10", MAX_ENTRIES)];
+        let decimals = [
+            ("6.7e7", 67_000_000),
+            ("1.50e2", 150),
+            ("0.5e1", 5),
+            ("2^36", MAX_ENTRIES),
+            ("2^0", 1),
+        ];
         for (text, count) in counts.into_iter().chain(decimals) {
             assert_eq!(parse_count(text), Ok(count), "{text}");
         }
-        for wrong in ["", "0", "-1", "1e", "e6", "1e99", "1e11", "1_000", "+5", "1.5", "1.25e1"] {
+        for wrong in [
+            "", "0", "-1", "1e", "e6", "1e99", "1e11", "2^37", "2^", "2^+1", "2^64", "3^2",
+            "1_000", "+5", "1.5", "1.25e1",
+        ] {
             assert!(parse_count(wrong).is_err(), "{wrong}");
         }
         for wrong in [".5e1", "1.e1", "1.5.5e3", "1e1.5", "1e-1", "0.0e1", "99999999999999999999e0"]

@@ -20,7 +20,7 @@ fn the_layout_that_is_chosen_comes_first_and_can_be_created() {
         let report = folder.ok(&format!("recommend {line} --json")).json();
         assert_eq!(
             (&report["schema"], &report["bits"]),
-            (&"fpdb.recommend/2".into(), &bits.into())
+            (&"fpdb.recommend/3".into(), &bits.into())
         );
         let layouts = report["layouts"].as_array().unwrap();
         let names: Vec<_> = layouts.iter().map(|row| row["layout"].as_str().unwrap()).collect();
@@ -36,12 +36,45 @@ fn the_layout_that_is_chosen_comes_first_and_can_be_created() {
     }
 }
 
+/// The candidates are those of the paper's table (section 3.1.1, Figure 1): 2^34 entries by 25 or 26
+/// leading bits, by 28, and by 31 to 33.
+#[test]
+fn tables_and_candidates_stand_side_by_side_at_the_size_of_the_paper() {
+    let folder = Folder::new();
+    let report = folder.ok("recommend -n 2^34 --json").json();
+    let row = |name: &str| {
+        let rows = report["layouts"].as_array().unwrap();
+        rows.iter().find(|row| row["layout"] == name).unwrap().clone()
+    };
+    for (name, tables, lead, candidates) in [
+        ("paper-10", 10, [25, 26], 6 << 8 | 4 << 9),
+        ("paper-16", 16, [28, 28], 16 << 6),
+        ("paper-20", 20, [31, 33], 4 * 8 + 12 * 4 + 4 * 2),
+    ] {
+        let row = row(name);
+        assert_eq!(
+            (number(&row["tables"]), number(&row["probes"])),
+            (tables.into(), tables.into())
+        );
+        assert_eq!(row["leading_bits"], serde_json::json!(lead), "{name}");
+        let found = number(&row["candidates"]);
+        assert!((found / f64::from(candidates) - 1.0).abs() < 0.01, "{name}: {found}");
+        assert!(number(&row["pages"]) >= number(&row["probes"]), "{name}");
+    }
+    let (half, paper) = (row("half-2"), row("paper-10"));
+    assert!(number(&half["disk_bytes"]) * 4.0 < number(&paper["disk_bytes"]));
+    assert!(number(&half["pages"]) > number(&paper["pages"]) * 3.0);
+    let text = folder.ok("recommend -n 8e9").text();
+    assert!(text.contains("candidates") && text.contains("reads"), "{text}");
+}
+
 #[test]
 fn what_cannot_be_recommended_is_refused() {
     let folder = Folder::new();
     for line in [
         "recommend",
         "recommend -n 0",
+        "recommend -n 2^37",
         "recommend -n 1e6 -k 13",
         "recommend -n 1e6 -k 25 --bits 128",
         "recommend -n 1e6 --jaccard 0.8 --bits 128",

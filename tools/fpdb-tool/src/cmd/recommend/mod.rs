@@ -3,7 +3,6 @@
 mod similarity;
 
 use anyhow::Result;
-use fpdb::layout::Prediction;
 use fpdb::{Db, Fingerprint, Layout, Options, Word};
 use serde::Serialize;
 
@@ -20,8 +19,21 @@ Examples:
 /// Shows what finding near-duplicates costs for a number of documents and a distance or a similarity
 ///
 /// For a distance, shows layouts. The first one is the one that `create` chooses by itself. The
-/// others are the presets. The figures are predictions for evenly distributed fingerprints in one
-/// segment:
+/// others are the presets, among them the paper's tables (paper-4 to paper-20). The figures are
+/// predictions for evenly distributed fingerprints in one segment:
+///
+/// - filter: bits of a prefix filter per fingerprint
+///
+/// - lead: how many bits lead a table
+///
+/// - probes: prefixes that a query looks up; 0 if it reads a whole table
+///
+/// - candidates: fingerprints with these prefixes, with which the query is compared
+///
+/// - blocks: blocks that a query decodes
+///
+/// - reads: pages of 4 KiB that a query reads from the disk if only directories and filters are in
+///   memory
 ///
 /// - us: microseconds per query if all files are in memory
 ///
@@ -66,7 +78,7 @@ pub(crate) struct Args {
     bits: Option<u32>,
 }
 
-/// `fpdb.recommend/2`
+/// `fpdb.recommend/3`
 #[derive(Serialize)]
 struct Report {
     bits: u32,
@@ -82,6 +94,12 @@ struct Row {
     layout: String,
     tables: usize,
     filter_bits: u32,
+    /// Of the table with the fewest, and of the one with the most.
+    leading_bits: [u32; 2],
+    probes: f64,
+    candidates: f64,
+    blocks: f64,
+    pages: f64,
     query_us: f64,
     memory_bytes: u64,
     disk_bytes: u64,
@@ -97,7 +115,7 @@ impl Args {
         }
         let report = by_word!(bits, |options| self.report(options)?);
         if context.json {
-            context.report("fpdb.recommend/2", &report)?;
+            context.report("fpdb.recommend/3", &report)?;
         } else {
             report.print(context)?;
         }
@@ -132,24 +150,42 @@ impl Row {
     /// Returns the row of a database with the layout, which need not have documents.
     fn of<F: Fingerprint>(db: &Db<F>, documents: u64) -> Self {
         let description = db.description();
-        let Prediction { query_us, memory_bytes, disk_bytes, load_bytes, .. } =
-            description.predict(documents);
+        let predicted = description.predict(documents);
+        let layout = &description.layout;
+        let leading = (0..layout.tables()).map(|table| layout.leading_bits(table));
+        let leading_bits =
+            leading.fold([u32::MAX, 0], |[least, most], bits| [least.min(bits), most.max(bits)]);
         Self {
-            layout: description.layout.name().to_owned(),
-            tables: description.layout.tables(),
+            layout: layout.name().to_owned(),
+            tables: layout.tables(),
             filter_bits: description.filter_bits,
-            query_us,
-            memory_bytes,
-            disk_bytes,
-            load_bytes,
+            leading_bits,
+            probes: predicted.probes,
+            candidates: predicted.candidates,
+            blocks: predicted.blocks,
+            pages: predicted.pages,
+            query_us: predicted.query_us,
+            memory_bytes: predicted.memory_bytes,
+            disk_bytes: predicted.disk_bytes,
+            load_bytes: predicted.load_bytes,
         }
     }
 
-    fn cells(&self) -> [String; 7] {
+    fn cells(&self) -> [String; 12] {
+        let [least, most] = self.leading_bits;
+        let number = |number: f64| match number {
+            ..1000.0 => format!("{number:.1}"),
+            _ => format!("{number:.0}"),
+        };
         [
             self.layout.clone(),
             self.tables.to_string(),
             self.filter_bits.to_string(),
+            if least == most { least.to_string() } else { format!("{least}-{most}") },
+            format!("{:.0}", self.probes),
+            number(self.candidates),
+            number(self.blocks),
+            number(self.pages),
             format!("{:.1}", self.query_us),
             iec(self.memory_bytes),
             iec(self.disk_bytes),
@@ -160,7 +196,20 @@ impl Row {
 
 impl Report {
     fn print(&self, context: &mut Context<'_>) -> Result<()> {
-        let header = ["layout", "tables", "filter", "us", "memory", "disk", "load"];
+        let header = [
+            "layout",
+            "tables",
+            "filter",
+            "lead",
+            "probes",
+            "candidates",
+            "blocks",
+            "reads",
+            "us",
+            "memory",
+            "disk",
+            "load",
+        ];
         let lines: Vec<_> = self.layouts.iter().map(Row::cells).collect();
         output::table(context.out, header, &lines)?;
         context.say(format_args!("to create a database with the first layout: {}", self.create));
