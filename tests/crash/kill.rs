@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use fpdb::{Db, ErrorKind, Ids, Options, Outcome, Snapshot, Stamped};
+use fpdb::{Db, Durability, ErrorKind, Ids, Options, Outcome, Snapshot, Stamped};
 
 use super::script::Random;
 use super::setting;
@@ -21,6 +21,18 @@ use super::setting;
 /// The variables that make a test process a writer or a reader, with the folder of the database.
 const WRITER: &str = "FPDB_CRASH_WRITER";
 const READER: &str = "FPDB_CRASH_READER";
+
+/// The variables that make a test process check a database after a crash: its folder, and how many
+/// operations were acknowledged. Used by the scripts in `tools/power`.
+const CHECKER: &str = "FPDB_CRASH_CHECKER";
+const ACKNOWLEDGED: &str = "FPDB_CRASH_ACKNOWLEDGED";
+
+/// A variable that ends the writer, without an error, when the database has had this many
+/// operations.
+const OPERATIONS: &str = "FPDB_CRASH_OPERATIONS";
+
+/// A variable for negative controls: the writer acknowledges operations that are not durable.
+const UNSYNCED: &str = "FPDB_CRASH_UNSYNCED";
 
 /// A file in the folder around the database. Readers end when it exists.
 const STOP: &str = "stop";
@@ -103,8 +115,11 @@ fn apply(db: &Db, n: u64) {
 }
 
 fn open(path: &Path) -> Db {
+    let is_unsynced = std::env::var_os(UNSYNCED).is_some();
+    let durability = if is_unsynced { Durability::Buffered } else { Durability::Sync };
     // Small, so that some kills interrupt flushes and compactions.
-    open_with(Db::options().ids(Ids::Unique).memtable_entries(64), path)
+    let options = Db::options().ids(Ids::Unique).memtable_entries(64).durability(durability);
+    open_with(options, path)
 }
 
 /// Opens the database. A process that another test is starting has a copy of the lock for a moment,
@@ -127,10 +142,27 @@ fn writer() {
     let Some(path) = std::env::var_os(WRITER) else { return };
     let db = open(Path::new(&path));
     let mut out = std::io::stdout();
-    for n in operations(&db.snapshot()).. {
+    for n in operations(&db.snapshot())..setting(OPERATIONS, usize::MAX) as u64 {
         apply(&db, n);
         writeln!(out, "acknowledged {n}").unwrap();
         out.flush().unwrap();
+    }
+}
+
+/// Not a test by itself: scripts that crash file systems run it.
+#[test]
+fn checker() {
+    let Some(path) = std::env::var_os(CHECKER) else { return };
+    let (path, mut found) = (Path::new(&path), 0);
+    for _ in 0..2 {
+        // If the database was never created, it is now, in the form of the writer's.
+        let db = open_with(Db::options().ids(Ids::Unique).background(false), path);
+        let n = operations(&db.snapshot());
+        assert!(n >= setting(ACKNOWLEDGED, 0) as u64, "{n} operations are left");
+        assert!(db.verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
+        assert_no_leaks(path, &db);
+        assert!(found == 0 || found == n, "{found} operations, then {n}");
+        found = n;
     }
 }
 

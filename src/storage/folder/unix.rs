@@ -15,7 +15,8 @@ use super::not_a_file;
 /// Flags of every file: no link is followed, and a pipe does not wait for its other end.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
-/// An open folder. Calls that a signal interrupts are repeated.
+/// An open folder. Calls that a signal interrupts are repeated; `tools/power/syscalls.py` tests
+/// that.
 #[derive(Debug)]
 pub(in crate::storage) struct Folder {
     fd: File,
