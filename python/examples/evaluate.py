@@ -1,6 +1,6 @@
 """Measures what recipes find and miss in texts of your own, for each distance.
 
-    python evaluate.py documents.ndjson pairs.tsv --recipe default --recipe fives/1
+    python evaluate.py documents.ndjson pairs.tsv --recipe default --recipe words/1
 
 Documents are lines of JSON with an id and a text. The list of pairs has a header and tabs between the columns id_a and
 id_b (or base_id and variant_id), and either jaccard, a similarity from 0 to 1, or label, 1 for a duplicate and 0 for

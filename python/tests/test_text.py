@@ -28,7 +28,15 @@ def test_fingerprints_are_those_of_the_frozen_vectors() -> None:
     for bits in (64, 128, 768):
         names = fpdb.recipes(bits=bits)
         assert {(bits, name) for name in names} <= checked
-    assert "pairs-zh/1" in fpdb.recipes(), "the wheel has the Chinese recipe"
+    for recipe in ("pairs-zh/1", "jieba/1", "yanyiwu-20/1", "string-hash/1"):
+        assert recipe in fpdb.recipes(), "the wheel has the Chinese recipes"
+
+
+def test_published_values_of_yanyiwu_simhash_are_reproduced() -> None:
+    assert fpdb.fingerprint("你好世界", "yanyiwu-5/1") == 17676873585679812141
+    texts = ["我来到北京清华大学", "的 了 。"]
+    fingerprints, has_one = fpdb.fingerprint_batch(texts, "yanyiwu-5/1")
+    assert fingerprints.tolist() == [18353917987193416477, 0] and has_one.all()
 
 
 def value_of(written: object) -> int | bytes | None:

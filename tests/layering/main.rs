@@ -63,9 +63,9 @@ const LAYERS: [(&str, &str, Layers); 6] = [
         "crates/fpdb-text/src",
         "",
         &[
-            &["error", "normalization", "segment", "tokens", "width"],
+            &["error", "jenkins", "normalization", "segment", "sentences", "tokens", "width"],
             &["dictionary", "hash", "minhash", "simhash"],
-            &["cut", "jaccard"],
+            &["cut", "jaccard", "keywords"],
             &["method"],
             &["pairs", "pipeline", "recipe"],
             &["recipes"],

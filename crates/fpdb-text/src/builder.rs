@@ -7,7 +7,7 @@ use crate::hash::{FeatureHash, xxh3};
 use crate::method::Method;
 use crate::names::is_built_in;
 use crate::normalization::{NFKC_LOWER_CASE, Normalization};
-use crate::pipeline::{Counting, Grams, MinHash, Pipeline};
+use crate::pipeline::{Counting, Features, Grams, MinHash, Pipeline};
 use crate::recipe::Recipe;
 use crate::segment::{Segment, Short};
 use crate::simhash::Tie;
@@ -15,8 +15,8 @@ use crate::width::{Operations, PerWidth, Width};
 
 /// Builds a recipe of your own from parts: a SimHash or a one-bit MinHash.
 ///
-/// The default settings make a SimHash of the words of a text in NFKC and lower case, at least 4, of
-/// which repeated ones weigh less and less.
+/// The default settings are those of `words/1`: a SimHash of the words of a text in NFKC and lower
+/// case, at least 4, of which repeated ones weigh less and less.
 ///
 /// The recipe's [name](Recipe::name) is the name that you give, a `#`, and a digest of all
 /// settings. A database stores this full name, so a changed definition under the same name is not
@@ -58,7 +58,7 @@ use crate::width::{Operations, PerWidth, Width};
 /// assert_eq!(recipe.fingerprint("one two one two"), recipe.fingerprint("one two one two one"));
 /// assert_eq!(recipe.fingerprint("").fingerprint, Some(u128::MAX));
 ///
-/// assert!(Recipe::<u64>::builder("pairs/1").build().is_err()); // the name of a built-in recipe
+/// assert!(Recipe::<u64>::builder("words/1").build().is_err()); // the name of a built-in recipe
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -67,13 +67,25 @@ pub struct Builder<F = u64> {
     name: String,
     normalization: Vec<Normalization>,
     segment: Segment,
-    grams: Grams,
+    kind: Kind,
+    /// The n of n-grams, or the number of keywords or sentences.
+    number: usize,
     counting: Counting,
     hash: FeatureHash,
     tie: Tie,
     one_bit: bool,
     min_features: usize,
     width: std::marker::PhantomData<F>,
+}
+
+/// The kind of features.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    // The numbers are part of recipe names: see `Builder::definition`.
+    Words = 1,
+    Characters = 2,
+    Keywords = 3,
+    LongestSentences = 4,
 }
 
 /// The longest name of a recipe that the user defines, in bytes.
@@ -86,7 +98,8 @@ impl<F: Width> Recipe<F> {
             name: name.to_owned(),
             normalization: NFKC_LOWER_CASE.to_vec(),
             segment: Segment::UnicodeWords,
-            grams: Grams::SINGLE,
+            kind: Kind::Words,
+            number: 1,
             counting: Counting::Damped,
             hash: FeatureHash::Xxh3,
             tie: Tie::Unset,
@@ -113,14 +126,67 @@ impl<F: Width> Builder<F> {
     /// Makes each run of `n` neighbouring segments a feature, joined by spaces. A text with fewer
     /// segments has one feature: all of them. Default: 1.
     pub fn words(mut self, n: usize) -> Self {
-        self.grams = Grams::Words { n, short: Short::Itself };
+        (self.kind, self.number) = (Kind::Words, n);
         self
     }
 
     /// Makes each run of `n` neighbouring characters a feature, after joining the segments without
     /// a separator. A text with fewer characters has one feature: all of them.
     pub fn characters(mut self, n: usize) -> Self {
-        self.grams = Grams::Characters { n, from: n, short: Short::Itself };
+        (self.kind, self.number) = (Kind::Characters, n);
+        self
+    }
+
+    /// Makes the `top` keywords of a text its features, each with its TF-IDF as its weight, as
+    /// Python's jieba finds them: see [`recipes.md`](crate::guide#keywords).
+    ///
+    /// A MinHash does not use the weights, nor does a SimHash with [`Counting::Set`].
+    /// [`segment`](Self::segment) has no effect except on the name. To build the recipe, this crate
+    /// needs its cargo feature `zh`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "zh")] {
+    /// use fpdb_text::{Recipe, Sketch};
+    ///
+    /// let text = "图书馆晚上六点闭馆，今天到期的图书可以在午夜之前通过正门旁边的还书口归还。";
+    /// let recipe = Recipe::<u64>::builder("mine/1").keywords(5).build()?;
+    /// assert_eq!(recipe.fingerprint(text).features, 5);
+    ///
+    /// let recipe = Recipe::<Sketch>::builder("mine/1").keywords(20).one_bit().build()?;
+    /// let edited = text.replace("六点", "七点");
+    /// assert!(recipe.features(text).jaccard(&recipe.features(&edited)) > 0.7);
+    /// # }
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn keywords(mut self, top: usize) -> Self {
+        (self.kind, self.number) = (Kind::Keywords, top);
+        self
+    }
+
+    /// Makes the `n` longest sentences of a text its only feature, as `sentences/1` does for n = 3:
+    /// texts with the same longest sentences have the same fingerprint, and all others have
+    /// unrelated ones. A text with fewer sentences has one feature, too: all of them.
+    ///
+    /// [`segment`](Self::segment) has no effect except on the name, and
+    /// [`min_features`](Self::min_features) must be 0 or 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    ///
+    /// let builder = Recipe::<u64>::builder("mine/1").longest_sentences(2);
+    /// let recipe = builder.min_features(1).build()?;
+    /// let text = "The library closes at six. Return books through the slot at the door.";
+    /// let page = format!("Home | News\n{text}\nRead 1,024 times");
+    /// assert_eq!(recipe.fingerprint(&page), recipe.fingerprint(text));
+    /// assert_ne!(recipe.fingerprint(&page.replace("six", "five")), recipe.fingerprint(text));
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    pub fn longest_sentences(mut self, n: usize) -> Self {
+        (self.kind, self.number) = (Kind::LongestSentences, n);
         self
     }
 
@@ -178,15 +244,16 @@ impl<F: Width> Builder<F> {
     ///
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the name is empty, is longer than
     /// 64 bytes, is the name or alias of a built-in recipe, or contains a control character or a
-    /// `#`; if the `n` of an n-gram is 0; if the hash function does not have the width of the
-    /// fingerprint, or 128 bits for a [`Sketch`](crate::Sketch); or if the fingerprint is a sketch
-    /// and the recipe is not a [one-bit MinHash](Self::one_bit).
+    /// `#`; if the `n` of an n-gram, or the number of keywords or sentences, is 0; if longest
+    /// sentences, which are one feature, must be more; if the hash function does not have the width
+    /// of the fingerprint, or 128 bits for a [`Sketch`](crate::Sketch); or if the fingerprint is a
+    /// sketch and the recipe is not a [one-bit MinHash](Self::one_bit).
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if features are [keywords](Self::keywords)
+    /// and this build lacks the cargo feature `zh`.
     pub fn build(self) -> Result<Recipe<F>> {
         check_name(&self.name)?;
-        let (Grams::Words { n, .. } | Grams::Characters { n, .. }) = self.grams;
-        if n == 0 {
-            return Err(Error::invalid("an n-gram must have at least 1 part, not 0"));
-        }
+        self.check_features()?;
         let name = format!("{}#{:08x}", self.name, xxh3(&self.definition()) >> 32);
         let one_bit = self.one_bit;
         let pipeline = self.pipeline()?;
@@ -194,7 +261,36 @@ impl<F: Width> Builder<F> {
         Ok(Recipe::custom(&name, method))
     }
 
+    fn check_features(&self) -> Result<()> {
+        match self.kind {
+            Kind::Words | Kind::Characters if self.number == 0 => {
+                Err(Error::invalid("an n-gram must have at least 1 part, not 0"))
+            }
+            Kind::Keywords | Kind::LongestSentences if self.number == 0 => {
+                Err(Error::invalid("a recipe must use at least 1 keyword or sentence, not 0"))
+            }
+            Kind::LongestSentences if self.min_features > 1 => Err(Error::invalid(format!(
+                "the longest sentences of a text are 1 feature, so none would have {}: call \
+                 `min_features(1)`",
+                self.min_features
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn features(&self) -> Result<Features> {
+        let (n, segment) = (self.number, self.segment);
+        let grams = match self.kind {
+            Kind::Words => Grams::Words { n, short: Short::Itself },
+            Kind::Characters => Grams::Characters { n, from: n, short: Short::Itself },
+            Kind::Keywords => return keywords(n),
+            Kind::LongestSentences => return Ok(Features::LongestSentences(n)),
+        };
+        Ok(Features::Grams { segment, grams, lower_case: false })
+    }
+
     fn pipeline(self) -> Result<Pipeline<F::Hash>> {
+        let features = self.features()?;
         let Some(hash) = self.hash.hasher::<F::Hash>() else {
             return Err(Error::invalid(format!(
                 "the hash function {:?} has no {}-bit form",
@@ -204,9 +300,7 @@ impl<F: Width> Builder<F> {
         };
         Ok(Pipeline {
             normalization: self.normalization.into(),
-            segment: self.segment,
-            grams: self.grams,
-            lower_case_features: false,
+            features,
             counting: self.counting,
             hash,
             tie: self.tie,
@@ -218,23 +312,30 @@ impl<F: Width> Builder<F> {
     fn definition(&self) -> Vec<u8> {
         let mut bytes = (self.normalization.len() as u64).to_le_bytes().to_vec();
         bytes.extend(self.normalization.iter().map(|&step| step as u8));
-        let (kind, n) = match self.grams {
-            Grams::Words { n, .. } => (1, n),
-            Grams::Characters { n, .. } => (2, n),
-        };
         bytes.extend([
             self.segment as u8,
-            kind,
+            self.kind as u8,
             self.counting as u8,
             self.hash as u8,
             self.tie as u8,
             self.one_bit as u8,
         ]);
-        for number in [n, self.min_features, (F::MINIMA * F::KEPT) as usize] {
+        for number in [self.number, self.min_features, (F::MINIMA * F::KEPT) as usize] {
             bytes.extend((number as u64).to_le_bytes());
         }
         bytes
     }
+}
+
+#[cfg(feature = "zh")]
+fn keywords(top: usize) -> Result<Features> {
+    use crate::keywords::{JIEBA_ROUNDED, Keywords, Top};
+    Ok(Features::Keywords(Keywords::load(&JIEBA_ROUNDED, Top::Number(top))?))
+}
+
+#[cfg(not(feature = "zh"))]
+fn keywords(_: usize) -> Result<Features> {
+    Err(Error::unsupported("keywords need the cargo feature \"zh\", which this build lacks"))
 }
 
 /// Returns a SimHash, which no sketch can be.
@@ -313,6 +414,10 @@ mod tests {
             name(begin().words(2)),
             name(begin().characters(1)),
             name(begin().characters(2)),
+            name(begin().longest_sentences(1).min_features(1)),
+            name(begin().longest_sentences(2).min_features(1)),
+            #[cfg(feature = "zh")]
+            name(begin().keywords(1)),
             name(begin().counting(Counting::Each)),
             name(begin().counting(Counting::Set)),
             name(begin().tie(Tie::Set)),
@@ -334,6 +439,7 @@ mod tests {
                 FeatureHash::Fnv1,
                 FeatureHash::Fnv1a,
                 FeatureHash::Fnv1aOfRustStr,
+                FeatureHash::Jenkins64,
                 FeatureHash::StringHash,
                 FeatureHash::Md5Low,
                 FeatureHash::Md5High,
@@ -347,10 +453,56 @@ mod tests {
     }
 
     #[test]
+    fn defaults_give_the_fingerprints_of_words_1() {
+        let text = "The quick brown fox jumps over the lazy dog, the dog";
+        let mine = begin().build().unwrap();
+        assert_eq!(mine.fingerprint(text), Recipe::named("words/1").unwrap().fingerprint(text));
+    }
+
+    #[test]
+    fn longest_sentences_are_those_of_sentences_1() {
+        let text = "The end. 图书馆晚上六点闭馆。 Return books in time! Or else.";
+        let theirs = Recipe::named("sentences/1").unwrap();
+        let mine = begin().longest_sentences(3).min_features(1).build().unwrap();
+        assert_eq!(mine.fingerprint(text), theirs.fingerprint(text));
+        assert_eq!(mine.fingerprint(text).features, 1);
+        let sketches = Recipe::<Sketch>::builder("mine/1").longest_sentences(3).one_bit();
+        let sketches = sketches.min_features(1).build().unwrap();
+        assert_eq!(sketches.fingerprint(text), sketches.fingerprint(&text.replace("end", "and")));
+        let error = begin().longest_sentences(3).build().unwrap_err();
+        assert!(error.to_string().contains("min_features(1)"), "{error}");
+    }
+
+    #[cfg(feature = "zh")]
+    #[test]
+    fn keywords_weigh_their_tf_idf_unless_they_are_a_set() {
+        let text = "图书馆晚上六点闭馆，今天到期的图书可以在午夜之前通过正门旁边的还书口归还。";
+        let recipe = |builder: Builder| builder.min_features(0).build().unwrap();
+        let value = |recipe: &Recipe| recipe.fingerprint(text);
+        let (one, four) = (recipe(begin().keywords(1)), recipe(begin().keywords(4)));
+        assert_eq!((value(&one).features, value(&four).features), (1, 4));
+        assert_eq!(one.features(text).shared(&four.features(text)), 1);
+        let set = recipe(begin().keywords(4).counting(Counting::Set));
+        assert_eq!(set.features(text), four.features(text));
+        assert_ne!(value(&set).fingerprint, value(&four).fingerprint);
+        // Without symbols and Latin words, all keywords are those of jieba/1.
+        let all = begin().keywords(usize::MAX).build().unwrap();
+        assert_eq!(value(&all), Recipe::named("jieba/1").unwrap().fingerprint(text));
+    }
+
+    #[cfg(not(feature = "zh"))]
+    #[test]
+    fn keywords_need_a_feature() {
+        let error = begin().keywords(20).build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains("\"zh\""), "{error}");
+    }
+
+    #[test]
     fn invalid_and_built_in_names_are_refused() {
         let long = "x".repeat(65);
         for name in
-            ["", "pairs/1", "pairs-zh/1", "default", "default-zh", "a#b", "a\nb", "a\u{7f}", &long]
+            ["", "words/1", "jieba/1", "default", "default-zh", "a#b", "a\nb", "a\u{7f}", &long]
         {
             let error = Recipe::<u64>::builder(name).build().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{name:?}");
@@ -364,6 +516,8 @@ mod tests {
     fn impossible_settings_are_refused() {
         assert!(begin().words(0).build().is_err());
         assert!(begin().characters(0).build().is_err());
+        assert!(begin().keywords(0).build().is_err());
+        assert!(begin().longest_sentences(0).min_features(1).build().is_err());
         let wide = Recipe::<u128>::builder("mine/1").hash(FeatureHash::Fnv1);
         assert!(wide.build().unwrap_err().to_string().contains("128"));
         let sketches = Recipe::<Sketch>::builder("mine/1").one_bit().hash(FeatureHash::Fnv1);

@@ -41,10 +41,7 @@ pub(crate) enum Availability<F> {
     /// In this build, from this constructor.
     Here(fn() -> Arc<dyn Method<F>>),
     /// In this build, unless the constructor finds that a dictionary is not the recipe's.
-    #[cfg_attr(
-        not(feature = "zh"),
-        expect(dead_code, reason = "only the Chinese recipe is checked")
-    )]
+    #[cfg_attr(not(feature = "zh"), expect(dead_code, reason = "only Chinese recipes are checked"))]
     Checked(fn() -> Result<Arc<dyn Method<F>>>),
     /// In builds that have this cargo feature.
     #[cfg_attr(feature = "zh", expect(dead_code, reason = "this build has all features"))]
@@ -101,6 +98,37 @@ pub(crate) const CATALOGUE: &[Entry] = &[
         sketch: Here(pairs::fives),
     },
     Entry {
+        name: "words/1",
+        purpose: "texts with spaces between words; single words, in any order",
+        bits64: Here(recipes::words_1),
+        ..NO_WIDTH
+    },
+    Entry {
+        name: "jieba/1",
+        purpose: "Chinese texts, or mixed with English; jieba's keywords, by TF-IDF",
+        bits64: checked_with_zh!(recipes::jieba_1),
+        ..NO_WIDTH
+    },
+    Entry {
+        name: "shingle2/1",
+        purpose: "short texts in any language; the set of two neighbouring characters",
+        bits64: Here(recipes::shingle2_1),
+        ..NO_WIDTH
+    },
+    Entry {
+        name: "levels/1",
+        purpose: "Chinese texts; keywords graded from 5 to 1 by the rank of their TF-IDF",
+        bits64: checked_with_zh!(recipes::levels_1),
+        ..NO_WIDTH
+    },
+    Entry {
+        name: "sentences/1",
+        purpose: "the three longest sentences; equal or unrelated, for use at distance 0",
+        bits64: Here(recipes::sentences_1),
+        bits128: Here(recipes::sentences_1),
+        ..NO_WIDTH
+    },
+    Entry {
         name: "python-simhash/1",
         purpose: "as PyPI simhash 2.1: four characters, MD5",
         bits64: Here(recipes::python_simhash_1),
@@ -146,8 +174,39 @@ pub(crate) const CATALOGUE: &[Entry] = &[
     },
     Entry {
         name: "string-hash/1",
-        purpose: "as Python programs with string_hash: words between spaces",
+        purpose: "as Python's string_hash programs: jieba's keywords; 128 bits: words",
+        bits64: checked_with_zh!(recipes::string_hash_1_of_keywords),
         bits128: Here(recipes::string_hash_1),
+        ..NO_WIDTH
+    },
+    Entry {
+        name: "yanyiwu/1",
+        purpose: "as yanyiwu/simhash (C++), one keyword per 120 bytes, 5 to 200",
+        bits64: checked_with_zh!(recipes::yanyiwu_1),
+        ..NO_WIDTH
+    },
+    Entry {
+        name: "yanyiwu-5/1",
+        purpose: "as yanyiwu/simhash (C++) and gosimhash (Go), 5 keywords",
+        bits64: checked_with_zh!(recipes::yanyiwu_top::<5>),
+        ..NO_WIDTH
+    },
+    Entry {
+        name: "yanyiwu-20/1",
+        purpose: "as yanyiwu/simhash (C++) and gosimhash (Go), 20 keywords",
+        bits64: checked_with_zh!(recipes::yanyiwu_top::<20>),
+        ..NO_WIDTH
+    },
+    Entry {
+        name: "yanyiwu-50/1",
+        purpose: "as yanyiwu/simhash (C++) and gosimhash (Go), 50 keywords",
+        bits64: checked_with_zh!(recipes::yanyiwu_top::<50>),
+        ..NO_WIDTH
+    },
+    Entry {
+        name: "go-jieba-fnv1a/1",
+        purpose: "as Go programs with gojieba's 20 keywords and FNV-1a",
+        bits64: checked_with_zh!(recipes::go_jieba_fnv1a_1),
         ..NO_WIDTH
     },
 ];

@@ -1,7 +1,7 @@
 //! jieba's dictionary, loaded once and checked.
 //!
-//! The Chinese recipe freezes fingerprints, which another dictionary would change. So what was loaded is
-//! tested with a few sentences.
+//! The Chinese recipes freeze fingerprints, which another dictionary would change. So what was
+//! loaded is tested with a few sentences.
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ use jieba_rs::Jieba;
 
 use crate::error::{Error, Result};
 
-/// Returns jieba with the dictionary that the recipe was made with.
+/// Returns jieba with the dictionary that the recipes were made with.
 ///
 /// # Errors
 ///
@@ -22,9 +22,30 @@ pub(crate) fn jieba() -> Result<&'static Jieba> {
         .ok_or_else(different_dictionary)
 }
 
-fn different_dictionary() -> Error {
+/// Returns jieba with the additional words of cppjieba's dictionaries: one word, and the words of
+/// the example of a user dictionary, which cppjieba loads by default. The frequencies are
+/// cppjieba's.
+///
+/// # Errors
+///
+/// The same as for [`jieba`].
+pub(crate) fn cppjieba() -> Result<&'static Jieba> {
+    static LOADED: OnceLock<Jieba> = OnceLock::new();
+    jieba()?;
+    Ok(LOADED.get_or_init(|| {
+        let mut jieba = Jieba::new();
+        for (word, frequency) in
+            [("B超", 3), ("云计算", 3), ("韩玉鉴赏", 3), ("蓝翔", 3), ("区块链", 10)]
+        {
+            jieba.add_word(word, Some(frequency), Some("n"));
+        }
+        jieba
+    }))
+}
+
+pub(crate) fn different_dictionary() -> Error {
     Error::unsupported(
-        "this build's jieba dictionary is not the one that the Chinese recipe was made with; \
+        "this build's jieba dictionary is not the one that the Chinese recipes were made with; \
          build with the exact version of jieba-rs that fpdb-text requires",
     )
 }

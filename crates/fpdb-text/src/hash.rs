@@ -6,6 +6,7 @@
 use md5::{Digest, Md5};
 use twox_hash::{XxHash3_64, XxHash3_128};
 
+use crate::jenkins::jenkins64;
 use crate::width::{Bits, PerWidth, Width};
 
 /// The hash function of a recipe's features.
@@ -29,6 +30,9 @@ pub enum FeatureHash {
     /// FNV-1a of the UTF-8 bytes and a byte 0xff, 64 bits: what Rust's `Hash for str` passes to a
     /// hasher.
     Fnv1aOfRustStr = 4,
+    /// Bob Jenkins' lookup3 with seeds 0, 64 bits: `c` in the high half, `b` in the low half, as in
+    /// yanyiwu's `simhash`.
+    Jenkins64 = 5,
     /// The `string_hash` of many Python programs (the one with 1000003), 64 or 128 bits.
     StringHash = 6,
     /// The MD5 digest as a big-endian number: the last 8 bytes (PyPI `simhash`), or all 16.
@@ -74,6 +78,7 @@ impl FeatureHash {
             Self::Fnv1 => |text| fnv1(text.as_bytes()),
             Self::Fnv1a => |text| fnv1a(text.as_bytes()),
             Self::Fnv1aOfRustStr => fnv1a_of_rust_str,
+            Self::Jenkins64 => |text| jenkins64(text.as_bytes()),
             Self::StringHash => string_hash64,
             Self::Md5Low => |text| md5(text.as_bytes()) as u64,
             Self::Md5High => |text| (md5(text.as_bytes()) >> 64) as u64,

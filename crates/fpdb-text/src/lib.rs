@@ -28,7 +28,7 @@
 //!   feature has a hash and a weight. A bit of the fingerprint is set if the features whose hash
 //!   has that bit set weigh more than the others. So texts that have most features in common are a
 //!   few bits apart. The recipes differ in normalization, features, weights and hash, and in the
-//!   value of a bit whose sum is 0. They give, bit for bit, the fingerprints of another program, so
+//!   value of a bit whose sum is 0. Most give, bit for bit, the fingerprints of another program, so
 //!   that its users can keep the ones they have.
 //!
 //! A [`Builder`] makes a recipe of your own. [`simhash::fold`] and [`minhash::one_bit`] make
@@ -40,13 +40,13 @@
 
 // What the modules contain. The engine's test `layering` lists their layers and checks them.
 //
-// error normalization segment tokens width
+// error jenkins normalization segment sentences tokens width
 //                                 errors, widths and results; normalizing and cutting texts
 // dictionary hash minhash simhash the dictionary; from features to fingerprints
-// cut jaccard                     tokens of texts; similarity of sets
+// cut jaccard keywords            tokens of texts; similarity of sets; keywords of texts
 // method                          what every recipe can do
 // pairs pipeline recipe           the methods, and what a recipe is
-// recipes                         the recipes of other programs
+// recipes                         the recipes that are pipelines
 // catalogue                       the table of all recipes
 // names                           finding recipes by name
 // builder windows                 recipes defined by the user; passages that texts share
@@ -61,6 +61,9 @@ mod error;
 pub mod guide {}
 mod hash;
 pub mod jaccard;
+mod jenkins;
+#[cfg(feature = "zh")]
+mod keywords;
 mod method;
 pub mod minhash;
 mod names;
@@ -70,6 +73,7 @@ mod pipeline;
 mod recipe;
 mod recipes;
 mod segment;
+mod sentences;
 pub mod simhash;
 mod tokens;
 mod width;

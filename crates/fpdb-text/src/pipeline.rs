@@ -5,27 +5,44 @@ use std::borrow::Cow;
 
 use crate::hash::xxh3;
 use crate::jaccard::Shingles;
+#[cfg(feature = "zh")]
+use crate::keywords::Keywords;
 use crate::method::Method;
 use crate::minhash::OneBit;
 use crate::normalization::{Normalization, normalized};
 use crate::segment::{Segment, Short, character_grams, word_grams};
+use crate::sentences::longest;
+#[cfg(feature = "zh")]
+use crate::simhash::fold_f64;
 use crate::simhash::{Sums, Tie, fingerprinted, fixed_point};
 use crate::width::{Bits, Fingerprinted, Operations, Width};
 
-/// A SimHash in steps: normalize the text, cut it into segments, combine these into n-grams, which
-/// are the features, and count and sum their hashes.
+/// A SimHash in steps: normalize the text, find its features, and count and sum their hashes.
 pub(crate) struct Pipeline<F> {
     pub(crate) normalization: Cow<'static, [Normalization]>,
-    pub(crate) segment: Segment,
-    pub(crate) grams: Grams,
-    /// Whether to lower-case each feature on its own. This differs from lower-casing the text: a
-    /// capital sigma at the end of a feature becomes a final sigma, and a feature may become
-    /// longer.
-    pub(crate) lower_case_features: bool,
+    pub(crate) features: Features,
     pub(crate) counting: Counting,
     pub(crate) hash: fn(&str) -> F,
     pub(crate) tie: Tie,
     pub(crate) min_features: usize,
+}
+
+/// What the features of a text are.
+pub(crate) enum Features {
+    /// Runs of neighbouring segments.
+    Grams {
+        segment: Segment,
+        grams: Grams,
+        /// Whether to lower-case each feature on its own. This differs from lower-casing the text:
+        /// a capital sigma at the end of a feature becomes a final sigma, and a feature may become
+        /// longer.
+        lower_case: bool,
+    },
+    /// One feature: this number of its longest sentences.
+    LongestSentences(usize),
+    /// Keywords, each with a weight of its own.
+    #[cfg(feature = "zh")]
+    Keywords(Keywords),
 }
 
 /// The one-bit MinHash of the set of a pipeline's features. It does not use `counting` and `tie`.
@@ -123,33 +140,46 @@ impl<F> Pipeline<F> {
         Shingles::of_hashes(hashes)
     }
 
-    /// Calls `visit` with each feature, in the order of the text.
+    /// Calls `visit` with each feature.
     fn each_feature(&self, text: &str, mut visit: impl FnMut(&str)) {
-        let text = normalized(text, &self.normalization);
-        let mut buffer = String::new();
-        self.each_gram(&text, |gram| {
-            visit(if self.lower_case_features { lower_case(gram, &mut buffer) } else { gram });
-        });
+        let text = &*normalized(text, &self.normalization);
+        match &self.features {
+            Features::Grams { segment, grams, lower_case: false } => {
+                grams.each(*segment, text, visit);
+            }
+            Features::Grams { segment, grams, lower_case: true } => {
+                let mut buffer = String::new();
+                grams.each(*segment, text, |gram| visit(lower_case(gram, &mut buffer)));
+            }
+            Features::LongestSentences(n) => {
+                Some(longest(text, *n)).filter(|it| !it.is_empty()).iter().for_each(|it| visit(it));
+            }
+            #[cfg(feature = "zh")]
+            Features::Keywords(keywords) => keywords.each(text, |word, _| visit(word)),
+        }
     }
+}
 
-    fn each_gram(&self, text: &str, mut visit: impl FnMut(&str)) {
-        match self.grams {
-            Grams::Words { n: 1, .. } => self.segment.each(text, visit),
-            Grams::Words { n, short } => {
+impl Grams {
+    /// Calls `visit` with each of these runs of segments, in the order of the text.
+    fn each(self, segment: Segment, text: &str, mut visit: impl FnMut(&str)) {
+        match self {
+            Self::Words { n: 1, .. } => segment.each(text, visit),
+            Self::Words { n, short } => {
                 let (mut joined, mut ends) = (String::with_capacity(text.len()), Vec::new());
-                self.segment.each(text, |segment| {
+                segment.each(text, |segment| {
                     joined.push_str(segment);
                     ends.push(joined.len());
                     joined.push(' ');
                 });
                 word_grams(&joined, &ends, n, short, visit);
             }
-            Grams::Characters { n, from, short } if self.segment == Segment::Whole => {
+            Self::Characters { n, from, short } if segment == Segment::Whole => {
                 character_grams(text, (n, from), short, visit);
             }
-            Grams::Characters { n, from, short } => {
+            Self::Characters { n, from, short } => {
                 let mut joined = String::with_capacity(text.len());
-                self.segment.each(text, |segment| joined.push_str(segment));
+                segment.each(text, |segment| joined.push_str(segment));
                 character_grams(&joined, (n, from), short, &mut visit);
             }
         }
@@ -178,8 +208,26 @@ impl<H: Bits> Pipeline<H> {
     }
 }
 
+#[cfg(feature = "zh")]
+impl<F: Bits> Pipeline<F> {
+    /// Returns the fingerprint of keywords, which have weights of their own.
+    fn of_keywords(&self, keywords: &Keywords, text: &str) -> Fingerprinted<F> {
+        let mut features = Vec::new();
+        keywords.each(&normalized(text, &self.normalization), |word, weight| {
+            let weight = if self.counting == Counting::Set { 1.0 } else { weight };
+            features.push(((self.hash)(word), weight));
+        });
+        let distinct = features.len();
+        fingerprinted(fold_f64(features, self.tie), distinct, self.min_features)
+    }
+}
+
 impl<F: Bits> Method<F> for Pipeline<F> {
     fn fingerprint(&self, text: &str) -> Fingerprinted<F> {
+        #[cfg(feature = "zh")]
+        if let Features::Keywords(keywords) = &self.features {
+            return self.of_keywords(keywords, text);
+        }
         let mut sums = Sums::new();
         let distinct = self.counting.add(self.hashes(text), &mut sums);
         fingerprinted(sums.fingerprint(self.tie), distinct, self.min_features)

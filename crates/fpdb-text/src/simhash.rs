@@ -1,8 +1,9 @@
 //! The SimHash itself: sums of hashed, weighted features, one sum per bit.
 //!
 //! To extract features yourself, hash them with [`FeatureHash::hash`](crate::FeatureHash::hash) and
-//! [`fold`](fold()) the hashes. Weights are integers, so the sums, and therefore the fingerprints,
-//! depend neither on the order of the features nor on rounding.
+//! [`fold`](fold()) the hashes. Use weights that are integers if you can: then the sums, and
+//! therefore the fingerprints, depend neither on the order of the features nor on rounding.
+//! [`fold_f64`] is for other weights, such as TF-IDF.
 
 use std::marker::PhantomData;
 
@@ -79,6 +80,36 @@ pub fn fold<F: Bits>(features: impl IntoIterator<Item = (F, i64)>, tie: Tie) -> 
     sums.fingerprint(tie)
 }
 
+/// Returns the fingerprint of features whose weights need not be whole numbers, such as those of
+/// keywords.
+///
+/// As [`fold`](fold()), but the sums are rounded. So the order of the features may decide a bit of
+/// which the sum is near 0: add them in the same order as the program whose fingerprints you
+/// compare with.
+///
+/// # Examples
+///
+/// Keywords with their TF-IDF, as in yanyiwu's `simhash`, of the text 你好世界 (hello, world):
+///
+/// ```
+/// use fpdb_text::FeatureHash;
+/// use fpdb_text::simhash::{Tie, fold_f64};
+///
+/// let keywords = [("你好", 7.95787827685), ("世界", 4.36752940557)];
+/// let hash = |word| FeatureHash::Jenkins64.hash::<u64>(word).unwrap();
+/// let features = keywords.map(|(word, weight)| (hash(word), weight));
+/// assert_eq!(fold_f64(features, Tie::Unset), 17_676_873_585_679_812_141);
+/// ```
+pub fn fold_f64<F: Bits>(features: impl IntoIterator<Item = (F, f64)>, tie: Tie) -> F {
+    let mut sums = [0.0; 128];
+    for (hash, weight) in features {
+        for (bit, sum) in (0..F::WIDTH).zip(&mut sums) {
+            *sum += if hash.bit(bit) { weight } else { -weight };
+        }
+    }
+    of_sums(&sums[..F::WIDTH as usize], tie)
+}
+
 /// The sums that decide the bits of a fingerprint, one sum per bit.
 ///
 /// # Examples
@@ -129,9 +160,7 @@ impl<F: Bits> Sums<F> {
     /// Returns the fingerprint.
     #[must_use]
     pub fn fingerprint(&self, tie: Tie) -> F {
-        (0..).zip(self.as_slice()).fold(F::default(), |bits, (bit, &sum)| {
-            if is_set(sum, tie) { bits | F::single(bit) } else { bits }
-        })
+        of_sums(self.as_slice(), tie)
     }
 }
 
@@ -141,11 +170,12 @@ impl<F: Bits> Default for Sums<F> {
     }
 }
 
-fn is_set(sum: i64, tie: Tie) -> bool {
-    match tie {
-        Tie::Unset => sum > 0,
-        Tie::Set => sum >= 0,
-    }
+/// Returns the fingerprint of the sums of all bits, starting with the least significant bit.
+fn of_sums<F: Bits, W: PartialOrd + Default>(sums: &[W], tie: Tie) -> F {
+    let zero = W::default();
+    let is_set = |sum: &W| if tie == Tie::Set { *sum >= zero } else { *sum > zero };
+    let bits = (0..).zip(sums).filter(|(_, sum)| is_set(sum));
+    bits.fold(F::default(), |fingerprint, (bit, _)| fingerprint | F::single(bit))
 }
 
 /// Counts how many hashes have each bit set.
@@ -237,6 +267,15 @@ mod tests {
         assert_eq!(fold(even, Tie::Unset), 0);
         assert_eq!(fold(even, Tie::Set), 0b11);
         assert_eq!(fold([(1u128 << 127, 2), (0, 1)], Tie::Unset), 1 << 127);
+    }
+
+    #[test]
+    fn weights_that_are_not_whole_are_summed_in_the_given_order() {
+        let [large, against, small] = [(1u64, 1e16), (0, 1e16), (1, 0.75)];
+        assert_eq!(fold_f64([large, against, small], Tie::Unset), 1);
+        assert_eq!(fold_f64([large, small, against], Tie::Unset), 0); // small is rounded off
+        assert_eq!(fold_f64([(1u128 << 127, 0.5)], Tie::Unset), 1 << 127);
+        assert_eq!(fold_f64::<u128>([], Tie::Set), !0);
     }
 
     #[test]

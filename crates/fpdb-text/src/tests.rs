@@ -20,7 +20,7 @@ const RECIPE_FOR_SOUP: &str = "Soak the beans overnight, drain them, and put the
 
 /// The SimHash of the default settings.
 fn words() -> Recipe {
-    Recipe::builder("words").build().unwrap()
+    named("words/1")
 }
 
 fn named(name: &str) -> Recipe {
@@ -186,9 +186,11 @@ fn similarity_goes_from_1_to_0_where_unrelated_texts_are() {
 #[cfg(not(feature = "zh"))]
 #[test]
 fn recipe_missing_from_the_build_is_refused_with_its_feature() {
-    let error = Recipe::named("pairs-zh/1").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.to_string().contains("\"zh\""), "{error}");
+    for name in ["pairs-zh/1", "jieba/1", "levels/1", "yanyiwu/1", "string-hash/1"] {
+        let error = Recipe::named(name).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains("\"zh\""), "{error}");
+    }
 }
 
 #[test]
@@ -259,4 +261,59 @@ fn small_edits_are_near_and_other_texts_are_far() {
     assert!((1..=8).contains(&distance(NOTICE, &edited)));
     assert!(distance(NOTICE, RECIPE_FOR_SOUP) >= 16);
     assert!(distance(ENGLISH, NOTICE) >= 16);
+}
+
+#[test]
+fn same_article_under_other_menus_has_the_same_longest_sentences() {
+    let article =
+        "市交通委员会昨日宣布地铁已经完工。乘客可以使用公交卡或者手机支付。票价不变，首班车六点。";
+    let page = format!("首页 新闻 体育\n{article}\n阅读 1024 次\n相关阅读：天气");
+    let value = |text: &str| fingerprint("sentences/1", text);
+    assert_eq!(value(&page), value(article));
+    assert_ne!(value(&page.replace("昨日", "今天")), value(article));
+    let wide = |text| Recipe::bits128("sentences/1").unwrap().fingerprint(text);
+    assert_eq!(wide(&page), wide(article));
+    let shuffled =
+        "票价不变，首班车六点！乘客可以使用公交卡或者手机支付！市交通委员会昨日宣布地铁已经完工！";
+    assert_eq!(value(shuffled), value(article));
+    assert_eq!(value("。！？"), None);
+}
+
+#[cfg(feature = "zh")]
+mod zh {
+    use super::*;
+
+    const NEWS: &str = "市交通委员会昨日宣布，地铁十四号线北段工程已经全部完工，将于下月初开始试运行。\
+        新线路全长二十三公里，共设十六座车站，其中六座为换乘站，连接火车东站、国际会展中心和大学城。\
+        试运行期间，列车发车间隔为八分钟，首班车早上六点发出，末班车晚上十一点到达终点。\
+        乘客可以使用公交卡、手机支付或者现金购票，票价与其他线路相同。";
+    const COOKING: &str = "先把黄豆用清水浸泡一夜，沥干后放入砂锅，加入生姜、葱段和排骨，倒入足够的冷水，\
+        大火煮开后撇去浮沫，转小火慢炖一个半小时。然后放入切好的胡萝卜和玉米，继续煮到软烂，\
+        最后加盐调味，撒上香菜就可以上桌了。喜欢味道浓郁的朋友还可以加一点胡椒粉。";
+
+    fn value(text: &str) -> u64 {
+        fingerprint("jieba/1", text).unwrap()
+    }
+
+    #[test]
+    fn chinese_edits_are_near_and_other_texts_are_far() {
+        let edited = NEWS.replace("昨日", "今天").replace("八分钟", "十分钟");
+        assert!((1..=8).contains(&crate::distance(value(NEWS), value(&edited))));
+        assert!(crate::distance(value(NEWS), value(COOKING)) >= 16);
+    }
+
+    #[test]
+    fn words_that_the_dictionary_lacks_are_keywords() {
+        // Names that only the hidden Markov model joins.
+        let found = named("jieba/1").fingerprint("杭研大厦 李小福 张尧 京华大酒店");
+        assert!(found.features >= 4, "{found:?}");
+    }
+
+    #[test]
+    fn both_languages_of_a_mixed_text_count() {
+        assert_ne!(value(MIXED), value(&MIXED.replace("HTTP", "DNS")));
+        assert_ne!(value(MIXED), value(&MIXED.replace("泄漏", "中断")));
+        let wide = MIXED.replace("HTTP", "ＨＴＴＰ").replace('，', ",");
+        assert_eq!(value(MIXED), value(&wide));
+    }
 }

@@ -67,7 +67,8 @@ pub const TARGETS: &[Target] = &[
     Target::with_memory("ndjson", tool::ndjson, 128 * MIB),
     #[cfg(feature = "tool")]
     Target::with_memory("csv", tool::csv, 128 * MIB),
-    Target::with_memory("text", text::fingerprint, 8 * MIB),
+    // The first input loads jieba's dictionaries.
+    Target::with_memory("text", text::fingerprint, 128 * MIB),
 ];
 
 /// Returns seeds made from the files of new databases: names of targets and files, and contents.

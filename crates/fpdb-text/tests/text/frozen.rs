@@ -114,6 +114,14 @@ fn parts_are_frozen() {
             0x082f_de00_a0c8_a3bf,
         ),
         (
+            begin().segment(Segment::PythonWhitespace).hash(FeatureHash::Jenkins64),
+            "mine/1#0fd84c03",
+            0x09e5_e786_1172_6228,
+        ),
+        (begin().longest_sentences(1), "mine/1#f6830c9a", 0xddca_d709_2f8b_b4bc),
+        #[cfg(feature = "zh")]
+        (begin().keywords(5), "mine/1#b16782b0", 0x3706_4f6f_9e32_ae7b),
+        (
             begin().segment(Segment::GoWords).hash(FeatureHash::Fnv1).tie(Tie::Set),
             "mine/1#bd98f659",
             0xc83e_761e_a6cb_b47e,

@@ -1,5 +1,6 @@
 //! Checks the recipes against values of the programs that they are compatible with.
 
+mod examples;
 mod frozen;
 mod golden;
 mod quality;

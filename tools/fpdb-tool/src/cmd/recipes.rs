@@ -122,8 +122,11 @@ impl Report {
         let header = ["name", "bits", "sketches", "minimum", "purpose", "aliases"];
         output::table(context.out, header, &lines.collect::<Vec<_>>())?;
         for LeftOut { name, needs_feature } in &self.left_out {
+            let listed = self.recipes.iter().any(|recipe| recipe.name == *name);
+            let width = if listed { " of 64 bits" } else { "" };
             context.say(format_args!(
-                "this build does not contain {name}, which needs the cargo feature {needs_feature:?}"
+                "this build does not contain {name}{width}, which needs the cargo feature \
+                 {needs_feature:?}"
             ));
         }
         Ok(())

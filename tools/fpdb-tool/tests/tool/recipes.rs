@@ -26,8 +26,43 @@ fn every_recipe_is_listed_with_its_purpose() {
     for recipe in listed {
         assert!(!recipe["purpose"].as_str().unwrap().is_empty(), "{recipe}");
     }
-    let pairs = listed.iter().find(|recipe| recipe["name"] == "pairs/1").unwrap();
-    assert_eq!(pairs["min_features"], 4);
+    let words = listed.iter().find(|recipe| recipe["name"] == "words/1").unwrap();
+    assert_eq!(words["min_features"], 4);
+}
+
+#[test]
+#[cfg(feature = "zh")]
+fn recipes_of_well_known_programs_and_articles_are_listed_with_their_bits() {
+    let listed = Folder::new().ok("recipes").text();
+    for (name, bits) in [
+        ("yanyiwu/1", "64 "),
+        ("yanyiwu-5/1", "64 "),
+        ("yanyiwu-20/1", "64 "),
+        ("yanyiwu-50/1", "64 "),
+        ("go-jieba-fnv1a/1", "64 "),
+        ("string-hash/1", "64, 128 "),
+        ("jieba/1", "64 "),
+        ("levels/1", "64 "),
+        ("python-simhash/1", "64, 128 "),
+        ("shingle2/1", "64 "),
+        ("words/1", "64 "),
+        ("sentences/1", "64, 128 "),
+    ] {
+        let of_recipe = |line: &str| {
+            let columns = line.split_once(' ').filter(|(first, _)| *first == name);
+            columns.is_some_and(|(_, others)| others.trim_start().starts_with(bits))
+        };
+        assert!(listed.lines().any(of_recipe), "{name} with {bits}bits: {listed}");
+    }
+}
+
+#[test]
+#[cfg(feature = "zh")]
+fn a_text_has_the_fingerprint_that_yanyiwu_simhash_publishes() {
+    let folder = Folder::new();
+    folder.write("a.txt", "你好世界");
+    let found = folder.ok("fingerprint --recipe yanyiwu-5/1 a.txt").text();
+    assert!(found.contains(&format!("{:016x}", 17_676_873_585_679_812_141_u64)), "{found}");
 }
 
 #[test]
@@ -49,9 +84,9 @@ fn an_alias_shows_its_recipe() {
 #[cfg(not(feature = "zh"))]
 fn recipes_names_the_feature_that_a_missing_recipe_needs() {
     let run = Folder::new().ok("recipes");
-    assert!(
-        run.err.contains(
-            "this build does not contain pairs-zh/1, which needs the cargo feature \"zh\""
-        )
-    );
+    for name in ["pairs-zh/1", "jieba/1", "yanyiwu-20/1", "string-hash/1 of 64 bits"] {
+        let line =
+            format!("this build does not contain {name}, which needs the cargo feature \"zh\"");
+        assert!(run.err.contains(&line), "{}", run.err);
+    }
 }
