@@ -34,7 +34,8 @@
 //! A [`Builder`] makes a recipe of your own. [`simhash::fold`] and [`minhash::one_bit`] make
 //! fingerprints of features that you have extracted yourself, and hashed with a [`FeatureHash`].
 //!
-//! Besides fingerprints there is the exact [similarity](jaccard).
+//! Besides fingerprints there are the exact [similarity](jaccard), and [minima and bands](minhash)
+//! for systems of your own.
 
 #![deny(missing_docs)]
 

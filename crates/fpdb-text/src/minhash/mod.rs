@@ -9,10 +9,17 @@
 //! The Jaccard similarity of two sets is the size of their intersection divided by the size of
 //! their union: 1 for equal sets, 0 for sets without a common element.
 //!
-//! | [`OneBit`] of | size | estimates Jaccard with a standard error of at most | good for |
+//! | | size | estimates Jaccard with a standard error of | good for |
 //! | --- | --- | --- | --- |
-//! | `u64`, `u128` | 8 or 16 bytes | sqrt((1 - J²) / bits) | fingerprints, compared by distance |
-//! | [`Sketch`](crate::Sketch) | 96 bytes | sqrt((1 - J) (J + 1/63) / 128) | estimates, and keys that likely pairs share |
+//! | [`OneBit`] of `u64`, `u128` | 8 or 16 bytes | at most sqrt((1 - J²) / bits) | fingerprints, compared by distance |
+//! | [`OneBit`] of [`Sketch`](crate::Sketch) | 96 bytes | at most sqrt((1 - J) (J + 1/63) / 128) | estimates, and keys that likely pairs share |
+//! | [`minima()`] | 8 k bytes | sqrt(J (1 - J) / k) | estimates, and [`Bands`] |
+//! | [`smallest()`] | 8 k bytes | at most sqrt(J (1 - J) / k) | estimates, exact ones of small sets |
+//!
+//! A database of sketches finds all pairs of some similarity: it stores 96 bytes of each document,
+//! chooses the keys, looks them up, and compares what it finds. Use [`minima()`], [`smallest()`]
+//! and [`Bands`] to compute a similarity without a database, or to look for pairs with a system of
+//! your own, such as a join of a cluster.
 //!
 //! # Examples
 //!
@@ -31,9 +38,15 @@
 //! assert!(distance(a, fingerprint(5000..6000)) > 16); // 32 expected
 //! ```
 
+mod bands;
+mod minima;
 mod one_bit;
+mod smallest;
 
+pub use bands::Bands;
+pub use minima::{jaccard_of_minima, minima};
 pub use one_bit::{OneBit, one_bit};
+pub use smallest::{jaccard_of_smallest, smallest};
 
 /// 2^64 divided by the golden ratio, rounded to an odd number. Its multiples are spread evenly.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -52,6 +65,13 @@ const fn mix(value: u64) -> u64 {
 #[inline]
 const fn key(function: u64) -> u64 {
     mix(function.wrapping_add(1).wrapping_mul(GOLDEN))
+}
+
+/// Returns the share of a sample that two sets have in common, and its standard error; `None` for
+/// no sample.
+fn with_error(shared: usize, sample: usize) -> Option<(f64, f64)> {
+    let share = shared as f64 / sample as f64;
+    (sample > 0).then(|| (share, (share * (1.0 - share) / sample as f64).sqrt()))
 }
 
 /// Sets of known similarity, for tests.
@@ -77,4 +97,30 @@ mod sets {
     }
 
     pub(super) const SIMILARITIES: [f64; 7] = [0.0, 0.25, 0.5, 0.8, 0.9, 0.95, 1.0];
+
+    /// Checks that estimates from 128 values are unbiased, and that their variance, and the mean of
+    /// the variances that come with them, are the documented one.
+    pub(super) fn check_estimates(
+        size: u64,
+        jaccard: f64,
+        estimate: impl Fn(&[u64], &[u64]) -> (f64, f64),
+    ) {
+        const PAIRS: u32 = 200;
+        let (shared, exact) = shared(size, jaccard);
+        let of_case = format!("size {size}, J = {exact}");
+        let variance = exact * (1.0 - exact) / 128.0;
+        let [mut mean, mut spread, mut promised] = [0.0; 3];
+        for seed in 0..u64::from(PAIRS) {
+            let (a, b) = pair(size, shared, seed);
+            let (found, error) = estimate(&a, &b);
+            mean += (found - exact) / f64::from(PAIRS);
+            spread += (found - exact).powi(2) / f64::from(PAIRS);
+            promised += error.powi(2) / f64::from(PAIRS);
+        }
+        assert!(mean.abs() <= 5.0 * (variance / f64::from(PAIRS)).sqrt(), "{of_case}: {mean}");
+        for of_estimates in [spread, promised] {
+            let is_documented = (0.6 * variance..=1.5 * variance).contains(&of_estimates);
+            assert!(is_documented, "{of_case}: {of_estimates} for {variance}");
+        }
+    }
 }

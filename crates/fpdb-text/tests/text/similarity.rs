@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use fpdb_text::jaccard::Shingles;
-use fpdb_text::minhash::one_bit;
+use fpdb_text::minhash::{
+    Bands, jaccard_of_minima, jaccard_of_smallest, minima, one_bit, smallest,
+};
 use fpdb_text::{Recipe, Sketch, Width, distance};
 
 use crate::{DOCUMENTS, in_repository, larger_collection, lines, read, text};
@@ -117,8 +119,12 @@ fn sketches_estimate_the_similarity_of_real_texts() {
 
 fn check_sketches(bases: &Documents, variants: &Documents, pairs: &[Pair], max_bias: f64) {
     type Estimate = fn(&Shingles, &Shingles) -> f64;
-    let estimates: [(&str, Estimate, f64); 2] =
-        [("64 bits", one_bit_estimate::<u64>, 0.08), ("sketch", one_bit_estimate::<Sketch>, 0.05)];
+    let estimates: [(&str, Estimate, f64); 4] = [
+        ("64 bits", one_bit_estimate::<u64>, 0.08),
+        ("sketch", one_bit_estimate::<Sketch>, 0.05),
+        ("minima", |a, b| of_minima(a, b).0, 0.05),
+        ("smallest", |a, b| of_smallest(a, b).0, 0.05),
+    ];
     for (name, estimate, max_spread) in estimates {
         let (mut errors, mut squares) = (0.0, 0.0);
         for Pair { a, b, .. } in pairs {
@@ -137,4 +143,66 @@ fn check_sketches(bases: &Documents, variants: &Documents, pairs: &[Pair], max_b
 fn one_bit_estimate<F: Width>(a: &Shingles, b: &Shingles) -> f64 {
     let [x, y] = [a, b].map(|set| one_bit::<F>(set.hashes()).unwrap());
     Recipe::<F>::find("pairs/1").unwrap().similarity(distance(x, y)).unwrap().0
+}
+
+/// The estimate and its standard error, from 128 minima.
+fn of_minima(a: &Shingles, b: &Shingles) -> (f64, f64) {
+    let [a, b] = [a, b].map(|set| minima(set.hashes(), 128).unwrap());
+    jaccard_of_minima(&a, &b).unwrap()
+}
+
+fn of_smallest(a: &Shingles, b: &Shingles) -> (f64, f64) {
+    let [a, b] = [a, b].map(|set| smallest(set.hashes(), 128));
+    jaccard_of_smallest(&a, &b, 128).unwrap()
+}
+
+/// The edited documents and their originals.
+fn real_pairs() -> Vec<(Shingles, Shingles)> {
+    let data = in_repository("tests/data");
+    let of_language = |language: &str| {
+        let bases = shingles(&in_repository(DOCUMENTS), language);
+        let variants = shingles(&data.join(format!("variants_{language}.ndjson.gz")), language);
+        let labels = pairs(&data.join(format!("variants_{language}_labels.tsv")));
+        let sets = |pair: Pair| (bases[&pair.a][0].clone(), variants[&pair.b][0].clone());
+        labels.into_iter().map(sets).collect::<Vec<_>>()
+    };
+    ["zh", "en"].into_iter().flat_map(of_language).collect()
+}
+
+/// Of normal errors, 99.7 % would be within three standard errors. These are of few minima, and the
+/// error is estimated, too.
+#[test]
+fn estimates_from_minima_are_within_their_error_of_the_exact_similarity_of_real_texts() {
+    let pairs = real_pairs();
+    for estimate in [of_minima, of_smallest] {
+        let within = |errors: f64| {
+            let near = |(a, b): &&(Shingles, Shingles)| {
+                let (found, error) = estimate(a, b);
+                (found - a.jaccard(b)).abs() <= errors * error.max(0.01)
+            };
+            pairs.iter().filter(near).count() as f64 / pairs.len() as f64
+        };
+        assert!(pairs.len() > 200 && within(1.0) > 0.6 && within(3.0) > 0.97);
+    }
+}
+
+#[test]
+fn bands_find_the_share_of_real_pairs_that_their_probability_tells() {
+    let pairs = real_pairs();
+    for (b, r) in [(32, 4), (8, 16), (4, 32)] {
+        let bands = Bands::new(b, r).unwrap();
+        let hashes = |set: &Shingles| -> Vec<u64> {
+            bands.hashes(&minima(set.hashes(), bands.minima()).unwrap()).collect()
+        };
+        let (mut found, mut expected, mut variance) = (0.0, 0.0, 0.0);
+        for (x, y) in &pairs {
+            found += f64::from(hashes(x).iter().zip(hashes(y)).any(|(x, y)| *x == y));
+            let probability = bands.probability(x.jaccard(y));
+            expected += probability;
+            variance += probability * (1.0 - probability);
+        }
+        // Pairs of the same original have minima in common.
+        let most = 6.0 * variance.sqrt() + 0.5;
+        assert!(f64::abs(found - expected) <= most, "{bands:?}: {found} for {expected}");
+    }
 }
