@@ -18,10 +18,10 @@ use crate::width::Bits;
 const BLOCK: usize = 1 << 14;
 
 /// Makes the set of features of a text.
-type Features = Box<dyn Fn(&str) -> Shingles + Send + Sync>;
+pub(crate) type Features = Box<dyn Fn(&str) -> Shingles + Send + Sync>;
 
 /// Returns what makes the features of a recipe, or the runs of some number of words.
-fn features(recipe: &str, ngram: Option<Number>) -> PyResult<Features> {
+pub(crate) fn features(recipe: &str, ngram: Option<Number>) -> PyResult<Features> {
     fn of<F: Bits>(recipe: Recipe<F>, ngram: Option<usize>) -> Features {
         Box::new(move |text| {
             let found = match ngram {

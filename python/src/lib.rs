@@ -16,6 +16,7 @@
 //! | `reader` `db` `read_only` | the classes of handles |
 //! | `repair` | repair of damaged databases |
 //! | `text` `jaccard` `compare` | fingerprints of texts; their exact similarity; which rows are duplicates |
+//! | `minhash` | minima, the similarity that they estimate, and bands |
 //! | `passages` `passage_index` | passages that texts repeat; an index of them that lasts |
 //! | `windows` `repetition` | what texts have in common; lines, paragraphs, and what a text repeats of itself |
 //! | `web` `tool` | web pages and archives; the command-line tool |
@@ -32,6 +33,7 @@ mod handle;
 mod interrupt;
 mod jaccard;
 mod keys;
+mod minhash;
 mod numbers;
 mod options;
 mod pairs;
@@ -66,6 +68,8 @@ mod _native {
     use super::db::Db;
     #[pymodule_export]
     use super::jaccard::{jaccard, jaccard_pairs};
+    #[pymodule_export]
+    use super::minhash::{Bands, jaccard_of_minima, jaccard_of_smallest, minima, smallest};
     #[pymodule_export]
     use super::passage_index::PassageIndex;
     #[pymodule_export]

@@ -48,6 +48,7 @@ from ._errors import (
 from ._files import dedup_files
 from ._lines import Repetition, dedup_lines, repetition
 from ._native import (
+    Bands,
     Db,
     Document,
     EntryIterator,
@@ -69,9 +70,13 @@ from ._native import (
     fingerprint,
     fingerprint_batch,
     jaccard,
+    jaccard_of_minima,
+    jaccard_of_smallest,
     jaccard_pairs,
+    minima,
     recipes,
     repair,
+    smallest,
 )
 from ._passages import Passages, Span, dedup_passages
 from ._report import Deduplicated, Example
@@ -97,6 +102,7 @@ __all__ = [
     "AlreadyExistsError",
     "Answers",
     "ArchiveError",
+    "Bands",
     "CancelledError",
     "ClosedError",
     "Clusters",
@@ -155,8 +161,12 @@ __all__ = [
     "fingerprint",
     "fingerprint_batch",
     "jaccard",
+    "jaccard_of_minima",
+    "jaccard_of_smallest",
     "jaccard_pairs",
+    "minima",
     "recipes",
     "repair",
     "repetition",
+    "smallest",
 ]

@@ -117,6 +117,20 @@ def numbers(values: Any, what: str) -> U64:
     return _plain(array.astype(np.uint64, copy=False))
 
 
+def values_of_texts(values: Any) -> U64:
+    """Returns minima or smallest values, a row for each text.
+
+    >>> values_of_texts([[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
+    array = _array(values, "minima")
+    if isinstance(values, (list, tuple)) and array.dtype.kind == "i" and (array >= 0).all():
+        array = array.astype(np.uint64)
+    if array.ndim != 2 or array.dtype.kind != "u" or array.dtype.itemsize != 8:
+        raise _refuse(array, "minima or smallest values as an array of uint64 with a row for each text")
+    return _plain(array)
+
+
 def _has_64_bits(array: npt.NDArray[Any]) -> bool:
     return array.dtype.kind in "ui" and array.dtype.itemsize == 8
 

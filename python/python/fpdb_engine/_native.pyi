@@ -25,6 +25,7 @@ from ._results import (
 
 __all__ = [
     "MOST_CANDIDATES",
+    "Bands",
     "Comparer",
     "Db",
     "Document",
@@ -49,13 +50,17 @@ __all__ = [
     "fingerprint",
     "fingerprint_batch",
     "jaccard",
+    "jaccard_of_minima",
+    "jaccard_of_smallest",
     "jaccard_pairs",
     "kept_windows",
+    "minima",
     "recipes",
     "repair",
     "repetitions",
     "run_tool",
     "shares_contained",
+    "smallest",
     "units",
 ]
 
@@ -413,6 +418,46 @@ def jaccard_pairs(
     ngram: int | None = None,
     threads: int | None = None,
 ) -> npt.NDArray[np.float64]: ...
+def minima(
+    texts: _Texts,
+    k: int = 128,
+    *,
+    recipe: str = "default",
+    ngram: int | None = None,
+    threads: int | None = None,
+) -> npt.NDArray[np.uint64]: ...
+def smallest(
+    texts: _Texts,
+    k: int = 128,
+    *,
+    recipe: str = "default",
+    ngram: int | None = None,
+    threads: int | None = None,
+) -> npt.NDArray[np.uint64]: ...
+def jaccard_of_minima(
+    a: npt.ArrayLike, b: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+def jaccard_of_smallest(
+    a: npt.ArrayLike, b: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+@final
+class Bands:
+    def __new__(cls, b: int, r: int) -> Self: ...
+    @property
+    def b(self) -> int: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def minima(self) -> int: ...
+    @property
+    def threshold(self) -> float: ...
+    def probability(self, jaccard: float) -> float: ...
+    def hashes(self, minima: npt.ArrayLike) -> npt.NDArray[np.uint64]: ...
+    def __getnewargs__(self) -> tuple[int, int]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
 def find_passages(
     read: Callable[[], Iterable[_Texts]], min_words: int, memory: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
