@@ -74,6 +74,7 @@ PRINTED = {
     "README-datasets": ["https://a.example/\nhttps://c.example/\nhttps://d.example/\n"],
     "coming-from-0": ["0.81 0.8 0.86"],
     "coming-from-4": ["['first']"],
+    "coming-from-6": ["stored 0"],
 }
 
 
