@@ -81,7 +81,7 @@ def summary_of_table(table: Any) -> tuple[list[int], int]:
     return summary(unsigned(table, "a"), unsigned(table, "b"), distances)
 
 
-def summary_of_database(db: fpdb.Reader, k: int) -> tuple[list[int], int]:
+def summary_of_database(db: fpdb.Reader, k: int | None) -> tuple[list[int], int]:
     chunks = list(db.pairs(k))
     a, b, distances = (np.concatenate(column) for column in zip(*chunks))
     return summary(a, b, distances)

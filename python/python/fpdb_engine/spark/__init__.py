@@ -22,7 +22,7 @@ Search by similarity needs sketches, which are fingerprints of 768 bits:
     build(pages, "/shared/crawl-2026-12", segments=64, similarity=0.8)
     found = batch(new_pages, "/shared/crawl-2026-12")
 
-docs/scale.md has the settings that matter.
+docs/scale.md has the settings that matter, and measured costs.
 """
 
 from __future__ import annotations
