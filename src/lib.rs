@@ -121,8 +121,9 @@ pub use settings::Ids;
 /// What operations report when they have ended, and the parts of [`Stats`].
 pub mod reports {
     pub use crate::db::{
-        BuildReport, ClusterReport, CompactReport, ExpireReport, JoinReport, LoadReport, Loss,
-        LossKind, PairsReport, RecoveryReport, SegmentStats, TableStats, VerifyReport,
+        Block, BlockRow, BuildReport, ClusterReport, CompactReport, ExpireReport, JoinReport,
+        LoadReport, Loss, LossKind, PairsReport, RecoveryReport, SegmentStats, TableStats,
+        VerifyReport,
     };
 }
 

@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::packed::{COUNT_LEN, MAX_SIZE, MIN_SIZE, leading_difference};
-use super::remaining::remaining_len;
+use super::remaining::{remaining_bits, remaining_len};
 use crate::codec::huffman::{Code, MAX_LENGTH, MAX_SYMBOLS};
 use crate::cpu;
 use crate::fingerprint::Word;
@@ -203,10 +203,7 @@ impl<F: Word> RemainingBits<F> {
     /// Writes the remaining bits of a fingerprint, given its leading difference and the next one.
     #[inline(always)]
     fn put_below(&mut self, block: &mut [u8], fingerprint: F, h: u32, next: u32) {
-        let bits = fingerprint & !F::MAX.wrapping_shl(h);
-        // Leaves the bit at `next` out, which is 0, if it is among them: halves what is above it.
-        let above = bits & F::MAX.wrapping_shl(next);
-        let bits = bits.wrapping_sub(above.wrapping_shr(1));
+        let bits = remaining_bits(fingerprint, h, next);
         let len = remaining_len(h, next);
         *self = match len <= F::BITS - 8 {
             true => self.put(block, bits, len),

@@ -18,6 +18,7 @@ mod check;
 mod packed;
 mod reader;
 mod remaining;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -26,3 +27,4 @@ pub(crate) use builder::BlockBuilder;
 pub(crate) use check::check;
 pub(crate) use packed::{CODE, Job, MAX_SIZE, MIN_SIZE, Packed, leading_difference};
 pub(crate) use reader::{decode_all, search, visit_all};
+pub(crate) use stored::{Stored, stored};

@@ -1,4 +1,4 @@
-//! Reading the remaining bits of a block.
+//! The remaining bits of a block: what they are, and reading them.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,6 +14,15 @@ use crate::fingerprint::Word;
 #[inline(always)]
 pub(super) fn remaining_len(h: u32, next: u32) -> u32 {
     h.wrapping_sub(u32::from(next < h))
+}
+
+/// Returns the remaining bits of a fingerprint, given its leading difference and the next one.
+#[inline(always)]
+pub(super) fn remaining_bits<F: Word>(fingerprint: F, h: u32, next: u32) -> F {
+    let bits = fingerprint & !F::MAX.wrapping_shl(h);
+    // Leaves the bit at `next` out, which is 0, if it is among them: halves what is above it.
+    let above = bits & F::MAX.wrapping_shl(next);
+    bits.wrapping_sub(above.wrapping_shr(1))
 }
 
 /// Reads remaining bits from the end of a block backwards.

@@ -1,5 +1,6 @@
 use super::reader::Block;
 use super::*;
+use crate::codec::bits::BitReader;
 use crate::codec::huffman::{Code, Histogram};
 use crate::error::Result;
 use crate::fingerprint::Word;
@@ -191,5 +192,42 @@ fn flipped_bits_never_panic_and_check_finds_those_that_change_an_answer() {
     for len in 0..good.len() {
         let cut = Packed { size: good.len(), ..packed(&good[..len], &code) };
         assert!(read::<u64>(cut).is_err());
+    }
+}
+
+#[test]
+fn a_fingerprint_with_one_bit_more_than_the_last_is_stored_as_its_position_and_the_bit_below() {
+    // An article stores 11011011 before 11011001, as (6)1: the position of the highest bit that
+    // differs, counted from the left, and the bits after it. Here fingerprints ascend, and h counts
+    // from the right, so position 6 of 8 bits is h = 1. The bit after it is the same.
+    let (code, block, taken) = build(&[0b1101_1001u64, 0b1101_1011], 128);
+    let stored = stored::<u64>(&packed(&block, &code)).unwrap();
+    assert_eq!((taken, stored.len(), stored[0].coded), (2, 2, None));
+    let coded = stored[1].coded.unwrap();
+    assert_eq!((coded.h, 8 - 1 - coded.h, coded.remaining), (1, 6, (1, 1)));
+    assert_eq!(block[127], 1);
+}
+
+#[test]
+fn stored_bits_are_those_that_the_block_holds() {
+    for zeros in [0, 5] {
+        let mut all: Vec<u64> = values().into_iter().map(|value: u64| value << zeros).collect();
+        all.sort_unstable();
+        all.dedup();
+        let (code, block, taken) = build_without(zeros, &all, 512);
+        let rows = stored::<u64>(&Packed { zeros, ..packed(&block, &code) }).unwrap();
+        assert!(rows.iter().map(|row| row.fingerprint).eq(all[..taken].iter().copied()));
+        let coded: Vec<_> = rows.iter().filter_map(|row| row.coded).collect();
+        let (mut codewords, mut position) = (BitReader::new(&block, 80), block.len() * 8);
+        for (coded, pair) in coded.iter().zip(all.windows(2)) {
+            assert_eq!(coded.h, leading_difference(pair[0], pair[1]));
+            assert_eq!(codewords.take(coded.codeword.1), coded.codeword.0);
+            position -= coded.remaining.1 as usize;
+            let mut remaining = BitReader::new(&block, position);
+            let bits = (0..coded.remaining.1).fold(0, |bits, _| bits << 1 | remaining.take(1));
+            assert_eq!(bits, coded.remaining.0);
+        }
+        let used: u32 = coded.iter().map(|coded| coded.codeword.1 + coded.remaining.1).sum();
+        assert!(used as usize + 80 > block.len() * 8 - 80, "{used} bits");
     }
 }

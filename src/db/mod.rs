@@ -36,6 +36,7 @@ pub use api::{
 pub use build::{BuildReport, Loss, LossKind, Source};
 pub use options::names::{ExtractionName, RecipeName};
 pub use options::{Durability, Options};
+pub use read::block::{Block, BlockRow};
 pub use read::clusters::{Cluster, ClusterMethod, ClusterReport};
 pub use read::join::JoinReport;
 pub use read::pairs::{Found, Pair, PairsReport};

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::decoded::{Decoded, decoded_len};
 use super::filter::{Filter, MAX_WORDS};
 use super::index::Index;
-use crate::block::{self, Packed};
+use crate::block::{self, Packed, Stored};
 use crate::codec::huffman::Code;
 use crate::cpu;
 use crate::error::{Error, ErrorKind, Result};
@@ -96,6 +96,13 @@ impl<F: Word> Table<F> {
     /// Returns how many of the lowest bits are zero in all fingerprints.
     pub(crate) fn zeros(&self) -> u32 {
         self.zeros
+    }
+
+    /// Returns the lengths of the codewords by leading difference.
+    pub(crate) fn code_lengths(&self) -> Vec<u8> {
+        let mut lengths = vec![0; self.zeros as usize];
+        lengths.extend_from_slice(self.code.lengths(F::BITS - self.zeros));
+        lengths
     }
 
     pub(crate) fn block_bytes(&self) -> u64 {
@@ -230,7 +237,7 @@ impl<F: Word> Table<F> {
         Ok(Packed { bytes, size, code: &self.code, zeros: self.zeros })
     }
 
-    pub(super) fn block_size(&self) -> usize {
+    pub(crate) fn block_size(&self) -> usize {
         self.block_size
     }
 
@@ -391,6 +398,11 @@ impl<F: Word> Table<F> {
             return Ok(len);
         }
         self.packed(block)?.len().map_err(|e| self.in_block(block, e))
+    }
+
+    /// Returns how a block stores its fingerprints. Checks it strictly.
+    pub(crate) fn stored(&self, block: usize) -> Result<Vec<Stored<F>>> {
+        block::stored(&self.packed(block)?).map_err(|e| self.in_block(block, e))
     }
 
     /// Passes all bytes of the file to `visit`, for a copy.

@@ -17,6 +17,7 @@ use crate::db::handle::WriteHandle;
 use crate::db::handle::open::{self, Mode};
 use crate::db::handle::read_only::ReadOnlyHandle;
 use crate::db::options::Options;
+use crate::db::read::block::Block;
 use crate::db::read::clusters::{self, Cluster, ClusterOptions, ClusterReport};
 use crate::db::read::join::{self, JoinOptions, JoinReport, Other};
 use crate::db::read::lookup::NamedDocument;
@@ -118,6 +119,10 @@ pub(crate) trait ReadEngine<F: Fingerprint>: Send + Sync {
 
     fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
         self.reader().verify(level)
+    }
+
+    fn block(&self, segment: u64, table: usize, block: u64) -> Result<Block<F>> {
+        self.reader().block(segment, table, block)
     }
 }
 

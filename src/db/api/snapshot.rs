@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::db::api::engine::ReadEngine;
 use crate::db::api::iterators::{Documents, Iter};
+use crate::db::read::block::Block;
 use crate::db::read::reader::Reader;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::state::key::Key;
@@ -260,6 +261,35 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Only `Cancelled`. Damage is not an error: the returned report lists it.
     pub fn verify(&self, level: VerifyLevel) -> Result<VerifyReport> {
         self.engine.verify(level)
+    }
+
+    /// Returns a block, which is what a query decodes of a table, and how it stores each
+    /// fingerprint. Checks it strictly. A segment is identified by its
+    /// [number](crate::reports::SegmentStats::id), a table and a block by their positions.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument`, which says what there is, if there is no such segment, table or block, and
+    /// in a database of sketches; `Corruption` or `Io`.
+    ///
+    /// ```
+    /// let layout = fpdb::Layout::preset("half-2", 64)?;
+    /// let db = fpdb::Db::options().layout(layout).in_memory()?;
+    /// db.insert(0x0000_0002_0000_0001, 1)?;
+    /// db.insert(0x0000_0001_0000_0002, 2)?;
+    /// db.flush()?;
+    /// let segment = db.stats().segments[0].id;
+    /// // The second table of this layout begins with the lower half of the fingerprint.
+    /// let block = db.snapshot().block(segment, 1, 0)?;
+    /// assert_eq!(block.rows[0].fingerprint, 0x0000_0002_0000_0001);
+    /// assert_eq!(block.rows[1].permuted, 0x0000_0002_0000_0001);
+    /// // Its highest bit that differs from the one before is bit 33. The only codeword is 0.
+    /// assert_eq!((block.rows[1].h, block.rows[1].codeword.as_str()), (Some(33), "0"));
+    /// assert_eq!(block.rows[1].remaining, format!("{:033b}", 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn block(&self, segment: u64, table: usize, block: u64) -> Result<Block<F>> {
+        self.engine.block(segment, table, block)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reading: a snapshot, and everything that it answers.
 
 pub(crate) mod batch;
+pub(crate) mod block;
 pub(crate) mod clusters;
 pub(crate) mod join;
 pub(crate) mod lookup;

@@ -181,6 +181,11 @@ pub struct TableStats {
     pub bytes_index: u64,
     /// Size of the prefix filter; 0 without one.
     pub bytes_filter: u64,
+    /// The lengths of the codewords in bits, by the highest bit in which two neighbours differ, from
+    /// the least significant bit on; 0 for a bit without a codeword, nothing for a table of keys.
+    /// Not serialized.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub code_lengths: Vec<u8>,
 }
 
 impl SegmentStats {
@@ -216,13 +221,15 @@ impl TableStats {
             bytes_rows: 0,
             bytes_index,
             bytes_filter,
+            code_lengths: table.code_lengths(),
         }
     }
 
     fn of_keys((keys, file): (&Keys, &FileSummary)) -> Self {
         let (bytes_rows, bytes_index) = keys.part_sizes();
-        let (bytes, blocks, bytes_blocks, bytes_filter) = (file.len, 0, 0, 0);
-        Self { bytes, blocks, bytes_blocks, bytes_rows, bytes_index, bytes_filter }
+        let (bytes, code_lengths) = (file.len, Vec::new());
+        let (blocks, bytes_blocks, bytes_filter) = (0, 0, 0);
+        Self { bytes, blocks, bytes_blocks, bytes_rows, bytes_index, bytes_filter, code_lengths }
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Folder, document, text};
 
 /// Commands, the schemas of their reports, and the databases that the reports must name.
-const REPORTS: [(&str, &str, Option<&str>); 28] = [
+const REPORTS: [(&str, &str, Option<&str>); 30] = [
     ("create new", "create", Some("new")),
     ("dedup db docs", "dedup", Some("db")),
     ("dedup db docs --recrawl --stamp 8", "dedup", Some("db")),
@@ -17,6 +17,8 @@ const REPORTS: [(&str, &str, Option<&str>); 28] = [
     ("import list fps", "import", Some("list")),
     ("stats db", "stats", Some("db")),
     ("inspect db", "inspect", Some("db")),
+    ("inspect list --table 0", "inspect-table", Some("list")),
+    ("inspect list --table 0 --block 0", "inspect-block", Some("list")),
     ("verify db", "verify", Some("db")),
     ("compact db", "compact", Some("db")),
     ("expire db --before 7 --dry-run", "expire", Some("db")),

@@ -1,6 +1,8 @@
 //! `inspect`
 
 mod bits;
+mod block;
+mod parts;
 
 use std::fs;
 use std::io;
@@ -15,22 +17,51 @@ use crate::args::database::{self, SKETCH_BITS, by_width};
 use crate::output::failure::Exit;
 use crate::output::{self, Context, iec};
 use bits::{bit_order, ranges};
+use parts::Parts;
 
 const EXAMPLE: &str = "\
-Example:
-  fpdb-tool inspect crawl.fpdb";
+Examples:
+  fpdb-tool inspect crawl.fpdb
+  fpdb-tool inspect crawl.fpdb --table 0
+  fpdb-tool inspect crawl.fpdb --table 0 --block 17";
 
-/// Shows the format, the layout, the segments and the files of a database
+/// Shows the format, the layout, the segments, the tables and the files of a database, or the blocks
+/// of a table
 ///
 /// A table is sorted by its cells in the order shown. Cell 0 has the leading bits of the
 /// fingerprint, and table 0 has the cells in ascending order. A database of sketches has a table of
 /// each key instead.
+///
+/// What a table takes is in bits per fingerprint: the counts and the first fingerprints of its
+/// blocks, the codewords, the remaining bits, what is unused at the ends of blocks, the directory,
+/// the filter, and the rest, which is the header, the checksums and the footer. Codewords and
+/// remaining bits are estimated from 256 blocks if there are more. The lengths of the codewords are
+/// shown by h, the highest bit in which two neighbours differ: h47:3 means that the codeword of bit 47
+/// has 3 bits.
+///
+/// With --table, lists the blocks of a table: how many fingerprints each has, how many bits it uses,
+/// and its first and last fingerprint with their bits in the order of the table. With --block, shows
+/// what is stored of each fingerprint of a block, and the documents that have it: h is the highest
+/// bit in which it differs from the one before, from 0 for the least significant bit, and the
+/// remaining bits are those below h.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     path: PathBuf,
+
+    /// List the blocks of this table; the first is 0
+    #[arg(long, value_name = "NUMBER")]
+    table: Option<usize>,
+
+    /// Show what this block of the table stores; the first is 0
+    #[arg(long, value_name = "NUMBER", requires = "table")]
+    block: Option<u64>,
+
+    /// The segment that has the table [default: the only one]
+    #[arg(long, value_name = "SEGMENT", requires = "table")]
+    segment: Option<u64>,
 }
 
 /// `fpdb.inspect/1`. Sizes are in bytes.
@@ -43,6 +74,8 @@ struct Report {
     /// None for sketches.
     tables: Vec<TableReport>,
     segments: Vec<SegmentStats>,
+    /// What each table of each segment takes. None for sketches.
+    parts: Vec<Parts>,
     files: Vec<FileReport>,
 }
 
@@ -63,8 +96,14 @@ struct FileReport {
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         let description = fpdb::Description::read(&self.path)?;
-        let segments = by_width!(description.bits, |options| {
-            options.index_memory(0).open_read_only(&self.path)?.stats().segments
+        if let Some(table) = self.table {
+            return self.show_table(table, &description, context);
+        }
+        let (segments, parts) = by_width!(description.bits, |options| {
+            let db = options.index_memory(0).open_read_only(&self.path)?;
+            let segments = db.stats().segments;
+            let parts = parts::of_all(&db.snapshot(), &segments)?;
+            (segments, parts)
         });
         let layout = Some(&description.layout).filter(|_| description.bits != SKETCH_BITS);
         let tables = layout.map_or(0, Layout::tables);
@@ -72,6 +111,7 @@ impl Args {
             cells: layout.map(|layout| layout.cells().to_vec()).unwrap_or_default(),
             tables: (0..tables).map(|n| TableReport::of(&description.layout, n)).collect(),
             segments,
+            parts,
             files: files(&self.path)?,
             description,
         };
@@ -106,11 +146,13 @@ fn print(report: &Report, context: &mut Context<'_>) -> Result<()> {
         .segments
         .iter()
         .map(|s| {
-            [s.id.to_string(), s.entries.to_string(), s.fingerprints.to_string(), iec(s.bytes)]
+            let [id, entries, count] = [s.id, s.entries, s.fingerprints].map(|n| n.to_string());
+            [id, entries, count, iec(s.bytes), parts::bits_of_ids(s)]
         })
         .collect();
-    output::table(out, ["segment", "entries", "fingerprints", "size"], &segments)?;
+    output::table(out, ["segment", "entries", "fingerprints", "size", "bits of ids"], &segments)?;
     writeln!(out)?;
+    parts::print(&report.parts, out)?;
     let files: Vec<_> = report.files.iter().map(|f| [f.name.clone(), iec(f.bytes)]).collect();
     output::table(out, ["file", "size"], &files)?;
     Ok(())
