@@ -35,6 +35,9 @@ fn fill(dict: &Bound<'_, PyDict>, stats: &Stats) -> PyResult<()> {
     put!(dict, stats, index_loaded_bytes page_budget_bytes page_memory_bytes);
     put!(dict, stats, memtable_entries memtable_bytes background_error);
     put!(dict, stats, refused_writes write_error);
+    let queries = PyDict::new(py);
+    put!(queries, stats.queries, queries lookups filtered rows blocks pages candidates matches);
+    dict.set_item("queries", queries)?;
     dict.set_item("stalled_seconds", stats.stalled.as_secs_f64())?;
     let segments = stats.segments.iter().map(|segment| self::segment(py, segment));
     dict.set_item("segments", segments.collect::<PyResult<Vec<_>>>()?)

@@ -26,5 +26,5 @@ mod window;
 pub(crate) use builder::BlockBuilder;
 pub(crate) use check::check;
 pub(crate) use packed::{CODE, Job, MAX_SIZE, MIN_SIZE, Packed, leading_difference};
-pub(crate) use reader::{decode_all, search, visit_all};
+pub(crate) use reader::{Searched, count, decode_all, search, visit_all};
 pub(crate) use stored::{Stored, stored};

@@ -2,6 +2,8 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::cell::Cell;
+
 use super::packed::{COUNT_LEN, Job, Packed};
 use super::remaining::Remaining;
 use super::window::{self, Buffer, Window};
@@ -150,15 +152,34 @@ pub(crate) fn visit_all<'a, F: Word>(
     Ok(())
 }
 
+/// What searches of blocks decoded.
+///
+/// The counts are in memory that others can see, which keeps the compiler from keeping them in registers:
+/// the loop that decodes needs all of these, and candidates are few.
+#[derive(Debug, Default)]
+pub(crate) struct Searched {
+    pub blocks: Cell<u64>,
+    /// Fingerprints from `low` to `high` of the jobs, which were compared.
+    pub candidates: Cell<u64>,
+}
+
+/// Adds to a count.
+#[inline(always)]
+pub(crate) fn count(counter: &Cell<u64>, more: u64) {
+    counter.set(counter.get().wrapping_add(more));
+}
+
 /// Searches the blocks that `next` returns, and passes the fingerprints within `distance` bits of
-/// their query to `found`.
+/// their query to `found`. Counts what it decodes.
 #[inline(always)]
 pub(crate) fn search<'a, F: Word, T: Copy>(
     mut next: impl FnMut() -> Result<Option<Job<'a, F, T>>>,
     distance: u32,
+    searched: &Searched,
     mut found: impl FnMut(T, F),
 ) -> Result<()> {
     while let Some(Job { block, query, low, high, tag }) = next()? {
+        count(&searched.blocks, 1);
         // Compares without the bits that the block does not have.
         let zeros = block.zeros;
         let unstored = !F::MAX.wrapping_shl(zeros);
@@ -174,10 +195,14 @@ pub(crate) fn search<'a, F: Word, T: Copy>(
                 if fingerprint < low {
                     return true;
                 }
-                if fingerprint <= high && fingerprint.distance(query) <= distance {
+                if fingerprint > high {
+                    return false;
+                }
+                count(&searched.candidates, 1);
+                if fingerprint.distance(query) <= distance {
                     found(tag, fingerprint.wrapping_shl(zeros));
                 }
-                fingerprint <= high
+                true
             },
         )?;
     }

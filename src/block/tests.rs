@@ -69,8 +69,10 @@ fn values<F: Word>() -> Vec<F> {
 
 fn near<F: Word>(block: Packed<'_>, query: F, low: F, high: F, distance: u32) -> Vec<F> {
     let mut job = Some(Job { block, query, low, high, tag: () });
-    let mut found = Vec::new();
-    search(|| Ok(job.take()), distance, |(), f| found.push(f)).unwrap();
+    let (mut found, searched) = (Vec::new(), Searched::default());
+    search(|| Ok(job.take()), distance, &searched, |(), f| found.push(f)).unwrap();
+    assert_eq!(searched.blocks.get(), 1);
+    assert!(distance < F::BITS || searched.candidates.get() == found.len() as u64);
     found
 }
 

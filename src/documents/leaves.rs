@@ -46,30 +46,33 @@ impl<F: Fingerprint> Documents<F> {
         Ok(())
     }
 
-    /// Appends the originals of a leaf for which `distance` returns a distance.
+    /// Appends the originals of a leaf for which `distance` returns a distance. Returns how many the
+    /// leaf has.
     pub(crate) fn find_in_leaf(
         &self,
         page: u32,
         distance: impl Fn(F) -> Option<u32>,
         found: &mut Vec<FoundInLeaf>,
-    ) -> Result<()> {
-        find_in(&self.leaf(page.into())?, page, &distance, found);
-        Ok(())
+    ) -> Result<u64> {
+        Ok(find_in(&self.leaf(page.into())?, page, &distance, found))
     }
 
-    /// Appends the originals of all leaves for which `distance` returns a distance.
+    /// Appends the originals of all leaves for which `distance` returns a distance. Returns how many
+    /// leaves and originals there are.
     pub(crate) fn find_in_all_leaves(
         &self,
         distance: impl Fn(F) -> Option<u32>,
         found: &mut Vec<FoundInLeaf>,
-    ) -> Result<()> {
+    ) -> Result<(u64, u64)> {
+        let (mut leaves, mut originals) = (0, 0);
         let (mut reader, mut page) = (Sequential::new(self), 0u32);
         while u64::from(page) < self.meta.leaf_pages {
             let leaf = reader.get()?.leaf(page.into())?;
-            find_in(&leaf, page, &distance, found);
+            leaves += 1;
+            originals += find_in(&leaf, page, &distance, found);
             page += u32::try_from(leaf.pages).unwrap_or(u32::MAX);
         }
-        Ok(())
+        Ok((leaves, originals))
     }
 
     /// Passes these originals to `visit`, with their keys and distances. Those of one leaf are next to
@@ -116,24 +119,27 @@ impl<F: Fingerprint> Documents<F> {
     }
 }
 
-/// Appends the originals of a leaf for which `distance` returns a distance.
+/// Appends the originals of a leaf for which `distance` returns a distance. Returns how many it has.
 fn find_in<F: Fingerprint>(
     leaf: &Leaf<'_, F>,
     page: u32,
     distance: &impl Fn(F) -> Option<u32>,
     found: &mut Vec<FoundInLeaf>,
-) {
+) -> u64 {
     cpu::with_native_instructions(
         #[inline(always)]
         || {
+            let mut originals = 0;
             leaf.for_each_original(
                 #[inline(always)]
                 |place, fingerprint| {
+                    originals += 1;
                     if let Some(distance) = distance(fingerprint) {
                         found.push(FoundInLeaf { distance, page, place });
                     }
                 },
             );
+            originals
         },
-    );
+    )
 }

@@ -54,7 +54,7 @@ pub type Sketch = [u128; PLANES];
 /// Planes of a sketch: bits of each minimum.
 const PLANES: usize = 6;
 /// The same, in bits.
-const BITS_PER_MINIMUM: u32 = 6;
+pub(crate) const BITS_PER_MINIMUM: u32 = 6;
 /// Minima of a sketch.
 pub(crate) const MINIMA: u32 = 128;
 /// Minima of a sketch from which a key is made, at most. Each key has its own.

@@ -41,7 +41,8 @@ fn block_of<F: Word>(choice: u8, bytes: &[u8]) {
             Ok(blocks.next().map(job))
         };
         let mut found = 0;
-        let searched = block::search(&mut next, F::BITS, |(), _| found += 1);
+        let searched =
+            block::search(&mut next, F::BITS, &block::Searched::default(), |(), _| found += 1);
         if checked.is_ok() {
             assert!(searched.is_ok() && found == strict.len());
             assert_eq!(place.ok().flatten(), strict.binary_search(&probe).ok());

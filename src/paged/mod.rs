@@ -13,7 +13,7 @@ mod sequential;
 mod writer;
 
 pub(crate) use mended::tail;
-pub(crate) use reader::{Body, PagedFile};
+pub(crate) use reader::{Body, PagedFile, pages_read};
 pub(crate) use sequential::{OpenPaged, Paged, Sequential};
 pub(crate) use writer::{FileSummary, PagedWriter};
 

@@ -2,6 +2,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +19,16 @@ use crate::storage::{PageBudget, PageBytes, PageMemory, ReadFile, Reservation, S
 
 /// Pages that a sequential reader keeps, at most a chunk more.
 const SEQUENTIAL_PAGES: usize = 8 * CHUNK;
+
+thread_local! {
+    static PAGES_READ: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Returns how many pages this thread has read from files.
+#[inline]
+pub(crate) fn pages_read() -> u64 {
+    PAGES_READ.get()
+}
 
 /// An open, immutable file. Its bytes are returned only after their pages have passed their
 /// checksums.
@@ -290,6 +301,7 @@ impl PagedFile {
     /// before long. A query does not ask for that each time: it would wait until all processors have
     /// finished with the pages that they read last.
     fn read(&self, pages: Range<usize>, to: &mut [u8]) -> Result<()> {
+        PAGES_READ.set(pages_read().wrapping_add(pages.len() as u64));
         match self.ahead {
             Some(_) => self.file.read_pages_once(pages, to),
             None => self.file.read_pages(pages, to),

@@ -13,9 +13,14 @@ pub(super) fn query<F: Word>(
     fingerprint: F,
     options: QueryOptions,
 ) -> Result<Vec<Match<F>>> {
-    let mut hits = Hits::new(Hit::NONE);
-    pipeline::search(view, fingerprint, options.within, &mut hits)?;
-    view.select(hits.as_mut_slice(), options)
+    view.counters.count(|read| {
+        read.queries = 1;
+        let mut hits = Hits::new(Hit::NONE);
+        pipeline::search(view, fingerprint, options.within, &mut hits, read)?;
+        let matches = view.select(hits.as_mut_slice(), options)?;
+        read.matches = matches.len() as u64;
+        Ok(matches)
+    })
 }
 
 /// Returns the nearest match.

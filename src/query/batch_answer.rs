@@ -41,7 +41,12 @@ pub(super) fn sweep<F: Word>(
     if tally.is_full() {
         return Ok(None);
     }
-    answers(view, batch, hits)
+    view.counters.count(|read| {
+        let answers = answers(view, batch, hits)?;
+        read.queries = answers.as_ref().map_or(0, Answers::len) as u64;
+        read.matches = answers.as_ref().map_or(0, |answers| answers.matches().len()) as u64;
+        Ok(answers)
+    })
 }
 
 impl<F: Fingerprint> View<'_, F> {

@@ -9,11 +9,12 @@
 //! 3. [`LookupQueue::next`] finds the blocks of the lookups that are left.
 //! 4. [`decode`] decodes the blocks, several at a time, and keeps the fingerprints that match.
 
+use super::counters::QueryStats;
 use super::hit::{Hit, Hits};
 use super::options::Within;
 use super::short_list::ShortList;
 use super::view::View;
-use crate::block::{self, Job};
+use crate::block::{self, Job, Searched};
 use crate::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
 use crate::cpu;
 use crate::error::Result;
@@ -49,14 +50,20 @@ pub(super) fn search<F: Word>(
     query: F,
     within: Within,
     hits: &mut Hits<F>,
+    read: &mut QueryStats,
 ) -> Result<()> {
     let (mut tables, distance) = (Tables::new(None), view.planner.distance(within));
-    table_probes(view, query, within, &mut tables, |source, segment| {
-        scan(segment, query, distance, source, hits)
+    read.lookups = table_probes(view, query, within, &mut tables, |source, segment| {
+        scan(segment, query, distance, source, hits, read)
     })?;
     let mut queue = LookupQueue::new();
     queue.start(&tables)?;
-    decode(query, distance, &mut queue, hits)?;
+    read.filtered = read.lookups - queue.lookups.len() as u64;
+    let searched = Searched::default();
+    let decoded = decode(query, distance, &mut queue, hits, &searched);
+    read.blocks += searched.blocks.get();
+    read.candidates += searched.candidates.get();
+    decoded?;
     search_memtables(view, query, within, hits);
     Ok(())
 }
@@ -90,8 +97,11 @@ fn scan<F: Word>(
     most: u32,
     source: usize,
     hits: &mut Hits<F>,
+    read: &mut QueryStats,
 ) -> Result<()> {
     let Some(table) = segment.identity_table() else { return Ok(()) };
+    read.blocks += table.blocks() as u64;
+    read.candidates += table.count();
     table.visit_all(
         #[inline(always)]
         move |fingerprint| {
@@ -104,7 +114,7 @@ fn scan<F: Word>(
 }
 
 /// Step 1: plans the query. Segments whose plan is a scan are passed to `alone`, with their
-/// number.
+/// number. Returns the number of lookups.
 #[inline]
 fn table_probes<'a, F: Word>(
     view: &View<'a, F>,
@@ -112,7 +122,8 @@ fn table_probes<'a, F: Word>(
     within: Within,
     tables: &mut Tables<'a, F>,
     mut alone: impl FnMut(usize, &Segment<F>) -> Result<()>,
-) -> Result<()> {
+) -> Result<u64> {
+    let mut lookups = 0;
     for (source, segment) in view.version.segments.iter().enumerate() {
         let plan = view.planner.plan(segment.meta().fingerprints, within);
         if plan.is_scan() {
@@ -124,9 +135,10 @@ fn table_probes<'a, F: Word>(
             let (table_view, decoded) = (table.view(), table.decoded());
             let query = table_plan.order().apply(query);
             tables.push(Some(TableProbes { source, table_view, decoded, query, plan, table_plan }));
+            lookups += table_plan.probes().len() as u64;
         }
     }
-    Ok(())
+    Ok(lookups)
 }
 
 /// Step 4: decodes the blocks of the lookups, unless their tables are decoded, and keeps what
@@ -136,23 +148,27 @@ fn decode<F: Word>(
     distance: u32,
     queue: &mut LookupQueue<'_, F>,
     hits: &mut Hits<F>,
+    searched: &Searched,
 ) -> Result<()> {
     cpu::with_native_instructions(
         #[inline(always)]
         || {
-            let mut any_blocks = false;
+            let (mut any_blocks, mut compared) = (false, 0);
             for (table, Lookup { low, high, .. }) in queue.lookups() {
                 match table.decoded {
-                    Some(decoded) => decoded.search(
-                        (*low, *high),
-                        table.query,
-                        distance,
-                        #[inline(always)]
-                        |candidate| table.report(query, None, candidate, hits),
-                    ),
+                    Some(decoded) => {
+                        compared += decoded.search(
+                            (*low, *high),
+                            table.query,
+                            distance,
+                            #[inline(always)]
+                            |candidate| table.report(query, None, candidate, hits),
+                        );
+                    }
                     None => any_blocks = true,
                 }
             }
+            block::count(&searched.candidates, compared as u64);
             if !any_blocks {
                 return Ok(());
             }
@@ -160,6 +176,7 @@ fn decode<F: Word>(
                 #[inline(always)]
                 || queue.next(),
                 distance,
+                searched,
                 #[inline(always)]
                 |(table, block), candidate| table.report_of_block(query, block, candidate, hits),
             )

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::counters::Counters;
 use super::options::Within;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{
@@ -23,6 +24,8 @@ pub(crate) struct Planner {
     distance: u32,
     segments: Plans,
     memtables: Plans,
+    /// What all queries have read that were planned here.
+    counters: Counters,
 }
 
 /// Plans by size class, and by distance.
@@ -58,7 +61,13 @@ impl Planner {
             distance: settings.rule.distance(),
             segments: unplanned(SEGMENT_BITS),
             memtables: unplanned(MEMTABLE_BITS),
+            counters: Counters::default(),
         }
+    }
+
+    #[inline]
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// Returns which sketches match; `None` in a database of fingerprints.

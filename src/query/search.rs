@@ -1,9 +1,10 @@
 //! How databases of each type of fingerprint are searched.
 
 use super::batch::{Answers, Batch};
+use super::explain::PlannedSegment;
 use super::options::{QueryOptions, Within};
 use super::view::View;
-use super::{answer, batch_answer, ids, sketches};
+use super::{answer, batch_answer, explain, ids, sketches};
 use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match, PerWidth, Sketch, Word};
 
@@ -24,6 +25,7 @@ struct Search<F: Fingerprint> {
     sweep_pays: fn(&View<'_, F>, usize, Within) -> bool,
     sweep: Sweep<F>,
     ids_of_each: Ids<F>,
+    plan: fn(&View<'_, F>, Within) -> Vec<PlannedSegment>,
 }
 
 struct Searches;
@@ -41,6 +43,7 @@ const fn of_words<W: Word>() -> Search<W> {
         sweep_pays: batch_answer::sweep_pays,
         sweep: batch_answer::sweep,
         ids_of_each: ids::ids_of_each,
+        plan: explain::of_tables,
     }
 }
 
@@ -52,6 +55,7 @@ const OF_SKETCHES: Search<Sketch> = Search {
     sweep_pays: |_, _, _| false,
     sweep: |_, _| Ok(None),
     ids_of_each: sketches::ids_of_each,
+    plan: explain::of_keys,
 };
 
 impl<F: Fingerprint> View<'_, F> {
@@ -63,6 +67,11 @@ impl<F: Fingerprint> View<'_, F> {
     /// Returns all matches, each once, sorted by distance, fingerprint, id.
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
         (Self::search().query)(self, fingerprint, options)
+    }
+
+    /// Says how each segment is searched.
+    pub(super) fn plan(&self, within: Within) -> Vec<PlannedSegment> {
+        (Self::search().plan)(self, within)
     }
 
     /// Returns the nearest match. Of several, it is the one with the lowest fingerprint and id.

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::counters::QueryStats;
 use super::options::{QueryOptions, Within};
 use super::view::View;
 use crate::documents::FoundInLeaf;
@@ -32,12 +33,25 @@ pub(super) fn query(
     sketch: Sketch,
     options: QueryOptions,
 ) -> Result<Vec<Match<Sketch>>> {
+    view.counters.count(|read| {
+        let matches = matches(view, sketch, options, read)?;
+        (read.queries, read.matches) = (1, matches.len() as u64);
+        Ok(matches)
+    })
+}
+
+fn matches(
+    view: &View<'_, Sketch>,
+    sketch: Sketch,
+    options: QueryOptions,
+    read: &mut QueryStats,
+) -> Result<Vec<Match<Sketch>>> {
     let Some(test) = view.planner.sketch_test(options.within) else { return Ok(Vec::new()) };
-    let leaves = if test.shares_key { find_leaves(view, sketch, &test)? } else { Vec::new() };
+    let leaves = if test.shares_key { find_leaves(view, sketch, &test, read)? } else { Vec::new() };
     let limit = options.limit.unwrap_or(usize::MAX);
     // Which of the matches are recent enough is not known yet.
     let wanted = if options.since.is_some() { usize::MAX } else { limit };
-    let mut matches = nearest_live(view, compare(view, sketch, &test, &leaves)?, wanted)?;
+    let mut matches = nearest_live(view, compare(view, sketch, &test, &leaves, read)?, wanted)?;
     in_memtables(view, sketch, &test, &mut matches);
     matches.sort_unstable();
     match options.since {
@@ -64,6 +78,7 @@ fn find_leaves(
     view: &View<'_, Sketch>,
     sketch: Sketch,
     test: &SketchTest,
+    read: &mut QueryStats,
 ) -> Result<Vec<(usize, u32)>> {
     let segments = &view.version.segments;
     let mut lookups = Vec::with_capacity(segments.len() * test.rule.keys as usize);
@@ -74,6 +89,7 @@ fn find_leaves(
             lookups.push(KeyLookup { source, view, key, rows: 0..0 });
         }
     }
+    read.lookups = lookups.len() as u64;
     // All reads of the disk are under way before the first is waited for.
     let is_cold = segments.iter().flat_map(|segment| segment.keys()).any(|keys| keys.is_cold());
     if is_cold {
@@ -82,6 +98,7 @@ fn find_leaves(
     for lookup in &mut lookups {
         lookup.rows = lookup.view.rows_of(lookup.view.bucket(lookup.key))?;
         lookup.view.prefetch_rests(&lookup.rows);
+        read.rows += lookup.rows.len() as u64;
     }
     if is_cold {
         lookups.iter().for_each(|it| it.view.fetch_rests(&it.rows));
@@ -157,6 +174,7 @@ fn compare(
     sketch: Sketch,
     test: &SketchTest,
     leaves: &[(usize, u32)],
+    read: &mut QueryStats,
 ) -> Result<Vec<Found>> {
     let (mut all, mut found) = (Vec::new(), Vec::new());
     let mut rest = leaves;
@@ -166,8 +184,9 @@ fn compare(
         if test.shares_key {
             let (own, others) = rest.split_at(rest.partition_point(|leaf| leaf.0 == source));
             rest = others;
+            read.blocks += own.len() as u64;
             for &(_, page) in own {
-                documents.find_in_leaf(
+                read.candidates += documents.find_in_leaf(
                     page,
                     #[inline(always)]
                     |other| test.distance(sketch, other),
@@ -175,11 +194,13 @@ fn compare(
                 )?;
             }
         } else {
-            documents.find_in_all_leaves(
+            let (leaves, originals) = documents.find_in_all_leaves(
                 #[inline(always)]
                 |other| test.distance(sketch, other),
                 &mut found,
             )?;
+            read.blocks += leaves;
+            read.candidates += originals;
         }
         all.extend(found.iter().map(|&found| (source, found)));
     }

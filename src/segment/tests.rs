@@ -135,7 +135,7 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
                 let Some(block) = blocks.next() else { return Ok(None) };
                 Ok(Some(Job { block: block?, query: 0, low: 0, high: u64::MAX, tag: () }))
             };
-            let _ = block::search(&mut next, 64, |(), _| ());
+            let _ = block::search(&mut next, 64, &block::Searched::default(), |(), _| ());
             let _ = table.scan(|_| Ok(()));
             let _ = table.cursor(probe);
         }

@@ -93,7 +93,7 @@ impl<F: Word> Decoded<F> {
     }
 
     /// Passes the fingerprints from `low` to `high`, both inclusive, that are within `distance` of
-    /// `query` to `found`, in order.
+    /// `query` to `found`, in order. Returns how many were compared, with a few neighbours.
     #[inline(always)]
     pub(crate) fn search(
         &self,
@@ -101,7 +101,7 @@ impl<F: Word> Decoded<F> {
         query: F,
         distance: u32,
         mut found: impl FnMut(F),
-    ) {
+    ) -> usize {
         let candidates = self.fingerprints.get(self.near_range(low, high)).unwrap_or_default();
         for &candidate in candidates {
             // The distance is tested first because it is rarely small enough.
@@ -109,6 +109,7 @@ impl<F: Word> Decoded<F> {
                 found(candidate);
             }
         }
+        candidates.len()
     }
 
     /// Returns where a fingerprint is: its block, and its index in the block.

@@ -75,7 +75,7 @@ fn found_below<F: Word>(table: &Table<F>, prefix: F, depth: u32) -> Vec<F> {
         let Some(block) = lookup.take_block() else { return Ok(None) };
         Ok(Some(Job { block: table.packed(block)?, query: F::ZERO, low, high, tag: () }))
     };
-    block::search(&mut next, F::BITS, |(), f| found.push(f)).unwrap();
+    block::search(&mut next, F::BITS, &block::Searched::default(), |(), f| found.push(f)).unwrap();
     found.sort_unstable();
     found
 }

@@ -29,6 +29,7 @@ mod ownership;
 mod page_cache;
 mod pages;
 mod progress;
+mod query_stats;
 mod reading;
 #[cfg(target_os = "linux")]
 mod real_disk;

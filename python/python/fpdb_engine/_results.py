@@ -217,6 +217,11 @@ class Stats(typing.TypedDict):
     """How many commits were refused since then because the disk was full."""
     write_error: str | None
     """Why the handle accepts no more writes, if it does not."""
+    queries: dict[str, int]
+    """What queries have read since the database was opened: how many ``queries`` there were, their
+    ``lookups``, those that a filter answered (``filtered``), the ``rows`` of tables of keys, the
+    ``blocks`` that were decoded, the ``pages`` of 4 KiB that were read from files, the ``candidates``
+    that were compared, and the ``matches``."""
     segments: list[SegmentStats]
     """The segments, oldest first."""
 

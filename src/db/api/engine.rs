@@ -39,7 +39,7 @@ use crate::db::write::outcome::Outcome;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match, PerWidth, Sketch};
 use crate::progress::Watch;
-use crate::query::{Answers, QueryOptions, Within};
+use crate::query::{Answers, Explanation, QueryOptions, Within};
 
 /// Documents in some order.
 pub(super) type NamedDocuments<'a, F> = dyn Iterator<Item = Result<NamedDocument<F>>> + Send + 'a;
@@ -54,6 +54,10 @@ pub(crate) trait ReadEngine<F: Fingerprint>: Send + Sync {
 
     fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
         self.reader().query(fingerprint, options)
+    }
+
+    fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explanation<F>> {
+        self.reader().explain(fingerprint, options)
     }
 
     fn query_batch(&self, fingerprints: &[F], within: Within) -> Result<Answers<F>> {

@@ -13,7 +13,7 @@ use crate::db::state::key::Key;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match};
 use crate::progress::{Progress, Watch};
-use crate::query::{Answers, QueryOptions, Within};
+use crate::query::{Answers, Explanation, QueryOptions, Within};
 
 /// The database as it was when [`Db::snapshot`](crate::Db::snapshot) was called. A snapshot is
 /// cheap to take and to clone, holds no lock and never changes. The files that it reads are not
@@ -134,6 +134,34 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     pub fn query(&self, fingerprint: F, options: impl Into<QueryOptions>) -> Result<Vec<Match<F>>> {
         self.engine.query(fingerprint, options.into())
+    }
+
+    /// Does what [`query`](Self::query) does, and says how: which prefixes of which tables it looked
+    /// up, and what it read. The same code answers, so nothing is different from a query without
+    /// an explanation.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`query`](Self::query).
+    ///
+    /// ```
+    /// let layout = fpdb::Layout::preset("ring-4", 64)?;
+    /// let db = fpdb::Db::options().layout(layout).in_memory()?;
+    /// db.write(&[(0b1100, 1), (0b1111, 2)]).run()?;
+    /// db.flush()?;
+    /// let found = db.snapshot().explain(0b1101, 3)?;
+    /// assert_eq!((found.matches.len(), found.read.matches), (2, 2));
+    /// let planned = &found.segments[0].tables;
+    /// let lookups: usize = planned.iter().map(|table| table.lookups).sum();
+    /// assert_eq!(found.read.lookups, lookups as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain(
+        &self,
+        fingerprint: F,
+        options: impl Into<QueryOptions>,
+    ) -> Result<Explanation<F>> {
+        self.engine.explain(fingerprint, options.into())
     }
 
     /// Returns the answers to several queries, in their order.

@@ -164,10 +164,13 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
     /// Returns statistics about the database.
     pub(crate) fn stats(&self) -> Stats {
         self.read(|state| {
-            let Reader { settings, version, .. } = &state.reader;
+            let Reader { settings, version, planner, .. } = &state.reader;
             let (entries, manifest) = (state.reader.counts(), &state.manifest);
             let indexes = &self.shared.shown.indexes;
-            Stats::gather(settings, version, entries, manifest, state.bytes_log, indexes)
+            Stats {
+                queries: planner.counters().sum(),
+                ..Stats::gather(settings, version, entries, manifest, state.bytes_log, indexes)
+            }
         })
     }
 

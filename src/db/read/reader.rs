@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
 use crate::merge::{Changes, Merge};
 use crate::progress::{Meter, Phase, Watch};
-use crate::query::{Answers, BATCH, Batch, Planner, QueryOptions, View, Within};
+use crate::query::{Answers, BATCH, Batch, Explanation, Planner, QueryOptions, View, Within};
 use crate::settings::Settings;
 use crate::version::{Current, Version};
 
@@ -42,11 +42,10 @@ impl<F: Fingerprint> fmt::Debug for Reader<F> {
 impl<F: Fingerprint> Reader<F> {
     /// Lets `read` read the version.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
-        let view = |version| View { version, seq: self.seq, planner: &self.planner };
         if self.renewed.get().is_none() && !self.version.is_spent() {
-            return read(&view(&self.version));
+            return read(&View::new(&self.version, self.seq, &self.planner));
         }
-        read(&view(&self.renewed_version()))
+        read(&View::new(&self.renewed_version(), self.seq, &self.planner))
     }
 
     /// Returns the version with memory for pages that can be freed.
@@ -65,6 +64,12 @@ impl<F: Fingerprint> Reader<F> {
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
         self.expect_stamps(options)?;
         self.read(|view| view.query(fingerprint, options))
+    }
+
+    /// Does what [`query`](Self::query) does, and says how.
+    pub(crate) fn explain(&self, fingerprint: F, options: QueryOptions) -> Result<Explanation<F>> {
+        self.expect_stamps(options)?;
+        self.read(|view| view.explain(fingerprint, options))
     }
 
     /// Returns the answers to several queries, in their order.

@@ -12,6 +12,7 @@ use crate::layout::Prediction;
 use crate::manifest::Manifest;
 use crate::paged::FileSummary;
 use crate::parallel::lock;
+use crate::query::QueryStats;
 use crate::segment::{Segment, SegmentMeta};
 use crate::settings::{Ids, Settings};
 use crate::table::Table;
@@ -133,6 +134,8 @@ pub struct Stats {
     /// How many commits were refused with [`NoSpace`](crate::ErrorKind::NoSpace) since the database
     /// was opened. A commit that is tried again counts again.
     pub refused_writes: u64,
+    /// What the queries of this handle and of its snapshots have read.
+    pub queries: QueryStats,
     /// Number of changes to the set of files.
     pub generation: u64,
     /// Why the handle accepts no more writes, if it does not: a write failed, or it was closed.
@@ -303,6 +306,7 @@ impl Stats {
             stalled: Duration::ZERO,
             refused_writes: 0,
             write_error: None,
+            queries: QueryStats::default(),
             generation: manifest.generation,
             background_error: indexes.failure(),
         }
@@ -337,6 +341,7 @@ impl Stats {
         Self {
             stalled: Duration::from_nanos(core.stalled.load(Relaxed)),
             refused_writes: core.refused.load(Relaxed),
+            queries: core.planner.counters().sum(),
             write_error: core.poison.check().err().map(|error| error.to_string()),
             background_error: core.signals.message().or_else(|| core.indexes.failure()),
             ..Self::gather(&core.settings, version, entries, &manifest, log, &core.indexes)

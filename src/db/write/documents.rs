@@ -36,7 +36,7 @@ pub(super) fn write<F: Fingerprint>(
 ) -> Result<Vec<Outcome<F>>> {
     loop {
         let (version, seq) = core.visible_version();
-        let view = View { version: &version, seq, planner: &core.planner };
+        let view = View::new(&version, seq, &core.planner);
         let lookups = look_up_all(core, view, documents, condition)?;
         let writer = writer_with_room(core)?;
         let now = core.current.get();

@@ -120,7 +120,7 @@ fn look_up<F: Fingerprint>(
     entries: &[Entry<F>],
     within: Within,
 ) -> Result<Vec<Option<Match<F>>>> {
-    let view = View { version, seq, planner: &core.planner };
+    let view = View::new(version, seq, &core.planner);
     let mut nearest = if let [entry] = entries {
         let options = QueryOptions::within(within).limit(1);
         vec![view.query(entry.fingerprint, options)?.pop()]

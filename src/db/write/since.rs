@@ -124,7 +124,7 @@ impl<'a, F: Fingerprint> Since<'a, F> {
     }
 
     fn search_again(&mut self, near: Near<F>) -> Result<Option<Match<F>>> {
-        let view = View { version: self.version, seq: u64::MAX, planner: &self.core.planner };
+        let view = View::new(self.version, u64::MAX, &self.core.planner);
         let found = view.query(near.fingerprint, QueryOptions::within(near.within))?;
         self.depends_on = self.depends_on.max(self.version.active.last_seq());
         Ok(found.into_iter().find(|found| self.counts(found.entry(), near)))

@@ -15,6 +15,7 @@ mod table;
 use std::sync::{Mutex, PoisonError};
 
 use super::batch::Batch;
+use super::counters::QueryStats;
 use super::near::for_each_near;
 use super::options::Within;
 use super::view::View;
@@ -105,6 +106,8 @@ pub(super) fn segments<F: Word>(
             continue;
         }
         for table_plan in plan.tables() {
+            let lookups = queries.len() as u64 * table_plan.probes().len() as u64;
+            view.counters.add(&QueryStats { lookups, ..QueryStats::default() });
             let queries = &sorted(queries, |query| table_plan.order().apply(query))[..];
             let table = &segment.tables()[table_plan.number()];
             let probes = table_plan.probes();
@@ -143,7 +146,7 @@ fn scan<F: Word>(
     parallel::for_each(threads, parts.into_iter(), Vec::new, |own, (first, queries)| {
         (batch.check)()?;
         let mut unchecked = 0;
-        table.scan(|some| {
+        let mut visit = |some: &[F]| {
             unchecked += some.len() * queries.len();
             if unchecked >= COMPARISONS {
                 unchecked = 0;
@@ -165,6 +168,10 @@ fn scan<F: Word>(
                 },
             );
             Ok(())
+        };
+        view.counters.count(|read| {
+            (read.blocks, read.candidates) = (table.blocks() as u64, table.count());
+            table.scan(&mut visit)
         })?;
         found.lock().unwrap_or_else(PoisonError::into_inner).append(own);
         Ok(())
@@ -195,13 +202,19 @@ impl<F: Word> TableSweep<'_, F> {
                 reader: Sequential::new(self.table),
                 region: Region::default(),
                 found: Vec::new(),
+                read: QueryStats::default(),
             },
             |worker, part: usize| {
                 (batch.check)()?;
                 let bits = if depth == 0 { 0 } else { (part as u128) << (F::BITS - depth) };
                 let part = Prefix { bits: F::from_u128(bits), depth };
                 let all = |probe| ProbeQueries { probe, queries: 0..self.queries.len() };
-                worker.visit(part, self.narrow((0..self.probes.len()).map(all), part))?;
+                let routes = self.narrow((0..self.probes.len()).map(all), part);
+                self.view.counters.count(|read| {
+                    let visited = worker.visit(part, routes);
+                    *read = std::mem::take(&mut worker.read);
+                    visited
+                })?;
                 found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.found);
                 Ok(())
             },
@@ -225,6 +238,8 @@ struct Worker<'a, F: Word> {
     reader: Sequential<'a, Table<F>>,
     region: Region<F>,
     found: Vec<QueryHit<F>>,
+    /// What was read of the current part.
+    read: QueryStats,
 }
 
 impl<F: Word> Worker<'_, F> {
@@ -244,10 +259,11 @@ impl<F: Word> Worker<'_, F> {
         }
         if self.is_sparse(pairs, count) {
             let table = sweep.table.reader_of(&blocks, &mut self.reader)?;
-            return sparse::search(sweep, table, &routes, part, &mut self.found);
+            return sparse::search(sweep, table, &routes, part, &mut self.found, &mut self.read);
         }
         let table = sweep.table.reader_of(&blocks, &mut self.reader)?;
-        self.region.load(table, blocks, part)?;
+        self.read.blocks += count;
+        self.read.candidates += self.region.load(table, blocks, part)? as u64;
         self.region.search(sweep, &routes, &mut self.found);
         Ok(())
     }

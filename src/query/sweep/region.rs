@@ -33,13 +33,13 @@ pub(super) struct Region<F> {
 }
 
 impl<F: Word> Region<F> {
-    /// Decodes these blocks, which hold the entire part.
+    /// Decodes these blocks, which hold the entire part. Returns how many fingerprints it has.
     pub(super) fn load(
         &mut self,
         table: &Table<F>,
         blocks: Range<usize>,
         part: Prefix<F>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         self.decoded.clear();
         table.decode(blocks, &mut self.decoded)?;
         let from = self.decoded.partition_point(|&f| f < part.low());
@@ -52,7 +52,7 @@ impl<F: Word> Region<F> {
             #[inline(always)]
             || self.fill_directory(),
         );
-        Ok(())
+        Ok(self.within.len())
     }
 
     #[inline(always)]

@@ -1,12 +1,13 @@
 //! A part of a table that few queries concern: only the blocks that they need are decoded.
 
 use super::table::{PermutedQuery, ProbeQueries, QueryHit, TableSweep};
-use crate::block::{self, Job};
+use crate::block::{self, Job, Searched};
 use crate::codec::prefix_hash::{GROUP, prefix_hash};
 use crate::cpu;
 use crate::error::Result;
 use crate::fingerprint::Word;
 use crate::layout::{Prefix, Probe};
+use crate::query::QueryStats;
 use crate::table::{CHECKED_TOGETHER, FilterChecks, Lookup, Table};
 
 /// Finds the matches of these queries within `part`, in the sweep's table with any memory.
@@ -16,6 +17,7 @@ pub(super) fn search<F: Word>(
     routes: &[ProbeQueries],
     part: Prefix<F>,
     found: &mut Vec<QueryHit<F>>,
+    read: &mut QueryStats,
 ) -> Result<()> {
     let pairs = routes.iter().flat_map(|route| {
         let probe = &sweep.probes[route.probe];
@@ -25,14 +27,14 @@ pub(super) fn search<F: Word>(
     for pair in pairs {
         waiting.push(pair);
         if waiting.len() == CHECKED_TOGETHER {
-            look_up(sweep, table, &waiting, part, found)?;
+            look_up(sweep, table, &waiting, part, found, read)?;
             waiting.clear();
             if sweep.tally.is_full() {
                 return Ok(());
             }
         }
     }
-    look_up(sweep, table, &waiting, part, found)
+    look_up(sweep, table, &waiting, part, found, read)
 }
 
 /// Takes up to [`CHECKED_TOGETHER`] lookups through all steps.
@@ -42,12 +44,16 @@ fn look_up<F: Word>(
     pairs: &[(PermutedQuery<F>, &Probe)],
     part: Prefix<F>,
     found: &mut Vec<QueryHit<F>>,
+    read: &mut QueryStats,
 ) -> Result<()> {
     let (table, before) = (table.view(), found.len());
     let passing = passing(sweep, pairs)?;
     let mut lookups = Vec::with_capacity(pairs.len());
     for (number, &(query, probe)) in pairs.iter().enumerate() {
         if passing >> number & 1 == 0 {
+            // A short prefix concerns several parts. It counts in the first.
+            let low = (query.value ^ probe.flips()) & F::prefix_mask(probe.depth.into());
+            read.filtered += u64::from(low >= part.low());
             continue;
         }
         let mut lookup = table.start_lookup(query.value ^ probe.flips(), probe.depth.into());
@@ -66,13 +72,16 @@ fn look_up<F: Word>(
             Ok(Job { block, query: query.value, low, high, tag: query })
         })
     });
+    let searched = Searched::default();
     cpu::with_native_instructions(
         #[inline(always)]
         || {
             let found = |query, candidate| sweep.report(query, candidate, found);
-            block::search(|| jobs.next().transpose(), sweep.distance, found)
+            block::search(|| jobs.next().transpose(), sweep.distance, &searched, found)
         },
     )?;
+    read.blocks += searched.blocks.get();
+    read.candidates += searched.candidates.get();
     sweep.tally.add(found.len() - before);
     Ok(())
 }

@@ -199,3 +199,30 @@ fn memory_can_be_limited_and_changes_no_answer() {
         assert!(help.contains("--page-memory") && help.contains("--index-memory"), "{command}");
     }
 }
+
+#[test]
+fn an_explanation_has_the_plan_and_what_was_read() {
+    let folder = folder();
+    let text = folder.ok("query crawl.fpdb 0x08b73006b558c876 --explain").text();
+    for part in
+        ["plan of 0x08b73006b558c876", "  segment ", "lookups ", "blocks decoded ", "matches "]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(text.lines().count() < 20, "{text}");
+    let run = folder.ok("query crawl.fpdb 0x08b73006b558c876 1 -k 3 --explain --json");
+    let plain = folder.ok("query crawl.fpdb 0x08b73006b558c876 1 -k 3 --json");
+    let (records, plain) = (run.records(), plain.records());
+    for (record, plain) in records.iter().zip(&plain).take(2) {
+        assert_eq!(record["matches"], plain["matches"]);
+        let matches = record["matches"].as_array().unwrap().len();
+        assert_eq!(
+            (&record["read"]["queries"], &record["read"]["matches"]),
+            (&1.into(), &matches.into())
+        );
+        let tables = record["plan"][0]["tables"].as_array().unwrap();
+        let lookups: u64 = tables.iter().map(|table| table["lookups"].as_u64().unwrap()).sum();
+        assert_eq!(record["read"]["lookups"], lookups);
+        assert!(plain.get("read").is_none());
+    }
+}

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Folder, document, text};
 
 /// Commands, the schemas of their reports, and the databases that the reports must name.
-const REPORTS: [(&str, &str, Option<&str>); 30] = [
+const REPORTS: [(&str, &str, Option<&str>); 31] = [
     ("create new", "create", Some("new")),
     ("dedup db docs", "dedup", Some("db")),
     ("dedup db docs --recrawl --stamp 8", "dedup", Some("db")),
@@ -31,6 +31,7 @@ const REPORTS: [(&str, &str, Option<&str>); 30] = [
     ("recipes", "recipes", None),
     ("fingerprint docs", "fingerprint", None),
     ("extract page.html", "extract", None),
+    ("query list 1 --explain", "query", Some("list")),
     ("query similar --from ndjson docs", "query", Some("similar")),
     ("get db 0 nobody", "get", Some("db")),
     ("pairs db", "pairs", Some("db")),

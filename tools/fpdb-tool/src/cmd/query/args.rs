@@ -11,6 +11,7 @@ use crate::input::{DocumentArgs, InputFormat};
 const EXAMPLE: &str = "\
 Examples:
   fpdb-tool query crawl.fpdb 0x0123456789abcdef --distance 3
+  fpdb-tool query crawl.fpdb 0x0123456789abcdef --explain
   fpdb-tool query crawl.fpdb pages.ndjson --from ndjson --json";
 
 /// Finds the near-duplicates of fingerprints, of sketches, or of documents
@@ -59,6 +60,12 @@ pub(crate) struct Args {
     /// Exit with code 1 if no query has a match
     #[arg(long)]
     pub(super) exit_status: bool,
+
+    /// After the matches of each query, print which prefixes of which tables were looked up, and what
+    /// was read: lookups, those that a filter answered, blocks, pages of 4 KiB, candidates that were
+    /// compared. Queries are answered one by one
+    #[arg(long)]
+    pub(super) explain: bool,
 
     #[command(flatten)]
     pub(super) list: ListArgs,

@@ -1,6 +1,7 @@
 //! `query`
 
 mod args;
+mod explain;
 mod queries;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::output::failure::Exit;
 use crate::output::progress;
 use crate::output::{Context, json_line, printable};
 pub(crate) use args::Args;
+use explain::{Answer, Explained};
 use queries::Query;
 
 #[derive(Serialize)]
@@ -26,6 +28,9 @@ struct Record<'a> {
     document: Option<&'a str>,
     query: Option<String>,
     matches: Vec<MatchRecord>,
+    /// With `--explain`.
+    #[serde(flatten)]
+    explained: Option<Explained>,
 }
 
 #[derive(Serialize)]
@@ -106,11 +111,11 @@ impl Args {
             // Queries before an unreadable one are answered before the error is reported.
             let (batch, more) = queries.take(context);
             let answers = self.answer(&snapshot, &batch, within)?;
-            for (query, matches) in batch.iter().zip(answers) {
+            for (query, (matches, explained)) in batch.iter().zip(answers) {
                 let record =
                     |found| MatchRecord::new(found, &snapshot, printer.names, recipe.as_ref());
                 let matches = matches.into_iter().map(record).collect::<Result<_>>()?;
-                printer.print(query, matches, context)?;
+                printer.print(query, matches, explained, context)?;
             }
             if !more? {
                 break;
@@ -130,24 +135,25 @@ impl Args {
         self.since.map_or(options, |stamp| options.since(stamp))
     }
 
-    /// Returns the matches of each query. A query without a fingerprint has none.
+    /// Returns the matches of each query, and how they were found if that is wanted. A query without
+    /// a fingerprint has none.
     fn answer<F: Fingerprint>(
         &self,
         snapshot: &Snapshot<F>,
         batch: &[Query<F>],
         within: Within,
-    ) -> Result<Vec<Vec<Match<F>>>> {
+    ) -> Result<Vec<Answer<F>>> {
         let fingerprints: Vec<F> = batch.iter().filter_map(|query| query.fingerprint).collect();
-        let answers: Vec<Vec<_>> = match (self.limit, self.since) {
-            (None, None) => {
-                let answers = snapshot.query_batch(&fingerprints, within)?;
-                answers.iter().map(<[_]>::to_vec).collect()
-            }
-            _ => {
-                let options = self.options(within);
-                let answer = |&query: &F| snapshot.query(query, options);
-                fingerprints.iter().map(answer).collect::<fpdb::Result<_>>()?
-            }
+        let options = self.options(within);
+        let answers: Vec<Answer<F>> = if self.explain {
+            let answer = |&query: &F| Explained::answer(snapshot, query, options);
+            fingerprints.iter().map(answer).collect::<fpdb::Result<_>>()?
+        } else if (self.limit, self.since) == (None, None) {
+            let answers = snapshot.query_batch(&fingerprints, within)?;
+            answers.iter().map(|matches| (matches.to_vec(), None)).collect()
+        } else {
+            let answer = |&query: &F| Ok((snapshot.query(query, options)?, None));
+            fingerprints.iter().map(answer).collect::<fpdb::Result<_>>()?
         };
         let mut answers = answers.into_iter();
         let answer = |query: &Query<F>| query.fingerprint.and_then(|_| answers.next());
@@ -208,6 +214,7 @@ impl Printer {
         &mut self,
         query: &Query<F>,
         matches: Vec<MatchRecord>,
+        explained: Option<Explained>,
         context: &mut Context<'_>,
     ) -> Result<()> {
         let document = query.document.as_deref();
@@ -215,7 +222,8 @@ impl Printer {
         let i = self.summary.queries;
         self.summary.count(matches.len());
         if self.json {
-            json_line(context.out, &Record { r#type: "query", i, document, query, matches })?;
+            let r#type = "query";
+            json_line(context.out, &Record { r#type, i, document, query, matches, explained })?;
             return Ok(());
         }
         let query = document.map(printable).or(query).unwrap_or_default();
@@ -226,7 +234,7 @@ impl Printer {
             let similarity = similarity.unwrap_or_default();
             self.line([&query, &found.fingerprint, &distance, &similarity, &id, &name], context)?;
         }
-        Ok(())
+        explained.map_or(Ok(()), |explained| explained.print(&query, context))
     }
 
     /// Prints a line of the table. The widths are fixed because the next line is not known yet.
