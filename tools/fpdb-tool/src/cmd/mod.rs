@@ -19,6 +19,7 @@ mod pairs;
 mod passages;
 mod ping;
 mod query;
+mod ratio;
 mod recipes;
 mod recommend;
 mod remove;
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Fingerprint(fingerprint::Args),
     Stats(stats::Args),
     Inspect(inspect::Args),
+    Ratio(ratio::Args),
     Verify(verify::Args),
     Compact(compact::Args),
     Backup(backup::Args),
@@ -85,6 +87,7 @@ impl Command {
             Self::Fingerprint(args) => args.run(context),
             Self::Stats(args) => args.run(context),
             Self::Inspect(args) => args.run(context),
+            Self::Ratio(args) => args.run(context),
             Self::Verify(args) => args.run(context),
             Self::Compact(args) => args.run(context),
             Self::Backup(args) => args.run(context),

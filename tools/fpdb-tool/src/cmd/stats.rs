@@ -16,7 +16,8 @@ Example:
 
 /// Shows the number of entries and the space they take
 ///
-/// The bits per fingerprint per table are computed from the sizes of the segments' table files. The
+/// The bits per fingerprint per table are computed from the sizes of the segments' table files, and
+/// compared with what fingerprints take without compression. The
 /// entropy bound is the least that any encoding of the same number of uniformly random fingerprints
 /// can take.
 #[derive(clap::Args)]
@@ -125,9 +126,11 @@ fn tables(stats: &Stats) -> String {
     if stats.segments.is_empty() {
         return size;
     }
+    let bits = stats.bits_per_fingerprint_per_table;
     format!(
-        "{size}: {:.2} bits per fingerprint per table (entropy bound {:.2})",
-        stats.bits_per_fingerprint_per_table, stats.entropy_bound_bits
+        "{size}: {bits:.2} bits per fingerprint per table, {:.2} of raw (entropy bound {:.2})",
+        bits / f64::from(stats.bits),
+        stats.entropy_bound_bits
     )
 }
 

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "create",
     "import",
     "dedup",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 27] = [
     "fingerprint",
     "stats",
     "inspect",
+    "ratio",
     "verify",
     "compact",
     "backup",

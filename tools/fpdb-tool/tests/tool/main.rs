@@ -27,6 +27,7 @@ mod pages;
 mod pairs;
 mod passages;
 mod query;
+mod ratio;
 #[cfg(unix)]
 mod reader;
 mod recipes;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Folder, document, text};
 
 /// Commands, the schemas of their reports, and the databases that the reports must name.
-const REPORTS: [(&str, &str, Option<&str>); 31] = [
+const REPORTS: [(&str, &str, Option<&str>); 32] = [
     ("create new", "create", Some("new")),
     ("dedup db docs", "dedup", Some("db")),
     ("dedup db docs --recrawl --stamp 8", "dedup", Some("db")),
@@ -25,6 +25,7 @@ const REPORTS: [(&str, &str, Option<&str>); 31] = [
     ("merge db other --out merged", "merge", Some("db")),
     ("backup db --out copy", "backup", Some("db")),
     ("repair db --out repaired", "repair", Some("db")),
+    ("ratio --entries 1e4", "ratio", None),
     ("recommend -n 1e6", "recommend", None),
     ("recommend -n 1e6 --jaccard 0.8", "recommend-similarity", None),
     ("passages docs", "passages", None),

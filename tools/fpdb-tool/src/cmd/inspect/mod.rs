@@ -2,7 +2,7 @@
 
 mod bits;
 mod block;
-mod parts;
+pub(crate) mod parts;
 
 use std::fs;
 use std::io;

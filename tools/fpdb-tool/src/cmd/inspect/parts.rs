@@ -14,29 +14,29 @@ const SAMPLE: u64 = 256;
 
 /// What a table of a segment takes, in bits per fingerprint.
 #[derive(Serialize)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     segment: u64,
     table: usize,
-    blocks: u64,
+    pub(crate) blocks: u64,
     /// How many of them were read. If these are not all, codewords and remaining bits are estimates.
     blocks_read: u64,
     /// Counts and first fingerprints of blocks.
-    first: f64,
-    codewords: f64,
-    remaining: f64,
+    pub(crate) first: f64,
+    pub(crate) codewords: f64,
+    pub(crate) remaining: f64,
     /// What is left at the ends of blocks.
-    unused: f64,
-    directory: f64,
+    pub(crate) unused: f64,
+    pub(crate) directory: f64,
     filter: f64,
     /// Header, checksums and footer.
-    other: f64,
+    pub(crate) other: f64,
     total: f64,
     /// The lengths of the codewords in bits, by the highest bit in which two neighbours differ.
     code_lengths: Vec<u8>,
 }
 
 /// Returns what each table of blocks takes.
-pub(super) fn of_all<F: Fingerprint>(
+pub(crate) fn of_all<F: Fingerprint>(
     snapshot: &Snapshot<F>,
     segments: &[SegmentStats],
 ) -> Result<Vec<Parts>> {
@@ -57,7 +57,7 @@ impl Parts {
         let blocks_read = table.blocks.min(SAMPLE);
         let mut read = [0; 4];
         for i in 0..blocks_read {
-            let block = (u128::from(table.blocks) * u128::from(i) / u128::from(blocks_read)) as u64;
+            let block = table.blocks * i / blocks_read;
             let used = snapshot.block(segment.id, number, block)?.used_bits();
             read.iter_mut().zip(used).for_each(|(sum, bits)| *sum += bits);
         }
@@ -99,13 +99,13 @@ impl Parts {
 }
 
 /// Returns the bits of a segment's ids, per fingerprint.
-pub(super) fn bits_of_ids(segment: &SegmentStats) -> String {
+pub(crate) fn bits_of_ids(segment: &SegmentStats) -> String {
     let files = segment.files.iter().filter(|(name, _)| name.ends_with(".ids"));
     let bytes: u64 = files.map(|(_, bytes)| bytes).sum();
     format!("{:.2}", bytes as f64 * 8.0 / segment.fingerprints.max(1) as f64)
 }
 
-pub(super) fn print(parts: &[Parts], out: &mut dyn Write) -> Result<()> {
+pub(crate) fn print(parts: &[Parts], out: &mut dyn Write) -> Result<()> {
     if parts.is_empty() {
         return Ok(());
     }
@@ -129,7 +129,7 @@ pub(super) fn print(parts: &[Parts], out: &mut dyn Write) -> Result<()> {
 
 /// Writes the lengths of the codewords, the most significant bit first, with bits in a row that have
 /// codewords of the same length together: `h47:3 h46-45:2`.
-pub(super) fn lengths(lengths: &[u8]) -> String {
+pub(crate) fn lengths(lengths: &[u8]) -> String {
     let bits: Vec<(usize, u8)> = lengths.iter().copied().enumerate().rev().collect();
     let runs = bits.chunk_by(|a, b| a.1 == b.1).filter(|run| run[0].1 > 0);
     let text = runs.map(|run| match run {
