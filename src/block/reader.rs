@@ -154,8 +154,8 @@ pub(crate) fn visit_all<'a, F: Word>(
 
 /// What searches of blocks decoded.
 ///
-/// The counts are in memory that others can see, which keeps the compiler from keeping them in registers:
-/// the loop that decodes needs all of these, and candidates are few.
+/// The counts are in memory that others can see, which keeps the compiler from keeping them in
+/// registers: the loop that decodes needs all of these, and candidates are few.
 #[derive(Debug, Default)]
 pub(crate) struct Searched {
     pub blocks: Cell<u64>,

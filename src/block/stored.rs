@@ -16,8 +16,8 @@ pub(crate) struct Stored<F> {
     pub coded: Option<Coded<F>>,
 }
 
-/// What is stored of a fingerprint that follows another one. Codeword and remaining bits are numbers
-/// of so many bits.
+/// What is stored of a fingerprint that follows another one. Codeword and remaining bits are
+/// numbers of so many bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Coded<F> {
     /// The leading difference, counted from the lowest bit of the entire fingerprint.

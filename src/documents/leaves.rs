@@ -46,8 +46,8 @@ impl<F: Fingerprint> Documents<F> {
         Ok(())
     }
 
-    /// Appends the originals of a leaf for which `distance` returns a distance. Returns how many the
-    /// leaf has.
+    /// Appends the originals of a leaf for which `distance` returns a distance. Returns how many
+    /// the leaf has.
     pub(crate) fn find_in_leaf(
         &self,
         page: u32,
@@ -57,8 +57,8 @@ impl<F: Fingerprint> Documents<F> {
         Ok(find_in(&self.leaf(page.into())?, page, &distance, found))
     }
 
-    /// Appends the originals of all leaves for which `distance` returns a distance. Returns how many
-    /// leaves and originals there are.
+    /// Appends the originals of all leaves for which `distance` returns a distance. Returns how
+    /// many leaves and originals there are.
     pub(crate) fn find_in_all_leaves(
         &self,
         distance: impl Fn(F) -> Option<u32>,
@@ -119,7 +119,8 @@ impl<F: Fingerprint> Documents<F> {
     }
 }
 
-/// Appends the originals of a leaf for which `distance` returns a distance. Returns how many it has.
+/// Appends the originals of a leaf for which `distance` returns a distance. Returns how many it
+/// has.
 fn find_in<F: Fingerprint>(
     leaf: &Leaf<'_, F>,
     page: u32,

@@ -36,14 +36,14 @@ pub struct QueryStats {
     pub filtered: u64,
     /// Rows of tables of keys that were compared; 0 in a database of fingerprints.
     pub rows: u64,
-    /// Blocks that were decoded, or leaves of documents with sketches. Small tables that are decoded in
-    /// memory have none.
+    /// Blocks that were decoded, or leaves of documents with sketches. Small tables that are
+    /// decoded in memory have none.
     pub blocks: u64,
     /// Pages of 4 KiB that had to be read from files, which may have been in the system's cache.
     pub pages: u64,
-    /// Fingerprints or sketches that were compared with the query. In a batch that is answered in one
-    /// pass over the tables, each fingerprint of a decoded part counts once for all queries that
-    /// concern the part.
+    /// Fingerprints or sketches that were compared with the query. In a batch that is answered in
+    /// one pass over the tables, each fingerprint of a decoded part counts once for all queries
+    /// that concern the part.
     pub candidates: u64,
     /// Matches that were returned.
     pub matches: u64,

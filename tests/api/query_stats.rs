@@ -36,8 +36,8 @@ fn ends<F: Word>(snapshot: &Snapshot<F>, segment: &SegmentStats, table: usize) -
     ends.collect()
 }
 
-/// How many blocks must be decoded to see all fingerprints from `low` to `high`: up to the first that
-/// ends at `high` or after it.
+/// How many blocks must be decoded to see all fingerprints from `low` to `high`: up to the first
+/// that ends at `high` or after it.
 fn blocks_between<F: Word>(ends: &[(F, F)], low: F, high: F) -> u64 {
     let first = ends.partition_point(|&(_, last)| last < low);
     let end = (ends.partition_point(|&(_, last)| last < high) + 1).min(ends.len());
@@ -55,8 +55,8 @@ fn an_exact_lookup_decodes_one_block_of_thousands() {
             let found = snapshot.explain(fingerprint, 0).unwrap();
             let QueryStats { lookups, blocks, candidates, matches, .. } = found.read;
             assert_eq!((lookups, candidates, matches), (1, 1, 1));
-            // The directory has 15 bits of the last fingerprint of each block. One that is equal in these
-            // may also be in the next block.
+            // The directory has 15 bits of the last fingerprint of each block. One that is equal in
+            // these may also be in the next block.
             let is_last = ends.binary_search_by_key(&fingerprint, |&(_, last)| last).is_ok();
             assert_eq!(blocks, 1 + u64::from(is_last));
         }

@@ -136,9 +136,9 @@ impl<F: Fingerprint> Snapshot<F> {
         self.engine.query(fingerprint, options.into())
     }
 
-    /// Does what [`query`](Self::query) does, and says how: which prefixes of which tables it looked
-    /// up, and what it read. The same code answers, so nothing is different from a query without
-    /// an explanation.
+    /// Does what [`query`](Self::query) does, and says how: which prefixes of which tables it
+    /// looked up, and what it read. The same code answers, so nothing is different from a query
+    /// without an explanation.
     ///
     /// # Errors
     ///
@@ -297,8 +297,8 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument`, which says what there is, if there is no such segment, table or block, and
-    /// in a database of sketches; `Corruption` or `Io`.
+    /// `InvalidArgument`, which says what there is, if there is no such segment, table or block,
+    /// and in a database of sketches; `Corruption` or `Io`.
     ///
     /// ```
     /// let layout = fpdb::Layout::preset("half-2", 64)?;

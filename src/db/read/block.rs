@@ -40,8 +40,8 @@ pub struct BlockRow<F = u64> {
 }
 
 impl<F: Fingerprint> Block<F> {
-    /// Returns how many bits it uses: for the number of fingerprints, for the first fingerprint, for
-    /// the codewords and for the remaining bits. The others are zero.
+    /// Returns how many bits it uses: for the number of fingerprints, for the first fingerprint,
+    /// for the codewords and for the remaining bits. The others are zero.
     ///
     /// # Examples
     ///

@@ -184,9 +184,9 @@ pub struct TableStats {
     pub bytes_index: u64,
     /// Size of the prefix filter; 0 without one.
     pub bytes_filter: u64,
-    /// The lengths of the codewords in bits, by the highest bit in which two neighbours differ, from
-    /// the least significant bit on; 0 for a bit without a codeword, nothing for a table of keys.
-    /// Not serialized.
+    /// The lengths of the codewords in bits, by the highest bit in which two neighbours differ,
+    /// from the least significant bit on; 0 for a bit without a codeword, nothing for a table of
+    /// keys. Not serialized.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub code_lengths: Vec<u8>,
 }

@@ -1,4 +1,5 @@
-//! `inspect` of tables and blocks, and of databases of sketches. That of layouts is in `maintenance`.
+//! `inspect` of tables and blocks, and of databases of sketches. That of layouts is in
+//! `maintenance`.
 
 use serde_json::json;
 

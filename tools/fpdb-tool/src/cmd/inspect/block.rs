@@ -74,7 +74,8 @@ impl Args {
     ) -> Result<Exit> {
         if description.bits == SKETCH_BITS {
             bail!(
-                "a database of sketches has tables of keys, which are in no blocks: leave out --table"
+                "a database of sketches has tables of keys, which are in no blocks: leave out \
+                 --table"
             );
         }
         by_word!(description.bits, |options| {

@@ -25,8 +25,8 @@ Examples:
   fpdb-tool inspect crawl.fpdb --table 0
   fpdb-tool inspect crawl.fpdb --table 0 --block 17";
 
-/// Shows the format, the layout, the segments, the tables and the files of a database, or the blocks
-/// of a table
+/// Shows the format, the layout, the segments, the tables and the files of a database, or the
+/// blocks of a table
 ///
 /// A table is sorted by its cells in the order shown. Cell 0 has the leading bits of the
 /// fingerprint, and table 0 has the cells in ascending order. A database of sketches has a table of
@@ -36,14 +36,14 @@ Examples:
 /// blocks, the codewords, the remaining bits, what is unused at the ends of blocks, the directory,
 /// the filter, and the rest, which is the header, the checksums and the footer. Codewords and
 /// remaining bits are estimated from 256 blocks if there are more. The lengths of the codewords are
-/// shown by h, the highest bit in which two neighbours differ: h47:3 means that the codeword of bit 47
-/// has 3 bits.
+/// shown by h, the highest bit in which two neighbours differ: h47:3 means that the codeword of bit
+/// 47 has 3 bits.
 ///
-/// With --table, lists the blocks of a table: how many fingerprints each has, how many bits it uses,
-/// and its first and last fingerprint with their bits in the order of the table. With --block, shows
-/// what is stored of each fingerprint of a block, and the documents that have it: h is the highest
-/// bit in which it differs from the one before, from 0 for the least significant bit, and the
-/// remaining bits are those below h.
+/// With --table, lists the blocks of a table: how many fingerprints each has, how many bits it
+/// uses, and its first and last fingerprint with their bits in the order of the table. With
+/// --block, shows what is stored of each fingerprint of a block, and the documents that have it: h
+/// is the highest bit in which it differs from the one before, from 0 for the least significant
+/// bit, and the remaining bits are those below h.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {

@@ -18,7 +18,8 @@ pub(crate) struct Parts {
     segment: u64,
     table: usize,
     pub(crate) blocks: u64,
-    /// How many of them were read. If these are not all, codewords and remaining bits are estimates.
+    /// How many of them were read. If these are not all, codewords and remaining bits are
+    /// estimates.
     blocks_read: u64,
     /// Counts and first fingerprints of blocks.
     pub(crate) first: f64,
@@ -127,8 +128,8 @@ pub(crate) fn print(parts: &[Parts], out: &mut dyn Write) -> Result<()> {
     Ok(writeln!(out)?)
 }
 
-/// Writes the lengths of the codewords, the most significant bit first, with bits in a row that have
-/// codewords of the same length together: `h47:3 h46-45:2`.
+/// Writes the lengths of the codewords, the most significant bit first, with bits in a row that
+/// have codewords of the same length together: `h47:3 h46-45:2`.
 pub(crate) fn lengths(lengths: &[u8]) -> String {
     let bits: Vec<(usize, u8)> = lengths.iter().copied().enumerate().rev().collect();
     let runs = bits.chunk_by(|a, b| a.1 == b.1).filter(|run| run[0].1 > 0);

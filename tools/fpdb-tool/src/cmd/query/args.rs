@@ -61,9 +61,9 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) exit_status: bool,
 
-    /// After the matches of each query, print which prefixes of which tables were looked up, and what
-    /// was read: lookups, those that a filter answered, blocks, pages of 4 KiB, candidates that were
-    /// compared. Queries are answered one by one
+    /// After the matches of each query, print which prefixes of which tables were looked up, and
+    /// what was read: lookups, those that a filter answered, blocks, pages of 4 KiB, candidates
+    /// that were compared. Queries are answered one by one
     #[arg(long)]
     pub(super) explain: bool,
 

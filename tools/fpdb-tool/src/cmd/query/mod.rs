@@ -135,8 +135,8 @@ impl Args {
         self.since.map_or(options, |stamp| options.since(stamp))
     }
 
-    /// Returns the matches of each query, and how they were found if that is wanted. A query without
-    /// a fingerprint has none.
+    /// Returns the matches of each query, and how they were found if that is wanted. A query
+    /// without a fingerprint has none.
     fn answer<F: Fingerprint>(
         &self,
         snapshot: &Snapshot<F>,

@@ -109,7 +109,8 @@ impl<F: Word> Set<F> {
         let blocks: f64 = built.iter().map(|table| table.blocks as f64).sum();
         let per_block = DIRECTORY_BITS * blocks / self.fingerprints.len() as f64;
         let sum = |part: fn(&Parts) -> f64| built.iter().map(part).sum();
-        // The keys of a part alone crowd a few slots of its directory. In the entire table, they do not.
+        // The keys of a part alone crowd a few slots of its directory. In the entire table, they do
+        // not.
         let directory = if self.part > 0 { per_block } else { sum(|parts| parts.directory) };
         let of_blocks = OfBlocks {
             block_size,

@@ -35,9 +35,9 @@ Examples:
 /// - gzip, zstd: of the sorted fingerprints, and of the differences between neighbours
 ///
 /// - blocks of 128 B to 4096 B: a table without a filter, in the code of Manku, Jain and Das Sarma
-///   (WWW 2007): the counts and the first fingerprints of blocks, the codewords, the remaining bits,
-///   what is unused at the ends of blocks, the directory, and the rest, which is the header, the
-///   checksums and the footer
+///   (WWW 2007): the counts and the first fingerprints of blocks, the codewords, the remaining
+///   bits, what is unused at the ends of blocks, the directory, and the rest, which is the header,
+///   the checksums and the footer
 ///
 /// - entropy bound: the least that any code can take on average, if the fingerprints are random
 ///

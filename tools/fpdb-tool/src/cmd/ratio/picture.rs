@@ -11,8 +11,8 @@ const TOP: f64 = 76.0;
 const ROW: f64 = 26.0;
 const BAR: f64 = 18.0;
 
-/// The colours of the parts of a table, which can also be distinguished by people who are colour-blind
-/// (Okabe and Ito).
+/// The colours of the parts of a table, which can also be distinguished by people who are
+/// colour-blind (Okabe and Ito).
 const COLOURS: [&str; 6] = ["#0072b2", "#e69f00", "#56b4e9", "#999999", "#cc79a7", "#d55e00"];
 const PLAIN: &str = "#6b7a8f";
 
