@@ -1,26 +1,29 @@
-"""Measures the Spark jobs: on Sail, or on Apache Spark with --engine spark.
+"""Measures the Spark jobs and prints the tables of docs/scale.md.
 
-    python benches/spark.py [--engine sail] [--cores 2] [--pairs 1000000,10000000] [--tasks 2]
-        [--stored 20000000] [--segments 8] [--queries 20000,100000,1000000] [--folder /tmp]
-    python benches/spark.py --similarity 0.8 [--pairs 1000000] [--tasks 2,64] [--stored 0]
-    python benches/spark.py --task-of 1e9,1e10,1e11 [--task-rows 6000000]
+    python benches/spark.py [--engine sail] [--only pairs,similarity,task,stored] [--folder /tmp]
 
-Pairs: one of 20 uniform fingerprints is replaced by a neighbour of another one: 1 to 4 bits apart, or with
---similarity a sketch, of which as many minima differ as the similarity makes of them. Times are those after a
-first small job, which starts what the engine starts only once. The result is compared with that of one
-database. Bytes shuffled are those of the blocks that tasks exchange, before the engine compresses them.
+The engine is Sail, or Apache Spark with --engine spark. Everything takes up to 10 minutes on two
+cores with Sail, and needs Linux, 8 GB of memory and 8 GB in the folder. --help lists the sizes.
+
+One of 20 uniform fingerprints is replaced by a neighbour of another one, 1 to 4 bits apart. With
+sketches, as many minima of the neighbour differ as the similarity makes of them. The pairs must be
+those that one database finds. Times are those after a first small job, which starts what the engine
+starts only once. CPU time is that of all processes of the engine. Bytes shuffled are those of the
+blocks that tasks exchange, before the engine compresses them.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import fpdb_engine as fpdb
 import numpy as np
@@ -32,12 +35,59 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import corpus
 
 K = 3
+PARTS = ["pairs", "similarity", "task", "stored"]
+ENGINES = {"sail": ("Sail", "pysail"), "spark": ("Spark", "pyspark")}
 Result = TypeVar("Result")
 
 
-def timed(job: Callable[[], Result]) -> tuple[Result, float]:
-    start = time.perf_counter()
-    return job(), time.perf_counter() - start
+class Cost(NamedTuple):
+    """What a job took, in seconds."""
+
+    wall: float
+    cpu: float
+
+    def each(self, count: int) -> tuple[str, str]:
+        """Returns the microseconds of each of so many rows."""
+        return f"{self.wall / count * 1e6:.2f}", f"{self.cpu / count * 1e6:.2f}"
+
+
+def measured(job: Callable[[], Result]) -> tuple[Result, Cost]:
+    cpu, start = cpu_seconds(), time.perf_counter()
+    result = job()
+    return result, Cost(time.perf_counter() - start, cpu_seconds() - cpu)
+
+
+def cpu_seconds() -> float:
+    """Returns the CPU time of this process, in which Sail runs, and of its descendants: Spark's."""
+    ticks: dict[int, int] = {}
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            # It ended meanwhile. Its parent has its time.
+            continue
+        process = int(path.parent.name)
+        ticks[process] = sum(int(field) for field in fields[11:15])
+        children.setdefault(int(fields[1]), []).append(process)
+    pending, sum_of_ticks = [os.getpid()], 0
+    while pending:
+        process = pending.pop()
+        sum_of_ticks += ticks[process]
+        pending += children.get(process, [])
+    return sum_of_ticks / os.sysconf("SC_CLK_TCK")
+
+
+def print_row(*cells: Any) -> None:
+    written = (f"{cell:,}" if isinstance(cell, int) else cell for cell in cells)
+    print("|" + "".join(f" {cell} |" if cell else " |" for cell in written), flush=True)
+
+
+def print_head(*columns: str, texts: int = 0) -> None:
+    """Begins a table, of which the first columns are texts and the others are numbers."""
+    print()
+    print_row(*columns)
+    print_row(*["---"] * texts, *["---:"] * (len(columns) - texts))
 
 
 def start(engine: str, cores: int) -> Any:
@@ -70,7 +120,8 @@ def start(engine: str, cores: int) -> Any:
     return session
 
 
-def planted(count: int, similarity: float | None = None) -> np.ndarray:
+def planted(count: int, similarity: float | None) -> np.ndarray:
+    """Returns fingerprints of 64 bits, or sketches if there is a similarity."""
     rng = np.random.default_rng(20261123)
     if similarity is not None:
         sketches = rng.integers(0, 1 << 64, (count, 12), np.uint64)
@@ -115,30 +166,40 @@ def shuffled(rows: Any, division: Any) -> int:
     return sum(row["bytes"] for row in divided)
 
 
-def one_database(fingerprints: np.ndarray, path: Path, similarity: float | None) -> fpdb.Db:
+def pairs_of_one_database(fingerprints: np.ndarray, path: Path, similarity: float | None) -> Any:
     ids = np.arange(len(fingerprints), dtype=np.uint64)
     if similarity is None:
-        return corpus.database(path, fingerprints, ids, K)
-    db = fpdb.Db.create(path, similarity=similarity, expected_entries=len(ids), background=False)
-    db.write(fingerprints, ids)
-    return db
+        db = corpus.database(path, fingerprints, ids, K)
+    else:
+        db = fpdb.Db.create(
+            path, similarity=similarity, expected_entries=len(ids), background=False
+        )
+        db.write(fingerprints, ids)
+    with db:
+        return corpus.summary_of_database(db, None)
 
 
 def measure_pairs(
-    session: Any, counts: list[int], tasks: list[int], similarity: float | None, folder: Path
+    session: Any,
+    engine: str,
+    counts: list[int],
+    tasks: list[int],
+    similarity: float | None,
+    folder: Path,
 ) -> None:
     from fpdb_engine import spark as jobs
     from fpdb_engine.spark import _options, _pairs
 
-    print("| fingerprints | tasks | pairs | s | us per row | CPU us per row | bytes shuffled per row | clusters, s "
-          "| one database: load, s | pairs, s | digest |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+    kind = "fingerprints" if similarity is None else "sketches"
+    print_head("engine", kind, "tasks", "s", "us per row", "CPU us per row",
+               "bytes shuffled per row", texts=1)
     for count in counts:
         fingerprints = planted(count, similarity)
-        rows = stored_frame(session, fingerprints, folder / f"rows-{count}", 2)
-        db, loaded = timed(lambda: one_database(fingerprints, folder / f"db-{count}", similarity))
-        expected, searched = timed(lambda: corpus.summary_of_database(db, None))
-        db.close()
+        path = folder / f"{kind}-{count}"
+        rows = stored_frame(session, fingerprints, path.with_suffix(".rows"), 2)
+        expected, of_one = measured(
+            lambda: pairs_of_one_database(fingerprints, path.with_suffix(".fpdb"), similarity)
+        )
         for most in tasks:
             if similarity is None:
                 near = jobs.pairs(rows, K, tasks=most)
@@ -147,17 +208,12 @@ def measure_pairs(
                 near = jobs.pairs(rows, similarity=similarity, tasks=most)
                 options = {"similarity": similarity, "expected_entries": count}
                 division = _pairs._by_keys(_options.rule_of(options), most)
-            cpu = time.process_time()
-            table, seconds = timed(near.toArrow)
-            # Sail runs in this process, so this is its time too.
-            cpu = (time.process_time() - cpu) / count * 1e6
+            table, cost = measured(near.toArrow)
             found = corpus.summary_of_table(table)
-            clusters, clustered = timed(lambda: jobs.clusters(near).count())
-            size = shuffled(rows, division)
             assert found == expected, (found, expected)
-            print(f"| {count} | {division.tasks} | {table.num_rows} | {seconds:.2f} | {seconds / count * 1e6:.2f} "
-                  f"| {cpu:.2f} | {size / count:.1f} | {clustered:.2f} | {loaded:.2f} | {searched:.2f} "
-                  f"| equal |", flush=True)
+            size = shuffled(rows, division) / count
+            print_row(engine, count, most, f"{cost.wall:.1f}", *cost.each(count), f"{size:.1f}")
+        print_row("one database", count, "", f"{of_one.wall:.1f}", *of_one.each(count), "")
 
 
 def measure_task(corpora: list[int], rows: int) -> None:
@@ -165,97 +221,175 @@ def measure_task(corpora: list[int], rows: int) -> None:
     that begin with some of the 2^16 values of a cell."""
     from fpdb_engine.spark import _pairs
 
-    print("| corpus | fingerprints per cell | cells | fingerprints of the task | pairs | CPU us per copy |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    print_head("corpus", "fingerprints per cell", "of the task", "CPU us per copy",
+               "bytes of memory per copy")
     rng = np.random.default_rng(7)
-    for corpus_size in corpora:
-        in_cell = corpus_size >> 16
+    division = _pairs._by_cells({"bits": 64, "max_distance": K}, 1)
+    for size in corpora:
+        in_cell = size >> 16
         cells = max(rows // in_cell, 1)
         count = in_cell * cells
         leading = rng.integers(0, cells, count, np.uint64) << np.uint64(48)
         fingerprints = rng.integers(0, 1 << 48, count, np.uint64) | leading
         ids = np.arange(count, dtype=np.uint64)
-        cpu = time.process_time()
-        division = _pairs._by_cells({"bits": 64, "max_distance": K}, 1)
-        pairs = _pairs._pairs_of_task((fingerprints, ids), 0, division)
-        found = sum(len(batch) for batch in pairs)
-        cpu = time.process_time() - cpu
-        print(f"| {corpus_size} | {in_cell} | {cells} | {count} | {found} "
-              f"| {cpu / count * 1e6:.2f} |", flush=True)
-    print()
+        del leading
+        # Makes the most memory of this process what it has now.
+        Path("/proc/self/clear_refs").write_text("5")
+        before = most_memory()
+        # The task gets copies, as if it had joined the blocks that it received.
+        _, cost = measured(
+            lambda: list(_pairs._pairs_of_task((fingerprints.copy(), ids.copy()), 0, division))
+        )
+        memory = (most_memory() - before) / count
+        print_row(size, in_cell, count, cost.each(count)[1], f"{memory:.0f}")
 
 
-def measure_batch(
+def most_memory() -> int:
+    """Returns the most memory that this process has had, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))
+
+
+class Stored(NamedTuple):
+    """A stored corpus."""
+
+    rows: int
+    entries: str
+    path: Path
+    some: np.ndarray
+    """The first of its fingerprints."""
+
+
+def measure_stored(
     session: Any,
-    stored: int,
+    engine: str,
+    corpora: list[tuple[int, float | None]],
     segments: int,
     queries: list[int],
-    similarity: float | None,
     folder: Path,
 ) -> None:
+    print_head("engine", "entries", "rows", "databases", "`build`, s", "us per row",
+               "CPU us per row", "bytes on disk per row", texts=2)
+    stored = [
+        measured_build(session, engine, rows, similarity, segments, folder)
+        for rows, similarity in corpora
+    ]
+    print_head("engine", "entries", "stored rows", "queries", "`batch`, s",
+               "million stored rows per s", "CPU us per query and database", texts=2)
+    for corpus_of in stored:
+        for count in queries:
+            if count * 10 <= corpus_of.rows:
+                measure_batch(session, engine, corpus_of, segments, count)
+
+
+def measured_build(
+    session: Any,
+    engine: str,
+    count: int,
+    similarity: float | None,
+    segments: int,
+    folder: Path,
+) -> Stored:
     from fpdb_engine import spark as jobs
 
-    fingerprints = planted(stored, similarity)
-    rows = stored_frame(session, fingerprints, folder / "stored", 2)
-    cpu = time.process_time()
-    parts, seconds = timed(
-        lambda: jobs.build(rows, folder / "parts", segments, similarity=similarity)
-    )
-    cpu = (time.process_time() - cpu) / stored * 1e6
-    size = sum(f.stat().st_size for f in (folder / "parts").rglob("*") if f.is_file())
-    print(f"\nbuild: {stored} rows in {len(parts)} databases in {seconds:.2f} s, "
-          f"{seconds / stored * 1e6:.2f} us, {cpu:.2f} us of CPU and {size / stored:.1f} bytes per row\n")
-    print("| stored rows | queries | answers | s | million stored rows per s | us per query "
-          "| CPU us per query and database |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    entries = "64 bits" if similarity is None else "sketches"
+    path = folder / f"stored-{count}-{entries.replace(' ', '-')}"
+    fingerprints = planted(count, similarity)
+    rows = stored_frame(session, fingerprints, path.with_suffix(".rows"), 2)
+    parts, cost = measured(lambda: jobs.build(rows, path, segments, similarity=similarity))
+    shutil.rmtree(path.with_suffix(".rows"))
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) / count
+    print_row(engine, entries, count, len(parts), f"{cost.wall:.1f}", *cost.each(count),
+              f"{size:.1f}")
+    return Stored(count, entries, path, fingerprints[: count // 100 + 1].copy())
+
+
+def measure_batch(session: Any, engine: str, stored: Stored, segments: int, count: int) -> None:
+    """Measures a batch of queries, of which one of ten is stored."""
+    from fpdb_engine import spark as jobs
+
     rng = np.random.default_rng(5)
-    for count in queries:
-        asked = np.frombuffer(rng.bytes(count * fingerprints.itemsize), fingerprints.dtype).copy()
-        asked[::10] = fingerprints[: len(asked[::10])]
-        frame = stored_frame(session, asked, folder / f"queries-{count}", 1)
-        job = lambda: jobs.batch(frame, folder / "parts", scratch=folder / "scratch").count()
-        job()
-        cpu = time.process_time()
-        answers, seconds = timed(job)
-        cpu = (time.process_time() - cpu) / count / segments * 1e6
-        print(f"| {stored} | {count} | {answers} | {seconds:.2f} | {stored / seconds / 1e6:.1f} "
-              f"| {seconds / count * 1e6:.2f} | {cpu:.2f} |", flush=True)
+    asked = np.frombuffer(rng.bytes(count * stored.some.itemsize), stored.some.dtype).copy()
+    asked[::10] = stored.some[: len(asked[::10])]
+    frame = stored_frame(session, asked, stored.path.with_suffix(f".{count}"), 1)
+    scratch = stored.path.with_suffix(".scratch")
+    job = lambda: jobs.batch(frame, stored.path, scratch=scratch).count()
+    job()
+    answers, cost = measured(job)
+    assert answers >= len(asked[::10]), answers
+    print_row(engine, stored.entries, stored.rows, count, f"{cost.wall:.2f}",
+              f"{stored.rows / cost.wall / 1e6:.1f}", cost.each(count * segments)[1])
 
 
 def numbers(text: str) -> list[int]:
     return [int(float(number)) for number in text.split(",") if number]
 
 
+def parts(text: str) -> list[str]:
+    unknown = set(text.split(",")) - set(PARTS)
+    if unknown:
+        raise argparse.ArgumentTypeError(
+            f"{', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}"
+        )
+    return text.split(",")
+
+
+def arguments() -> Any:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+    def add(name: str, text: str, **options: Any) -> None:
+        parser.add_argument(name, help=f"{text} (default: %(default)s)", **options)
+
+    add("--engine", "what runs the jobs", choices=list(ENGINES), default="sail")
+    add("--only", "parts to measure", type=parts, default=",".join(PARTS))
+    add("--cores", "cores of the engine", type=int, default=2)
+    add("--folder", "for all files", default=tempfile.gettempdir())
+    add("--pairs", "fingerprints of which pairs are found", type=numbers, default="1e6,1e7")
+    add("--tasks", "tasks that find them", type=numbers, default="2,64")
+    add("--similarity", "of sketches", type=float, default=0.8)
+    add("--sketches", "of which pairs are found and which are stored", type=numbers, default="1e6")
+    add("--sketch-tasks", "tasks that find their pairs", type=numbers, default="2,16,64")
+    add("--corpora", "sizes for one task", type=numbers, default="1e8,1e9,1e10,1e11")
+    add("--task-rows", "fingerprints of one task", type=float, default=6e6)
+    add("--stored", "stored fingerprints", type=numbers, default="2e7,1e8")
+    add("--segments", "databases of a stored corpus", type=int, default=8)
+    add("--queries", "queries of a batch, at most a tenth of what is stored", type=numbers,
+        default="20000,100000,1000000")
+    return parser.parse_args()
+
+
+def started(engine: str, cores: int) -> Any:
+    """Starts a session, and prints what it is and how long that takes."""
+    name, package = ENGINES[engine]
+    session, cost = measured(lambda: start(engine, cores))
+    _, first = measured(lambda: session.range(10).mapInArrow(lambda b: b, "id long").count())
+    print(f"{time.strftime('%Y-%m-%d')}: fpdb {fpdb.__version__}, {name} {version(package)}, "
+          f"{cores} cores; session {cost.wall:.1f} s, first job {first.wall:.1f} s")
+    return session
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--engine", choices=["sail", "spark"], default="sail")
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--pairs", type=numbers, default="1e6,1e7")
-    parser.add_argument("--tasks", type=numbers, default="", help="default: as many as cores")
-    parser.add_argument("--similarity", type=float, help="sketches by this similarity; default: 64 bits by distance")
-    parser.add_argument("--stored", type=float, default=2e7)
-    parser.add_argument("--segments", type=int, default=8)
-    parser.add_argument("--queries", type=numbers, default="20000,100000,1000000")
-    parser.add_argument("--folder", default=None)
-    parser.add_argument("--task-of", type=numbers, default="", help="fingerprints of the corpus")
-    parser.add_argument("--task-rows", type=float, default=6e6)
-    options = parser.parse_args()
-    if options.task_of:
-        measure_task(options.task_of, int(options.task_rows))
-        return
-    session, started = timed(lambda: start(options.engine, options.cores))
-    _, first = timed(lambda: session.range(10).mapInArrow(lambda b: b, "id long").count())
-    print(f"fpdb {fpdb.__version__}, {options.engine}, {options.cores} cores: "
-          f"session {started:.1f} s, first job {first:.1f} s\n")
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        tasks = options.tasks or [options.cores]
-        measure_pairs(session, options.pairs, tasks, options.similarity, Path(folder))
-        if options.stored:
-            measure_batch(
-                session, int(options.stored), options.segments, options.queries, options.similarity,
-                Path(folder),
-            )
-    session.stop()
+    options = arguments()
+    engine = ENGINES[options.engine][0]
+    # One task alone runs without an engine.
+    session = None if options.only == ["task"] else started(options.engine, options.cores)
+    with tempfile.TemporaryDirectory(prefix="fpdb-bench-", dir=options.folder) as name:
+        folder = Path(name)
+        if "pairs" in options.only:
+            measure_pairs(session, engine, options.pairs, options.tasks, None, folder)
+        if "similarity" in options.only:
+            sketches, similarity = options.sketches, options.similarity
+            measure_pairs(session, engine, sketches, options.sketch_tasks, similarity, folder)
+        if "task" in options.only:
+            measure_task(options.corpora, int(options.task_rows))
+        if "stored" in options.only:
+            corpora = [(rows, None) for rows in options.stored]
+            corpora += [(rows, options.similarity) for rows in options.sketches]
+            measure_stored(session, engine, corpora, options.segments, options.queries, folder)
+    if session is not None:
+        session.stop()
 
 
 if __name__ == "__main__":
