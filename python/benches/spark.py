@@ -2,8 +2,8 @@
 
     python benches/spark.py [--engine sail] [--only pairs,similarity,task,stored] [--folder /tmp]
 
-The engine is Sail, or Apache Spark with --engine spark. Everything takes up to 10 minutes on two
-cores with Sail, and needs Linux, 8 GB of memory and 8 GB in the folder. --help lists the sizes.
+The engine is Sail, or Apache Spark with --engine spark. Everything takes about three minutes on two
+cores with Sail, and needs Linux, 8 GB of memory and 4 GB in the folder. --help lists the sizes.
 
 One of 20 uniform fingerprints is replaced by a neighbour of another one, 1 to 4 bits apart. With
 sketches, as many minima of the neighbour differ as the similarity makes of them. The pairs must be
@@ -15,12 +15,14 @@ blocks that tasks exchange, before the engine compresses them.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -65,8 +67,7 @@ def cpu_seconds() -> float:
         try:
             fields = path.read_text().rpartition(")")[2].split()
         except OSError:
-            # It ended meanwhile. Its parent has its time.
-            continue
+            continue  # It ended meanwhile. Its parent has its time.
         process = int(path.parent.name)
         ticks[process] = sum(int(field) for field in fields[11:15])
         children.setdefault(int(fields[1]), []).append(process)
@@ -99,8 +100,8 @@ def start(engine: str, cores: int) -> Any:
 
         server = SparkConnectServer()
         server.start(background=True)
-        session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}")
-        session = session.getOrCreate()
+        address = f"sc://localhost:{server.listening_address[1]}"
+        session = SparkSession.builder.remote(address).getOrCreate()
         # Keeps the server alive.
         session.server = server
     else:
@@ -114,8 +115,8 @@ def start(engine: str, cores: int) -> Any:
             "spark.sql.execution.arrow.pyspark.enabled": "true",
             "spark.driver.maxResultSize": "4g",
         }
-        builder = SparkSession.builder.master(f"local[{cores}]")
-        session = builder.config(map=settings).getOrCreate()
+        builder = SparkSession.builder.master(f"local[{cores}]").config(map=settings)
+        session = builder.getOrCreate()
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     return session
 
@@ -217,31 +218,35 @@ def measure_pairs(
 
 
 def measure_task(corpora: list[int], rows: int) -> None:
+    print_head("corpus", "fingerprints per cell", "of the task", "CPU us per copy",
+               "bytes of memory per copy")
+    # Each in a process of its own, which has no memory left from another one.
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as processes:
+        for cells in processes.imap(partial(measured_task, rows=rows), corpora):
+            print_row(*cells)
+
+
+def measured_task(size: int, rows: int) -> tuple[Any, ...]:
     """Measures one task of the search in a corpus of the given size: it has all fingerprints
     that begin with some of the 2^16 values of a cell."""
     from fpdb_engine.spark import _pairs
 
-    print_head("corpus", "fingerprints per cell", "of the task", "CPU us per copy",
-               "bytes of memory per copy")
     rng = np.random.default_rng(7)
     division = _pairs._by_cells({"bits": 64, "max_distance": K}, 1)
-    for size in corpora:
-        in_cell = size >> 16
-        cells = max(rows // in_cell, 1)
-        count = in_cell * cells
-        leading = rng.integers(0, cells, count, np.uint64) << np.uint64(48)
-        fingerprints = rng.integers(0, 1 << 48, count, np.uint64) | leading
-        ids = np.arange(count, dtype=np.uint64)
-        del leading
-        # Makes the most memory of this process what it has now.
-        Path("/proc/self/clear_refs").write_text("5")
-        before = most_memory()
-        # The task gets copies, as if it had joined the blocks that it received.
-        _, cost = measured(
-            lambda: list(_pairs._pairs_of_task((fingerprints.copy(), ids.copy()), 0, division))
-        )
-        memory = (most_memory() - before) / count
-        print_row(size, in_cell, count, cost.each(count)[1], f"{memory:.0f}")
+    in_cell = size >> 16
+    values = max(rows // in_cell, 1)
+    count = in_cell * values
+    fingerprints = rng.integers(0, values, count, np.uint64) << np.uint64(48)
+    fingerprints |= rng.integers(0, 1 << 48, count, np.uint64)
+    ids = np.arange(count, dtype=np.uint64)
+    # From here on, the most memory of this process counts from what it has now.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = most_memory()
+    # The task gets copies, as if it had joined the blocks that it received.
+    job = lambda: list(_pairs._pairs_of_task((fingerprints.copy(), ids.copy()), 0, division))
+    _, cost = measured(job)
+    memory = (most_memory() - before) / count
+    return size, in_cell, count, cost.each(count)[1], f"{memory:.0f}"
 
 
 def most_memory() -> int:
@@ -299,8 +304,8 @@ def measured_build(
     parts, cost = measured(lambda: jobs.build(rows, path, segments, similarity=similarity))
     shutil.rmtree(path.with_suffix(".rows"))
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) / count
-    print_row(engine, entries, count, len(parts), f"{cost.wall:.1f}", *cost.each(count),
-              f"{size:.1f}")
+    seconds = f"{cost.wall:.1f}"
+    print_row(engine, entries, count, len(parts), seconds, *cost.each(count), f"{size:.1f}")
     return Stored(count, entries, path, fingerprints[: count // 100 + 1].copy())
 
 
@@ -326,11 +331,9 @@ def numbers(text: str) -> list[int]:
 
 
 def parts(text: str) -> list[str]:
-    unknown = set(text.split(",")) - set(PARTS)
+    unknown = ", ".join(sorted(set(text.split(",")) - set(PARTS)))
     if unknown:
-        raise argparse.ArgumentTypeError(
-            f"{', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}"
-        )
+        raise argparse.ArgumentTypeError(f"{unknown}: the parts are {', '.join(PARTS)}")
     return text.split(",")
 
 
@@ -352,7 +355,7 @@ def arguments() -> Any:
     add("--sketches", "of which pairs are found and which are stored", type=numbers, default="1e6")
     add("--sketch-tasks", "tasks that find their pairs", type=numbers, default="2,16,64")
     add("--corpora", "sizes for one task", type=numbers, default="1e8,1e9,1e10,1e11")
-    add("--task-rows", "fingerprints of one task", type=float, default=6e6)
+    add("--task-rows", "fingerprints of one task", type=float, default="6e6")
     add("--stored", "stored fingerprints", type=numbers, default="2e7,1e8")
     add("--segments", "databases of a stored corpus", type=int, default=8)
     add("--queries", "queries of a batch, at most a tenth of what is stored", type=numbers,
@@ -380,8 +383,8 @@ def main() -> None:
         if "pairs" in options.only:
             measure_pairs(session, engine, options.pairs, options.tasks, None, folder)
         if "similarity" in options.only:
-            sketches, similarity = options.sketches, options.similarity
-            measure_pairs(session, engine, sketches, options.sketch_tasks, similarity, folder)
+            measure_pairs(session, engine, options.sketches, options.sketch_tasks,
+                          options.similarity, folder)
         if "task" in options.only:
             measure_task(options.corpora, int(options.task_rows))
         if "stored" in options.only:
