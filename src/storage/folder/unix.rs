@@ -49,7 +49,7 @@ impl Folder {
     /// Returns the names of the regular files. fpdb makes no file whose name is not UTF-8.
     pub(in crate::storage) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.fd)? {
+        for entry in retry_on_intr(|| Dir::read_from(&self.fd))? {
             let entry = entry?;
             let kind = match entry.file_type() {
                 // Not every file system knows it without looking at the file.
