@@ -11,6 +11,13 @@ pub(crate) struct Costs {
     pub query_ns: f64,
     /// Each segment that a query searches beyond the first.
     pub segment_ns: f64,
+    /// Each table that a query searches, for each doubling of 1 + bytes of all tables / `cache_bytes`.
+    /// It is part of what is predicted, and not of what plans are compared by: the plans for a layout
+    /// search nearly the same tables.
+    pub table_far_ns: f64,
+    /// Each table whose filter a query checks, if the filters are not in a cache: the first check has
+    /// to wait. Like `table_far_ns`, it is only predicted.
+    pub table_filter_ns: f64,
     /// Checking a prefix against a prefix filter.
     pub filter_ns: f64,
     /// Extra cost of such a check for each doubling of 1 + bytes of all filters / `cache_bytes`.
@@ -47,6 +54,8 @@ impl Default for Costs {
         Self {
             query_ns: 90.0,
             segment_ns: 5.0,
+            table_far_ns: 8.0,
+            table_filter_ns: 60.0,
             filter_ns: 1.9,
             filter_far_ns: 1.8,
             lookup_ns: 34.0,

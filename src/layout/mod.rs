@@ -20,7 +20,7 @@
 
 // Submodules: `order` (bit orders), `design` (the paper's tables), `staircase` and `certificate` (the check), `costs` and `terms`
 // (what lookups cost), `prefix` and `probe` (one lookup), `trie` (the cheapest lookups of one table),
-// `search` and `plan` (the choice), `presets` (layouts with names), `auto` (which layout to use),
+// `search` and `plan` (the choice), `size_class` (which sizes share one), `reads` (what it reads), `presets` (layouts with names), `auto` (which layout to use),
 // `predict` (what it takes), `rule`, `keys` and `jaccard` (what a match is), `encoding` (bytes).
 
 mod auto;
@@ -36,8 +36,10 @@ mod predict;
 mod prefix;
 mod presets;
 mod probe;
+mod reads;
 mod rule;
 mod search;
+pub(crate) mod size_class;
 mod staircase;
 mod terms;
 mod trie;

@@ -3,14 +3,17 @@
 use std::ops::Add;
 
 use super::keys::KeyRule;
+use super::plan::TablePlan;
+use super::reads::Reads;
 use super::search::leaves;
-use super::terms::{Reads, Terms};
-use super::{Layout, MatchRule, TablePlan};
+use super::size_class::{SEGMENT_BITS, middle};
+use super::terms::{Leaves, PAGE, Terms};
+use super::{Layout, MatchRule};
 
 /// Bytes of a document with its sketch, and with its id or a short name.
 const DOCUMENT_BYTES: u64 = 104;
 /// Bytes of a page of documents.
-const PAGE: u64 = 4096;
+const PAGE_BYTES: u64 = 4096;
 /// Rows of a table of keys for an entry of its directory: at least 2^5.
 const BUCKET_BITS: u32 = 5;
 /// What a query costs in memory, and each of its lookups, in nanoseconds: `cargo bench --bench
@@ -69,6 +72,7 @@ impl Layout {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
         reason = "an estimate, from 0 up"
     )]
     pub(crate) fn predict(
@@ -82,28 +86,26 @@ impl Layout {
         }
         let terms = Terms { block_size, filter_bits, ..Terms::default() };
         let Sizes { disk, memory } = self.sizes(entries, &terms);
-        let plan = self.plan_for(entries, rule.distance(), &terms);
-        let Reads { blocks, pages, candidates } = if plan.is_scan() {
-            self.read_all(entries, &terms)
+        let plan = self.plan_for(middle(entries, SEGMENT_BITS), rule.distance(), &terms);
+        let (reads, ns) = if plan.is_scan() {
+            (self.read_all(entries, &terms), terms.scan(entries).ns)
         } else {
             let leaves = leaves(self, entries, &terms);
-            let reads = |table: &TablePlan| {
-                let leaves = &leaves[table.number()];
-                let each = table.probes().iter().map(|probe| leaves.reads(probe.depth.into()));
-                each.fold(Reads::default(), Reads::add)
-            };
-            plan.tables().iter().map(reads).fold(Reads::default(), Reads::add)
+            let tables = || plan.tables().iter().map(|table| (table, &*leaves[table.number()]));
+            let reads = tables().map(|(table, leaves)| leaves.reads(table));
+            let ns: f64 = tables().map(|(table, leaves)| time_of(table, leaves)).sum();
+            (reads.fold(Reads::default(), Reads::add), terms.costs.query_ns + ns)
         };
         // At a time, a load sorts entries with ids, the fingerprints of a table, and hashes of prefixes.
         let fingerprint = u64::from(self.bits / 8);
         let hash = if filter_bits > 0 { 8 } else { 0 };
         let sorted = entries.saturating_mul(fingerprint + 8 + fingerprint + hash);
         Prediction {
-            query_us: plan.work().ns / 1e3,
-            probes: plan.work().probes,
-            candidates,
-            blocks,
-            pages,
+            query_us: ns / 1e3,
+            probes: plan.probe_count() as f64,
+            candidates: reads.candidates,
+            blocks: reads.blocks,
+            pages: reads.pages,
             memory_bytes: memory as u64,
             disk_bytes: disk as u64,
             load_bytes: (disk as u64).saturating_add(sorted),
@@ -116,7 +118,7 @@ impl Layout {
         let table = terms.table(self.bits.into(), entries, 0);
         Reads {
             blocks: table.blocks / terms.block_size as f64,
-            pages: (table.blocks / PAGE as f64).ceil(),
+            pages: (table.blocks / PAGE).ceil(),
             candidates: entries as f64,
         }
     }
@@ -132,6 +134,12 @@ impl Layout {
     }
 }
 
+/// Returns the expected nanoseconds of searching a table.
+fn time_of(table: &TablePlan, leaves: &Leaves) -> f64 {
+    let each = table.probes().iter().map(|probe| leaves.by_depth[usize::from(probe.depth)].ns);
+    leaves.table_ns + each.sum::<f64>()
+}
+
 impl KeyRule {
     /// Predicts the size of a database, and the time of its queries.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -141,7 +149,7 @@ impl KeyRule {
         let directories = keys * directory;
         let sketches = documents.saturating_mul(DOCUMENT_BYTES);
         // A row has two bytes of a key, and the number of a page.
-        let row = 2 + u64::from((sketches / PAGE).max(1).ilog2() / 8 + 1);
+        let row = 2 + u64::from((sketches / PAGE_BYTES).max(1).ilog2() / 8 + 1);
         let rows = documents.saturating_mul(row * keys);
         let disk = sketches.saturating_add(rows).saturating_add(directories);
         let far = (1.0 + documents as f64 / NEAR_DOCUMENTS).log2();

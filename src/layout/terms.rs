@@ -43,7 +43,7 @@ const BLOCK_HEAD: f64 = 2.0;
 const SLOT: f64 = 64.0;
 const BLOCKS_PER_SLOT: f64 = 26.0;
 /// Bytes of a page.
-const PAGE: f64 = 4096.0;
+pub(super) const PAGE: f64 = 4096.0;
 
 /// Entries in memory that a lookup compares besides the wanted ones.
 const COMPARED: f64 = 3.0;
@@ -127,38 +127,16 @@ impl std::ops::Add for Work {
     }
 }
 
-/// What a list of lookups is expected to read.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Reads {
-    /// Blocks that are decoded.
-    pub(super) blocks: f64,
-    /// Pages that these blocks are in, counted again for each lookup.
-    pub(super) pages: f64,
-    /// Fingerprints with the wanted prefixes.
-    pub(super) candidates: f64,
-}
-
-impl std::ops::Add for Reads {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            blocks: self.blocks + other.blocks,
-            pages: self.pages + other.pages,
-            candidates: self.candidates + other.candidates,
-        }
-    }
-}
-
 /// The cost of looking up one prefix, for each length of the prefix.
 #[derive(Debug)]
 pub(super) struct Leaves {
     pub(super) by_depth: Vec<Work>,
     /// Prefixes longer than this cost the same as one of this length.
     pub(super) deepest: u8,
+    /// What searching the table costs beside its lookups.
+    pub(super) table_ns: f64,
     entries: u64,
     size: TableSize,
-    block_size: usize,
     /// Number of leading bits that the filter covers, and the share of prefixes that pass it.
     filter: Option<(u32, f64)>,
 }
@@ -182,9 +160,11 @@ impl Leaves {
         let all = tables as f64;
         let far = costs.doublings(all * size.bytes());
         let lookup_ns = costs.lookup_ns + costs.lookup_far_ns * far;
-        let filter_ns = costs.filter_ns + costs.filter_far_ns * costs.doublings(all * size.filter);
+        let filter_far = costs.doublings(all * size.filter);
+        let filter_ns = costs.filter_ns + costs.filter_far_ns * filter_far;
         let occupied = 1.0 - (-n * 2f64.powi(-filter_depth.cast_signed())).exp();
-        let passing = occupied + (1.0 - occupied) * false_positives(terms.filter_bits);
+        let absent = (1.0 - occupied) * false_positives(terms.filter_bits);
+        let passing = occupied + absent;
         let (entry_ns, unwanted) = if terms.decoded {
             (costs.decoded_entry_ns, COMPARED.min(size.in_block))
         } else {
@@ -204,25 +184,32 @@ impl Leaves {
         Self {
             by_depth: (0..=bits).map(leaf).collect(),
             deepest: u8::try_from(to_one_entry.max(filtered)).unwrap_or(u8::MAX),
+            table_ns: costs.table_far_ns * far + costs.table_filter_ns * filter_far.min(1.0),
             entries,
             size,
-            block_size: terms.block_size,
-            filter: (size.filter > 0.0).then_some((filter_depth, passing)),
+            // If many prefixes occur, the hash spreads them more evenly than chance would.
+            filter: (size.filter > 0.0)
+                .then_some((filter_depth, occupied + absent * (1.0 - occupied).powi(4))),
         }
     }
 
-    /// Returns what looking up a prefix of `depth` bits is expected to read.
+    /// Returns the expected size of the table.
+    pub(super) fn size(&self) -> &TableSize {
+        &self.size
+    }
+
+    /// Returns how many fingerprints are expected to have a prefix of `depth` bits.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(super) fn reads(&self, depth: u32) -> Reads {
-        let lookups = match self.filter {
+    pub(super) fn below(&self, depth: u32) -> f64 {
+        self.entries as f64 * 2f64.powi(-depth.cast_signed())
+    }
+
+    /// Returns the share of prefixes of `depth` bits that the filter lets through.
+    pub(super) fn passing(&self, depth: u32) -> f64 {
+        match self.filter {
             Some((filter_depth, passing)) if depth >= filter_depth => passing,
             _ => 1.0,
-        };
-        let candidates = self.entries as f64 * 2f64.powi(-depth.cast_signed());
-        // The wanted fingerprints begin anywhere in a block, and a block anywhere in a page.
-        let blocks = lookups + candidates / self.size.in_block;
-        let pages = lookups + (blocks - lookups) * self.block_size as f64 / PAGE;
-        Reads { blocks, pages, candidates }
+        }
     }
 }
 
