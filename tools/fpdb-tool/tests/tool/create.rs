@@ -37,26 +37,6 @@ fn create_takes_a_layout_by_name() {
 }
 
 #[test]
-fn every_design_of_the_paper_is_created_by_name_and_finds_neighbours() {
-    let folder = Folder::new();
-    let list = |number: u64| format!("{:x}\n", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    folder.write("list", (0..500).map(list).collect::<String>());
-    let near = 7u64.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (1 << 63 | 1 << 32 | 1);
-    folder.write("near", format!("{near:x}\n"));
-    for name in ["paper-4", "paper-10", "paper-16", "paper-20"] {
-        for bits in [64, 128] {
-            let db = format!("{name}-{bits}");
-            folder.ok(&format!("create {db} --layout {name} --bits {bits} -k 3"));
-            assert_eq!(folder.ok(&format!("inspect {db} --json")).json()["layout"], name);
-            folder.ok(&format!("import {db} list --from fp --fp-format hex"));
-            folder.ok(&format!("compact {db}"));
-            let found = folder.ok(&format!("query {db} near --from fp --fp-format hex -k 3"));
-            assert_eq!(found.text().lines().count(), 2, "a heading and a match in {db}: {found:?}");
-        }
-    }
-}
-
-#[test]
 fn a_similarity_makes_a_database_of_sketches_and_contradicting_options_are_refused() {
     let folder = Folder::new();
     let run = folder.ok("create a --jaccard 0.8");

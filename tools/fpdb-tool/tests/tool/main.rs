@@ -22,6 +22,7 @@ mod join;
 mod limits;
 mod maintenance;
 mod merge;
+mod mission;
 mod order;
 mod pages;
 mod pairs;
