@@ -30,11 +30,14 @@ pub(super) fn all<F: Word>(fingerprints: &[F]) -> io::Result<Vec<(&'static str, 
     let before = [F::ZERO].into_iter().chain(fingerprints.iter().copied());
     let differences = before.zip(fingerprints).map(|(before, after)| after.wrapping_sub(before));
     let differences: Vec<F> = differences.collect();
-    let mut sizes =
-        vec![("gzip", gzip(fingerprints)?), ("gzip of differences", gzip(&differences)?)];
-    #[cfg(feature = "zstd")]
-    sizes.extend([("zstd", zstd(fingerprints)?), ("zstd of differences", zstd(&differences)?)]);
-    Ok(sizes)
+    Ok(Vec::from([
+        ("gzip", gzip(fingerprints)?),
+        ("gzip of differences", gzip(&differences)?),
+        #[cfg(feature = "zstd")]
+        ("zstd", zstd(fingerprints)?),
+        #[cfg(feature = "zstd")]
+        ("zstd of differences", zstd(&differences)?),
+    ]))
 }
 
 fn gzip<F: Word>(values: &[F]) -> io::Result<u64> {
