@@ -45,7 +45,9 @@ impl Db {
     /// sketches, which are fingerprints of 768 bits. ids is "user", the default, if the caller gives each
     /// fingerprint an id; "unique", the default with a similarity, if an id identifies one document, which is
     /// updated when it is inserted again; "names" if documents have names, such as URLs, and the database
-    /// assigns ids. recipe says how fingerprints are made of texts: a name of recipes(), or custom_recipe, any
+    /// assigns ids. layout is the name of the tables: "half-2" and the others that fpdb-tool recommend lists,
+    /// among them the paper's, "paper-4" to "paper-20"; by default, max_distance and expected_entries decide.
+    /// recipe says how fingerprints are made of texts: a name of recipes(), or custom_recipe, any
     /// name of your own. extraction says how texts are made of pages.
     ///
     /// Not stored: with durability "sync", the default, a write returns once it is on the disk; with "buffered",

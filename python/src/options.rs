@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fpdb::{Durability, Fingerprint, Ids, Jaccard, Options, RecipeName, Sketch};
+use fpdb::{Durability, Fingerprint, Ids, Jaccard, Layout, Options, RecipeName, Sketch};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -38,6 +38,7 @@ fn set<F: Bits>(options: Options<F>, name: &str, value: &Bound<'_, PyAny>) -> Py
         "bits" | "similarity" | "recall" | "durability" | "sync_interval" => options,
         "max_distance" => options.max_distance(value.extract::<Distance>()?.0),
         "expected_entries" => options.expected_entries(bytes()?),
+        "layout" => options.layout(layout(&value.extract::<String>()?, F::BITS)?),
         "ids" => options.ids(one_of(name, value, &IDS)?),
         "recipe" => options.recipe(&value.extract::<String>()?),
         "custom_recipe" => options.recipe(RecipeName::custom(value.extract::<String>()?)),
@@ -71,6 +72,15 @@ pub(crate) fn one_of<T: Copy>(
         let names: Vec<_> = choices.iter().map(|(name, _)| format!("{name:?}")).collect();
         errors::invalid(format!("{option} {name:?}: expected {}", names.join(" or ")))
     })
+}
+
+/// Returns the layout with this name.
+fn layout(name: &str, bits: u32) -> PyResult<Layout> {
+    if bits == SKETCH_BITS {
+        let message = format!("layout {name:?}: sketches are in no tables; leave layout out");
+        return Err(errors::invalid(message));
+    }
+    Layout::preset(name, bits).or_raise()
 }
 
 /// Replaces an alias of an extraction by its full name, which is what a database stores.

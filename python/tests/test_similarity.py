@@ -269,6 +269,7 @@ def test_a_damaged_database_of_sketches_is_repaired(path: Path, tmp_path: Path, 
         ({"similarity": 0.8, "bits": 64}, "bits 64: a search by similarity needs sketches; leave bits out"),
         ({"similarity": 0.8, "bits": 128}, "bits 128: a search by similarity needs sketches"),
         ({"similarity": 0.8, "max_distance": 3}, "neither a max distance nor a layout: give a similarity"),
+        ({"similarity": 0.8, "layout": "paper-10"}, "sketches are in no tables; leave layout out"),
         ({"similarity": 0.8, "ids": "user"}, "their ids must be names or unique"),
     ],
 )

@@ -48,6 +48,21 @@ def queries(
     return own + near + [0, (1 << bits) - 1]
 
 
+@pytest.mark.parametrize("layout", ["paper-4", "paper-10", "paper-16", "paper-20"])
+def test_tables_of_the_paper_find_what_a_scan_finds(
+    tmp_path: Path, bits: int, layout: str, entries: list[tuple[int, int]], rng: np.random.Generator
+) -> None:
+    with fpdb.Db.create(tmp_path / "db", bits=bits, layout=layout, durability="buffered") as db:
+        db.write(truth.batch([f for f, _ in entries], bits), [id for _, id in entries])
+        db.flush()
+        assert (db.stats()["layout"], db.stats()["tables"]) == (layout, int(layout[6:]))
+        for query in queries(entries, bits, rng)[::7]:
+            found = [(m.distance, m.fingerprint, m.id) for m in db.query(query, K)]
+            assert found == truth.near(entries, query, K)
+    with pytest.raises(fpdb.InvalidArgumentError, match="there are single, half-2, .*paper-20"):
+        fpdb.Db.create(tmp_path / "other", layout="paper-12")
+
+
 @pytest.mark.parametrize("distance", [0, 1, K, K + 2])
 def test_queries_find_what_a_scan_finds(
     path: Path, bits: int, distance: int, entries: list[tuple[int, int]], rng: np.random.Generator

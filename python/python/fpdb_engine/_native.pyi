@@ -98,6 +98,7 @@ class _Options(TypedDict, total=False):
     max_distance: int | None
     similarity: float | None
     recall: float | None
+    layout: str | None
     ids: Literal["user", "unique", "names"] | None
     recipe: str | None
     custom_recipe: str | None
