@@ -62,7 +62,10 @@ impl Design {
     /// Returns the design that has these cells and orders, if there is one. The four tables of
     /// `paper-4` are a ring, which needs no design.
     pub(super) fn of(bits: u8, cells: &[u8], orders: &[Vec<usize>]) -> Option<Self> {
-        DESIGNS.iter().skip(1).find_map(|&(_, levels)| {
+        let candidates = DESIGNS.iter().skip(1).map(|&(_, levels)| levels);
+        // A manifest is read after each flush, so the designs are made only if they can fit.
+        let mut fitting = candidates.filter(|levels| tables_of(levels) == orders.len());
+        fitting.find_map(|levels| {
             let (design, cut) = Self::new(levels, bits);
             (cut.0 == cells && cut.1 == orders).then_some(design)
         })
@@ -104,6 +107,16 @@ impl Design {
         let tables = self.tables.iter().enumerate();
         tables.filter(|(_, leads)| is_used(leads)).map(|(t, leads)| (t, steps(leads))).collect()
     }
+}
+
+/// Returns the number of tables of a design: the product of the numbers of choices.
+fn tables_of(levels: &[Level]) -> usize {
+    let choices = |level: &Level| {
+        let parts = usize::from(level.parts);
+        (0..level.leading.into())
+            .fold(1, |choices, chosen| choices * (parts - chosen) / (chosen + 1))
+    };
+    levels.iter().map(choices).product()
 }
 
 /// Returns the most errors that the `leading` parts with the fewest errors can have, of `parts`
@@ -210,6 +223,7 @@ mod tests {
             let (design, _) = design(name, 64);
             let depths: Vec<u8> = (0..tables).map(|table| design.depth(table).unwrap()).collect();
             assert!(design.depth(tables).is_none());
+            assert_eq!(tables_of(design.levels), tables);
             let [least, most] = [depths.iter().min(), depths.iter().max()].map(|d| *d.unwrap());
             assert_eq!(least..=most, leading, "{name}");
         }

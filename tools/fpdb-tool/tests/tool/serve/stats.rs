@@ -42,7 +42,7 @@ fn the_server_says_about_a_database_what_stats_says() {
     }
     assert_eq!(served, printed);
     assert!(served["segments"][0]["entries"] == 2, "{served}");
-    assert_eq!(served.as_object().unwrap().len(), 42);
+    assert_eq!(served.as_object().unwrap().len(), 43);
 }
 
 #[test]
