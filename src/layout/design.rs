@@ -20,7 +20,7 @@ pub(super) struct Level {
     pub(super) leading: u8,
 }
 
-/// The designs by name. The number in the name is that of the tables.
+/// The designs by name. Each name ends with the number of tables.
 pub(super) const DESIGNS: [(&str, &[Level]); 4] = [
     ("paper-4", &[Level { parts: 4, leading: 1 }]),
     ("paper-10", &[Level { parts: 5, leading: 2 }]),
@@ -170,8 +170,8 @@ fn choices(parts: u8, size: u8) -> Vec<Vec<usize>> {
     sets
 }
 
-/// Returns the bits of the parts in `set`, and those of the others, both around the ring of parts.
-/// The lead begins where it spans the fewest parts, so that a set of neighbours gives a rotation.
+/// Returns the bits of the parts in `set`, which lead, and the bits of the other parts. Both follow
+/// the ring of parts. The lead begins where it spans the fewest parts, so that a set of neighbours gives a rotation.
 fn led_by(parts: &[&[u8]], set: &[usize]) -> (BitsInOrder, BitsInOrder) {
     let count = parts.len();
     let span = |first: &usize| set.iter().map(|part| (part + count - first) % count).max();

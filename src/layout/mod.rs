@@ -18,10 +18,12 @@
 //! that they find every match; where a scan is cheaper, the query scans. The repository's
 //! `docs/design.md`, "Why few tables are enough", explains the theory.
 
-// Submodules: `order` (bit orders), `design` (the paper's tables), `staircase` and `certificate` (the check), `costs` and `terms`
-// (what lookups cost), `prefix` and `probe` (one lookup), `trie` (the cheapest lookups of one table),
-// `search` and `plan` (the choice), `size_class` (which sizes share one), `reads` (what it reads), `presets` (layouts with names), `auto` (which layout to use),
-// `predict` (what it takes), `rule`, `keys` and `jaccard` (what a match is), `encoding` (bytes).
+// Submodules: `order` (bit orders), `design` (the paper's tables), `staircase` and `certificate`
+// (the check), `costs` and `terms` (what lookups cost), `prefix` and `probe` (one lookup),
+// `trie` (the cheapest lookups of one table), `search` and `plan` (the choice), `size_class`
+// (which sizes share one), `reads` (what it reads), `presets` (layouts with names), `auto`
+// (which layout to use), `predict` (what it takes), `rule`, `keys` and `jaccard` (what a match
+// is), `encoding` (bytes).
 
 mod auto;
 mod certificate;
@@ -99,8 +101,9 @@ const MAX_NAME: usize = 64;
 /// | `paper-16` | 16 | a fourth, and a fourth of the rest, lead with 28 bits |
 /// | `paper-20` | 20 | three of six parts lead with 31 to 33 bits |
 ///
-/// At distance 3, each of the paper's designs looks up one exact prefix per table (Manku, Jain and
-/// Das Sarma, *Detecting Near-Duplicates for Web Crawling*, WWW 2007, section 3.1.1).
+/// At distance 3, one exact prefix per table is enough in each of the paper's designs (Manku, Jain
+/// and Das Sarma, *Detecting Near-Duplicates for Web Crawling*, WWW 2007, section 3.1.1). A query
+/// flips bits instead where that is predicted to be faster.
 ///
 /// # Examples
 ///
@@ -149,12 +152,12 @@ impl Layout {
         Ok(Self { name: name.to_owned(), bits, cells: cells.to_vec(), orders, design: None })
     }
 
-    /// Makes a layout of these [`orders`](Self::order) of the cells, one for each table. For example,
-    /// it copies the layout of another database.
+    /// Makes a layout of these [`orders`](Self::order) of the cells, one for each table, such as those
+    /// of another database.
     ///
-    /// A query searches the tables whose orders are rotations, as a ring. If the orders are those of a
-    /// paper's design, it can search its tables instead. No query searches other tables, so they are
-    /// of no use.
+    /// A query searches the tables whose orders are rotations, as a ring. If the orders are those of
+    /// one of the paper's designs, it can also search all of its tables. It searches no other tables,
+    /// so these only take space.
     ///
     /// # Errors
     ///

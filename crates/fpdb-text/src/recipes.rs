@@ -46,8 +46,8 @@ pub(crate) fn sentences_1<F: Bits>() -> Arc<dyn Method<F>> {
     })
 }
 
-/// `jieba/1`: all keywords, not only those of the largest weight, because near the last place a
-/// small edit would swap words in and out.
+/// `jieba/1`: all keywords. With only those of the largest weights, a small edit could replace a
+/// word near the last place by another one.
 #[cfg(feature = "zh")]
 pub(crate) fn jieba_1() -> Result<Arc<dyn Method<u64>>> {
     graded(&keywords::JIEBA_RS, usize::MAX)

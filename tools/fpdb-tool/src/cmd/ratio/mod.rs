@@ -28,7 +28,7 @@ Examples:
 
 /// Shows how far fingerprints can be compressed: by gzip, by zstd, and in the blocks of a table
 ///
-/// The fingerprints are those of a database, of a list, or random ones. Each counts once. All sizes
+/// The fingerprints come from a database or a list, or are random. Each counts once. All sizes
 /// are of one copy of them, sorted, in bits per fingerprint, and the ratio is to what they take
 /// without compression:
 ///
