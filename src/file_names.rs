@@ -49,8 +49,8 @@ pub(crate) enum FileName {
     Log(u64),
     /// One table of a segment: the segment's number and the table's number in the layout.
     Table(u64, u16),
-    /// A table of keys of a segment.
-    Keys(u64, u16),
+    /// The table of a band of a segment.
+    Band(u64, u16),
     /// The ids of a segment.
     Postings(u64),
     /// The entries that a segment removes from older ones.
@@ -69,7 +69,7 @@ impl FileName {
         match self {
             Self::Log(n)
             | Self::Table(n, _)
-            | Self::Keys(n, _)
+            | Self::Band(n, _)
             | Self::Postings(n)
             | Self::Tombstones(n)
             | Self::Documents(n)
@@ -96,7 +96,7 @@ impl FileName {
             "run" => Self::Run(number),
             _ => match kind.split_at_checked(1)? {
                 ("t", table) => Self::Table(number, table.parse().ok()?),
-                ("k", table) => Self::Keys(number, table.parse().ok()?),
+                ("b", table) => Self::Band(number, table.parse().ok()?),
                 _ => return None,
             },
         };
@@ -110,7 +110,7 @@ impl std::fmt::Display for FileName {
         match self {
             Self::Log(_) => f.write_str("log"),
             Self::Table(_, table) => write!(f, "t{table:02}"),
-            Self::Keys(_, table) => write!(f, "k{table:02}"),
+            Self::Band(_, table) => write!(f, "b{table:02}"),
             Self::Postings(_) => f.write_str("ids"),
             Self::Tombstones(_) => f.write_str("del"),
             Self::Documents(_) => f.write_str("docs"),
@@ -147,7 +147,7 @@ mod tests {
             FileName::Log(0),
             FileName::Table(0x1f, 3),
             FileName::Table(u64::MAX, 63),
-            FileName::Keys(7, 12),
+            FileName::Band(7, 12),
             FileName::Postings(7),
             FileName::Tombstones(8),
             FileName::Documents(9),

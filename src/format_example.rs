@@ -1,12 +1,12 @@
 //! Tests that compare the examples and constants in storage-format.md with the code, so that the
 //! two cannot drift apart.
 
+use crate::bands::{MAX_BUCKET_BITS, REST_BITS, bucket_bits};
 use crate::block::{self, BlockBuilder, leading_difference};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
 use crate::codec::huffman::{Code, Histogram};
 use crate::codec::prefix_hash::prefix_hash;
 use crate::fingerprint::{Fingerprint, Sketch};
-use crate::keys::{MAX_BUCKET_BITS, REST_BITS, bucket_bits};
 use crate::layout::{Layout, MatchRule};
 use crate::log::{self, LogWriter, Start};
 use crate::storage::{Sim, Storage};
@@ -149,16 +149,16 @@ fn constants_match_the_documented_ones() {
         FileKind::Postings,
         FileKind::Tombstones,
         FileKind::Documents,
-        FileKind::Keys,
+        FileKind::Bands,
         FileKind::Spare,
     ];
     let kinds: Vec<String> = kinds.iter().map(|&kind| format!("{} {kind}", kind as u8)).collect();
     says("File header", &format!("| kind | {} |", kinds.join(", ")));
     says("Conventions", &format!("0x{:X}", crc32fast::hash(b"123456789")));
-    says("Keys", &format!("the next {REST_BITS} bits"));
-    says("Keys", &format!("b, at most {MAX_BUCKET_BITS} |"));
+    says("Bands", &format!("the next {REST_BITS} bits"));
+    says("Bands", &format!("b, at most {MAX_BUCKET_BITS} |"));
     assert_eq!(bucket_bits(1 << 20), 20 - 5);
-    says("Keys", "b is floor(log2 R) − 5");
+    says("Bands", "b is floor(log2 R) − 5");
     says("Paged files", &format!("`{}`", hex(&paged::END_MARK)));
     says("Paged files", &format!("pages of {} bytes", paged::PAGE));
     says("Paged files", &format!("checksum pages of {}", paged::CHECKSUMS_PER_PAGE));
@@ -174,25 +174,25 @@ fn constants_match_the_documented_ones() {
 }
 
 #[test]
-fn keys_of_a_sketch_are_those_of_the_example() {
+fn bands_of_a_sketch_are_those_of_the_example() {
     let sketch = Sketch::read_le(&example("sketch")).unwrap();
     let listed: Vec<_> =
-        rows(section("Keys")).filter(|row| row[0].starts_with("minimum")).collect();
-    let mut key = String::new();
+        rows(section("Bands")).filter(|row| row[0].starts_with("minimum")).collect();
+    let mut band = String::new();
     for (minimum, row) in (24..).zip(listed) {
         let bits = sketch.iter().rev().map(|plane| (plane >> minimum & 1).to_string());
         let bits: String = bits.collect();
         assert_eq!(row, [format!("minimum {minimum}"), bits.clone()]);
-        key += &bits;
+        band += &bits;
     }
-    assert_eq!(key.len(), 30);
-    assert_eq!(format!("{:030b}", sketch.key(3, 5) >> (64 - 30)), key);
-    assert!(section("Keys").contains(&format!("key 3 is `{key}`")), "{key}");
+    assert_eq!(band.len(), 30);
+    assert_eq!(format!("{:030b}", sketch.band(3, 5) >> (64 - 30)), band);
+    assert!(section("Bands").contains(&format!("band 3 is `{band}`")), "{band}");
 }
 
 #[test]
 fn layout_of_a_database_of_sketches_is_the_documented_one() {
-    let layout = Layout::of_keys(8);
+    let layout = Layout::of_bands(8);
     assert!(layout.cells().iter().all(|&width| width == 8) && layout.cells().len() == 16);
     for says in ["16 cells of 8 bits", &format!("`{}`", layout.name())] {
         assert!(section("Manifest").contains(says), "{says}");

@@ -60,6 +60,7 @@
 // Only storage/ may name files: the lists are in clippy.toml.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod bands;
 mod block;
 mod codec;
 mod compaction;
@@ -76,7 +77,6 @@ mod format_example;
 #[doc(hidden)]
 pub mod fuzzing;
 mod inspection;
-mod keys;
 pub mod layout;
 mod log;
 mod manifest;

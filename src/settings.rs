@@ -109,16 +109,16 @@ impl Settings {
 
     /// Returns the width of the fingerprints.
     pub(crate) fn bits(&self) -> u32 {
-        if self.rule.key_rule().is_some() { Sketch::BITS } else { self.layout.bits() }
+        if self.rule.band_rule().is_some() { Sketch::BITS } else { self.layout.bits() }
     }
 
     /// Returns the number of tables of blocks.
     pub(crate) fn tables(&self) -> usize {
-        if self.rule.key_rule().is_some() { 0 } else { self.layout.tables() }
+        if self.rule.band_rule().is_some() { 0 } else { self.layout.tables() }
     }
 
-    pub(crate) fn key_tables(&self) -> usize {
-        self.rule.key_rule().map_or(0, |rule| rule.keys as usize)
+    pub(crate) fn band_tables(&self) -> usize {
+        self.rule.band_rule().map_or(0, |rule| rule.bands as usize)
     }
 
     /// Returns how table `table` of a new segment is written.
@@ -132,13 +132,13 @@ impl Settings {
 
     /// Returns the bit orders of the tables.
     pub(crate) fn bit_orders(&self) -> Vec<BitOrder> {
-        if self.rule.key_rule().is_some() { Vec::new() } else { self.layout.bit_orders() }
+        if self.rule.band_rule().is_some() { Vec::new() } else { self.layout.bit_orders() }
     }
 
     /// Returns the orders in which recent fingerprints are kept.
     pub(crate) fn orders(&self) -> Orders {
-        match self.rule.key_rule() {
-            Some(rule) => Orders::Keys(rule),
+        match self.rule.band_rule() {
+            Some(rule) => Orders::Bands(rule),
             None => Orders::Tables(self.layout.bit_orders()),
         }
     }
@@ -179,7 +179,7 @@ impl Settings {
         let is_sketch = header.bits == Sketch::BITS;
         let layout = Layout::decode(fields, header.bits)?;
         let rule = MatchRule::decode(fields, &layout)?;
-        if rule.key_rule().is_some() != is_sketch || is_sketch && ids == Ids::User {
+        if rule.band_rule().is_some() != is_sketch || is_sketch && ids == Ids::User {
             return Err(fields.corruption("a rule or ids that no database of this width has"));
         }
         let database_id = header.database_id;

@@ -208,7 +208,7 @@ def measure_pairs(
             else:
                 near = jobs.pairs(rows, similarity=similarity, tasks=most)
                 options = {"similarity": similarity, "expected_entries": count}
-                division = _pairs._by_keys(_options.rule_of(options), most)
+                division = _pairs._by_bands(_options.rule_of(options), most)
             table, cost = measured(near.toArrow)
             found = corpus.summary_of_table(table)
             assert found == expected, (found, expected)

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 
 use fpdb::text::jaccard::Shingles;
 use fpdb::text::{FeatureHash, Recipe};
-use fpdb::{Fingerprint, Jaccard, MatchRule, Options, Sketch};
+use fpdb::{Fingerprint, Jaccard, MatchRule, Sketch};
 use pyo3::prelude::*;
 
 use crate::arrays::{array, with_numbers};
@@ -197,7 +197,7 @@ pub(crate) struct Comparer {
 
 #[pymethods]
 impl Comparer {
-    /// rule is the match rule of a database: keys, minima per key, and distance. Without it, a rule is chosen.
+    /// rule is the match rule of a database: bands, minima per band, and distance. Without it, a rule is chosen.
     #[new]
     #[pyo3(signature = (*, similarity, recall, recipe, rule, expected, ngram, exact, threads))]
     #[expect(clippy::too_many_arguments, reason = "only called by dedup")]
@@ -215,11 +215,10 @@ impl Comparer {
         let recipe = Recipe::for_sketches(recipe).or_raise()?;
         let jaccard = Jaccard::at_least(similarity).recall(recall);
         let rule = match rule {
-            Some((keys, minima, distance)) => MatchRule::of_keys(jaccard, keys, minima, distance),
-            None => {
-                let options = Options::sketches().expected_entries(expected.0).similar(jaccard);
-                options.in_memory().map(|db| db.description().rule.clone())
+            Some((bands, minima, distance)) => {
+                MatchRule::of_bands(jaccard, bands, minima, distance)
             }
+            None => MatchRule::for_similarity(jaccard, expected.0),
         };
         Ok(Self {
             recipe,
@@ -355,13 +354,13 @@ impl Comparer {
         if !candidates.are_consistent(self.chunk.len(), self.before) {
             return Ok(None);
         }
-        let by_key = self.by_key();
+        let by_band = self.by_band();
         let mut decided = Vec::with_capacity(self.chunk.len());
         for row in 0..self.chunk.len() {
             if cancel.is_cancelled() {
                 break;
             }
-            let mut near: Vec<_> = candidates.of(row).chain(self.near(&by_key, row)).collect();
+            let mut near: Vec<_> = candidates.of(row).chain(self.near(&by_band, row)).collect();
             near.sort_unstable();
             near.truncate(MOST_CANDIDATES);
             let decision = self.decide_row(row, &near, candidates)?;
@@ -426,22 +425,23 @@ impl Comparer {
         Ok((similarity >= self.similarity).then_some(similarity))
     }
 
-    /// Returns the rows of the chunk by their key of each number.
-    fn by_key(&self) -> Vec<ByKey> {
-        let (keys, minima) = self.rule.keys().unwrap_or_default();
-        let of_number = |number| {
-            let rows = self.chunk.iter().enumerate().filter(|it| it.1.kind != Kind::Nothing);
-            ByKey::of(rows.map(|(row, it)| (it.sketch.key(number, minima), row)), self.chunk.len())
-        };
-        (0..keys).map(of_number).collect()
+    /// Returns the rows of the chunk by their band of each number.
+    fn by_band(&self) -> Vec<ByBand> {
+        let (bands, _) = self.rule.bands().unwrap_or_default();
+        let mut of_number = vec![Vec::with_capacity(self.chunk.len()); bands as usize];
+        for (row, it) in self.chunk.iter().enumerate().filter(|it| it.1.kind != Kind::Nothing) {
+            let bands = of_number.iter_mut().zip(self.rule.bands_of(it.sketch));
+            bands.for_each(|(rows, band)| rows.push((band, row)));
+        }
+        of_number.into_iter().map(|rows| ByBand::of(rows, self.chunk.len())).collect()
     }
 
     /// Returns the kept rows of the chunk before this one whose sketches match.
-    fn near(&self, by_key: &[ByKey], row: usize) -> impl Iterator<Item = Candidate> {
+    fn near(&self, by_band: &[ByBand], row: usize) -> impl Iterator<Item = Candidate> {
         let own = &self.chunk[row];
-        let by_key = if own.kind == Kind::Nothing { &[] } else { by_key };
-        let share_key = by_key.iter().flat_map(|rows| rows.before(row));
-        let others: BTreeSet<usize> = share_key.filter(|&other| self.is_kept[other]).collect();
+        let by_band = if own.kind == Kind::Nothing { &[] } else { by_band };
+        let share_band = by_band.iter().flat_map(|rows| rows.before(row));
+        let others: BTreeSet<usize> = share_band.filter(|&other| self.is_kept[other]).collect();
         let others = others.into_iter().map(move |other| {
             (own.sketch.distance(self.chunk[other].sketch), Like::Row(self.before + other), false)
         });
@@ -449,30 +449,29 @@ impl Comparer {
     }
 }
 
-/// The rows of a chunk, sorted by one of their keys.
-struct ByKey {
-    /// Keys and rows, ascending.
+/// The rows of a chunk, sorted by one of their bands.
+struct ByBand {
+    /// Bands and rows, ascending.
     rows: Vec<(u64, usize)>,
     /// The place of each row.
     places: Vec<usize>,
 }
 
-impl ByKey {
-    /// Takes keys and rows.
-    fn of(rows: impl Iterator<Item = (u64, usize)>, number: usize) -> Self {
-        let mut rows: Vec<_> = rows.collect();
+impl ByBand {
+    /// Takes bands and rows.
+    fn of(mut rows: Vec<(u64, usize)>, number: usize) -> Self {
         rows.sort_unstable();
         let mut places = vec![0; number];
         rows.iter().zip(0..).for_each(|(&(_, row), place)| places[row] = place);
         Self { rows, places }
     }
 
-    /// Returns the rows before this one that have the same key.
+    /// Returns the rows before this one that have the same band.
     fn before(&self, row: usize) -> impl Iterator<Item = usize> {
         let place = self.places[row];
-        let (key, _) = self.rows[place];
+        let (band, _) = self.rows[place];
         let before = self.rows[..place].iter().rev();
-        before.take_while(move |it| it.0 == key).map(|it| it.1)
+        before.take_while(move |it| it.0 == band).map(|it| it.1)
     }
 }
 

@@ -48,11 +48,11 @@ impl Reader {
         self.handle.info.description.max_distance
     }
 
-    /// How many keys a sketch has, and of how many minima each consists; None without a similarity. Two
-    /// sketches match by the database's rule if they share a key and are within max_distance.
+    /// How many bands a sketch has, and of how many minima each consists; None without a similarity. Two
+    /// sketches match by the database's rule if they share a band and are within max_distance.
     #[getter]
-    fn sketch_keys(&self) -> Option<(u32, u32)> {
-        self.handle.info.description.rule.keys()
+    fn sketch_bands(&self) -> Option<(u32, u32)> {
+        self.handle.info.description.rule.bands()
     }
 
     /// The Jaccard similarity that the database was created for; None if it was created for a distance.
@@ -95,7 +95,7 @@ impl Reader {
     ///
     /// The distance is the number of bits that differ; of sketches, the number of minima. Without one, it
     /// returns what matches by the database's rule. Exact at any distance: microseconds up to the database's
-    /// own distance, and more beyond it; with sketches, below their number of keys. limit is the number of matches to return at most, and
+    /// own distance, and more beyond it; with sketches, below their number of bands. limit is the number of matches to return at most, and
     /// since the least stamp of their documents.
     ///
     /// >>> _ = db.write([0b1100, 0b1111], [1, 2])
@@ -261,7 +261,7 @@ impl Reader {
     /// which is half a million for a thousand equal entries. The pairs are in no particular order.
     ///
     /// memory is the number of bytes for the parts of tables that are compared; 512 MiB by default. With
-    /// sketches, a distance must be less than their number of keys.
+    /// sketches, a distance must be less than their number of bands.
     ///
     /// >>> _ = db.write([7, 7, 6], [1, 2, 3])
     /// >>> for a, b, distances in db.pairs(3):

@@ -44,9 +44,9 @@ def test_a_similarity_chooses_sketches_and_a_rule_and_is_stored(tmp_path: Path) 
     with pytest.raises(fpdb.InvalidArgumentError, match="similarity at least 0.8"):
         fpdb.Db.open(path, similarity=0.9)
     with fpdb.Db.create(tmp_path / "default", bits=768) as db:
-        assert (db.similarity, *(db.sketch_keys or ()), db.max_distance) == (0.8, *RULE)
+        assert (db.similarity, *(db.sketch_bands or ()), db.max_distance) == (0.8, *RULE)
     with fpdb.Db.create(tmp_path / "distance") as db:
-        assert (db.bits, db.similarity, db.recall, db.sketch_keys) == (64, None, None, None)
+        assert (db.bits, db.similarity, db.recall, db.sketch_bands) == (64, None, None, None)
 
 
 def test_queries_find_what_a_scan_finds(
@@ -256,7 +256,7 @@ def test_a_damaged_database_of_sketches_is_repaired(path: Path, tmp_path: Path, 
     report = fpdb.repair(path, tmp_path / "repaired")
     assert (report.losses, report.written) == ([], len(sketches))
     with fpdb.ReadOnlyDb.open(tmp_path / "repaired") as repaired, fpdb.ReadOnlyDb.open(path) as db:
-        assert repaired.sketch_keys == db.sketch_keys and not repaired.verify(level="deep").errors
+        assert repaired.sketch_bands == db.sketch_bands and not repaired.verify(level="deep").errors
         assert rows(repaired.pairs()) == rows(db.pairs())
 
 

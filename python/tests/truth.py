@@ -68,7 +68,7 @@ def batch(fingerprints: Sequence[int], bits: int) -> np.ndarray:
 
 
 Rule = tuple[int, int, int]
-"""How many keys a sketch has, of how many minima each consists, and how many minima of sketches that match differ."""
+"""How many bands a sketch has, of how many minima each consists, and how many minima of sketches that match differ."""
 
 
 def changed(rng: np.random.Generator, sketch: bytes, minima: Iterable[int]) -> bytes:
@@ -81,20 +81,20 @@ def changed(rng: np.random.Generator, sketch: bytes, minima: Iterable[int]) -> b
 
 
 def planted_sketches(rng: np.random.Generator, rule: Rule, centres: int) -> list[bytes]:
-    """Returns sketches around centres: at each distance up to beyond the rule's, of which some share every key,
+    """Returns sketches around centres: at each distance up to beyond the rule's, of which some share every band,
     some only the last, and some none."""
-    keys, minima, most = rule
+    bands, minima, most = rule
     found = []
     for _ in range(centres):
         centre = rng.bytes(96)
         found.append(centre)
-        one_of_each = [8 * key + int(rng.integers(minima)) for key in range(keys)]
-        in_no_key = [at for at in range(128) if at % 8 >= minima or at >= 8 * keys]
+        one_of_each = [8 * band + int(rng.integers(minima)) for band in range(bands)]
+        in_no_band = [at for at in range(128) if at % 8 >= minima or at >= 8 * bands]
         for distance in range(most + 3):
             places = [rng.choice(128, distance, replace=False).tolist()]
-            places.append(rng.choice(in_no_key, min(distance, len(in_no_key)), replace=False).tolist())
+            places.append(rng.choice(in_no_band, min(distance, len(in_no_key)), replace=False).tolist())
             for first in (one_of_each, one_of_each[:-1]):
-                places.append([*first, *in_no_key][:distance])
+                places.append([*first, *in_no_band][:distance])
             found += [changed(rng, centre, at) for at in places]
     return found
 
@@ -112,7 +112,7 @@ def distances(a: Sequence[bytes], b: Sequence[bytes], rule: Rule | None = None) 
     equal = minima_of(a)[:, None] == minima_of(b)[None]
     found = 128 - equal.sum(axis=2)
     if rule is not None:
-        keys, minima, most = rule
-        shared = [equal[:, :, 8 * key : 8 * key + minima].all(axis=2) for key in range(keys)]
+        bands, minima, most = rule
+        shared = [equal[:, :, 8 * band : 8 * band + minima].all(axis=2) for band in range(bands)]
         found[~np.any(shared, axis=0) | (found > most)] = 255
     return found

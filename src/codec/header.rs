@@ -35,7 +35,7 @@ pub(crate) enum FileKind {
     Postings = 4,
     Tombstones = 5,
     Documents = 6,
-    Keys = 7,
+    Bands = 7,
     Spare = 8,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for FileKind {
             Self::Postings => "postings",
             Self::Tombstones => "tombstones",
             Self::Documents => "documents",
-            Self::Keys => "keys",
+            Self::Bands => "bands",
             Self::Spare => "spare",
         })
     }
@@ -60,7 +60,7 @@ pub(crate) struct FileHeader {
     pub kind: FileKind,
     /// Word width in bits.
     pub bits: u32,
-    /// The number in the layout of a table, or of a table of keys; 0 for other
+    /// The number in the layout of a table, or of a table of bands; 0 for other
     /// kinds.
     pub part: u16,
     /// The segment's or log's number; 0 for the manifest.
@@ -159,7 +159,7 @@ impl fmt::Display for FileHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, bits, part, file_id, database_id, .. } = self;
         write!(f, "{kind} ")?;
-        if matches!(kind, FileKind::Table | FileKind::Keys) {
+        if matches!(kind, FileKind::Table | FileKind::Bands) {
             write!(f, "{part} ")?;
         }
         write!(f, "of file number {file_id:016x}, {bits} bits, database {database_id:032x}")

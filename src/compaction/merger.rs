@@ -53,7 +53,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         writer.tombstones(&survey.tombstones)?;
         if has_documents {
             self.write_documents(&mut writer)?;
-            writer.keys::<F>(self.threads, &self.pause)?;
+            writer.bands::<F>(self.threads, &self.pause)?;
         }
         self.check_counts(writer.counts())?;
         let mut written = writer.finish()?;
@@ -74,7 +74,7 @@ impl<F: Fingerprint> Merger<'_, F> {
     pub(crate) fn work(settings: &Settings, inputs: &[Arc<Segment<F>>]) -> u64 {
         let rows: u64 = inputs.iter().map(|s| s.meta().fingerprints).sum();
         let entries: u64 = inputs.iter().map(|s| s.meta().entries).sum();
-        let other_tables = settings.tables().saturating_sub(1) + settings.key_tables();
+        let other_tables = settings.tables().saturating_sub(1) + settings.band_tables();
         let other_tables = other_tables as u64;
         let surveys = u64::from(inputs.iter().any(|s| s.meta().removed > 0));
         let records: u64 =
@@ -184,8 +184,8 @@ impl<F: Fingerprint> Merger<'_, F> {
             // Each document that was dropped was replaced by exactly one record.
             let dropped = merge.replaced();
             // Without keys, the count is that of tombstones, which belong to entries.
-            let has_keys = self.settings.key_tables() > 0;
-            let originals = if has_keys { dropped.originals } else { removed_before };
+            let has_bands = self.settings.band_tables() > 0;
+            let originals = if has_bands { dropped.originals } else { removed_before };
             let documents = replaced_before.checked_sub(dropped.documents);
             match documents.zip(removed_before.checked_sub(originals)) {
                 Some((documents, originals)) if !self.is_oldest || documents + originals == 0 => {

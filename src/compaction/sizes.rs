@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind};
 use crate::fingerprint::Fingerprint;
 use crate::segment::Segment;
-use crate::segment::bound::{Expected, keys_scratch, most_bytes};
+use crate::segment::bound::{Expected, bands_scratch, most_bytes};
 use crate::settings::Settings;
 use crate::storage::Storage;
 
@@ -55,7 +55,7 @@ impl<'a, F: Fingerprint> MergeSizes<'a, F> {
     fn bytes(&self, run: Range<usize>, greatest_id: Option<u64>) -> u64 {
         let segments = self.segments.get(run).unwrap_or_default().iter().map(|s| &**s);
         let expected = Expected::of_merge(segments, greatest_id);
-        let scratch = keys_scratch(self.settings, expected.fingerprints, self.threads);
+        let scratch = bands_scratch(self.settings, expected.fingerprints, self.threads);
         most_bytes::<F>(self.settings, &expected) + scratch
     }
 }

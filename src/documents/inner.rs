@@ -7,7 +7,7 @@
 
 use super::column::{Column, Span, len_of, width_of};
 use super::encoder::Encoder;
-use super::keys::{Damage, KeyWidths, Keys, KeysBuilder, MAX_WIDTH};
+use super::keys::{BandBuilder, Damage, KeyWidths, Keys, MAX_WIDTH};
 use super::leaf::Parts;
 use super::symbols::SymbolTable;
 use crate::codec::bytes::PutFields;
@@ -79,7 +79,7 @@ impl<'a> Node<'a> {
 struct NodeBuilder {
     /// The separator between the last child of the node before and the first one of this.
     before: Vec<u8>,
-    separators: KeysBuilder,
+    separators: BandBuilder,
     /// The page numbers of the children.
     children: Vec<u64>,
 }

@@ -153,7 +153,7 @@ impl<'a> Keys<'a> {
 
 /// Keys that are being collected for a leaf or an inner node.
 #[derive(Debug, Default)]
-pub(super) struct KeysBuilder {
+pub(super) struct BandBuilder {
     /// Shared lengths, and lengths of suffixes.
     lengths: Vec<(u64, u64)>,
     suffixes: Vec<u8>,
@@ -183,7 +183,7 @@ impl KeyWidths {
     }
 }
 
-impl KeysBuilder {
+impl BandBuilder {
     pub(super) fn widths(&self) -> KeyWidths {
         self.widths
     }

@@ -4,7 +4,7 @@
 
 use super::column::{Span, len_of};
 use super::encoder::Encoder;
-use super::keys::{KeyWidths, KeysBuilder};
+use super::keys::{BandBuilder, KeyWidths};
 use super::{Document, flags};
 use crate::codec::bytes::PutFields;
 use crate::fingerprint::Fingerprint;
@@ -20,7 +20,7 @@ const BASE: usize = 9;
 #[derive(Debug)]
 pub(super) struct LeafBuilder<F> {
     ids: Ids,
-    pub(super) keys: KeysBuilder,
+    pub(super) keys: BandBuilder,
     records: Vec<Option<Document<F>>>,
     shape: Shape,
 }
@@ -89,7 +89,7 @@ impl Shape {
 
 impl<F: Fingerprint> LeafBuilder<F> {
     pub(super) fn new(ids: Ids) -> Self {
-        Self { ids, keys: KeysBuilder::default(), records: Vec::new(), shape: Shape::EMPTY }
+        Self { ids, keys: BandBuilder::default(), records: Vec::new(), shape: Shape::EMPTY }
     }
 
     /// Adds a record with a greater key than those before. Returns false if it does not fit on the

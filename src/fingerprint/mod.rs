@@ -57,8 +57,8 @@ const PLANES: usize = 6;
 pub(crate) const BITS_PER_MINIMUM: u32 = 6;
 /// Minima of a sketch.
 pub(crate) const MINIMA: u32 = 128;
-/// Minima of a sketch from which a key is made, at most. Each key has its own.
-pub(crate) const MINIMA_PER_KEY: u32 = 8;
+/// Minima of a sketch in a band, at most. Each band has its own.
+pub(crate) const MINIMA_PER_BAND: u32 = 8;
 
 /// What identifies a document's content: a fingerprint of 64 or 128 bits, `u64` or `u128`, or a
 /// [`Sketch`]. Those of similar documents are at a small [distance].
@@ -135,10 +135,10 @@ pub trait Fingerprint:
     /// Returns which of the minima of two sketches differ; 0 for fingerprints.
     #[doc(hidden)]
     fn differing(self, other: Self) -> u128;
-    /// Returns key `number` of a sketch: the first minima of its group of eight, at most eight, six
+    /// Returns band `number` of a sketch: the first minima of its group of eight, at most eight, six
     /// bits each, in the most significant bits. 0 for a fingerprint.
     #[doc(hidden)]
-    fn key(self, number: u32, minima: u32) -> u64;
+    fn band(self, number: u32, minima: u32) -> u64;
     /// Returns the one of three values that is for this type.
     #[doc(hidden)]
     fn choose<P: PerWidth>(
@@ -263,7 +263,7 @@ macro_rules! fingerprint {
                 0
             }
             #[inline(always)]
-            fn key(self, _: u32, _: u32) -> u64 {
+            fn band(self, _: u32, _: u32) -> u64 {
                 0
             }
             #[inline]

@@ -12,7 +12,7 @@ impl Fingerprint for Sketch {
     const BYTES: usize = PLANES * PLANE_BYTES;
     const ZERO: Self = [0; PLANES];
     const MAX_DISTANCE: u32 = MINIMA;
-    /// The type of keys. There are no tables of them.
+    /// The type of bands. There are no tables of them.
     type Word = u64;
 
     #[inline(always)]
@@ -95,15 +95,15 @@ impl Fingerprint for Sketch {
     }
 
     #[inline]
-    fn key(self, number: u32, minima: u32) -> u64 {
+    fn band(self, number: u32, minima: u32) -> u64 {
         // Byte p of `planes` has bit p of each of the eight minima.
         let bits = |plane: u128| u64::from(plane.to_le_bytes()[number as usize % 16]);
         let planes = (0..).zip(self).fold(0, |all, (p, plane)| all | bits(plane) << (8 * p));
         // Byte m of the transposed matrix is minimum m.
         let minima_bits = transposed(planes).to_le_bytes();
         let used = minima_bits.iter().take(minima as usize);
-        let key = used.fold(0, |key, &minimum| key << PLANES | u64::from(minimum));
-        key.checked_shl(u64::BITS - minima * BITS_PER_MINIMUM).unwrap_or(0)
+        let band = used.fold(0, |band, &minimum| band << PLANES | u64::from(minimum));
+        band.checked_shl(u64::BITS - minima * BITS_PER_MINIMUM).unwrap_or(0)
     }
 
     #[inline]

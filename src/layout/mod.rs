@@ -22,16 +22,16 @@
 // (the check), `costs` and `terms` (what lookups cost), `prefix` and `probe` (one lookup),
 // `trie` (the cheapest lookups of one table), `search` and `plan` (the choice), `size_class`
 // (which sizes share one), `reads` (what it reads), `presets` (layouts with names), `auto`
-// (which layout to use), `predict` (what it takes), `rule`, `keys` and `jaccard` (what a match
+// (which layout to use), `predict` (what it takes), `rule`, `bands` and `jaccard` (what a match
 // is), `encoding` (bytes).
 
 mod auto;
+mod bands;
 mod certificate;
 mod costs;
 mod design;
 mod encoding;
 mod jaccard;
-mod keys;
 mod order;
 mod plan;
 mod predict;
@@ -48,9 +48,9 @@ mod trie;
 
 use std::fmt;
 
+pub(crate) use bands::{BandRule, SketchTest};
 pub(crate) use costs::Costs;
 pub use jaccard::Jaccard;
-pub(crate) use keys::{KeyRule, SketchTest};
 pub(crate) use order::{BitOrder, Orders};
 pub(crate) use plan::{Plan, TablePlan};
 pub use predict::Prediction;
@@ -65,7 +65,7 @@ pub(crate) use trie::MAX_PLANNED_DISTANCE;
 
 use self::design::Design;
 use crate::error::{Error, Result};
-use crate::fingerprint::{MINIMA, MINIMA_PER_KEY};
+use crate::fingerprint::{MINIMA, MINIMA_PER_BAND};
 
 /// Largest distances that databases of 64 and of 128 bits can be created for.
 pub(crate) const MAX_DISTANCE_64: u8 = 12;
@@ -190,14 +190,14 @@ impl Layout {
         Ok(Self { orders, design, ..ring })
     }
 
-    /// Returns the layout of tables of keys: table i has the minima of group i in front.
-    pub(crate) fn of_keys(keys: u32) -> Self {
-        let groups = (MINIMA / MINIMA_PER_KEY) as usize;
+    /// Returns the layout of tables of bands: table i has the minima of group i in front.
+    pub(crate) fn of_bands(bands: u32) -> Self {
+        let groups = (MINIMA / MINIMA_PER_BAND) as usize;
         Self {
-            name: format!("keys-{keys}"),
+            name: format!("bands-{bands}"),
             bits: narrow(MINIMA as usize),
-            cells: vec![narrow(MINIMA_PER_KEY as usize); groups],
-            orders: rotations(groups).take(keys as usize).collect(),
+            cells: vec![narrow(MINIMA_PER_BAND as usize); groups],
+            orders: rotations(groups).take(bands as usize).collect(),
             design: None,
         }
     }

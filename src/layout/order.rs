@@ -1,6 +1,6 @@
 //! Bit orders: how a table permutes the bits of its fingerprints.
 
-use super::keys::KeyRule;
+use super::bands::BandRule;
 use crate::fingerprint::Word;
 
 /// The bit order of a table.
@@ -23,11 +23,11 @@ pub(crate) struct Move {
     amount: u32,
 }
 
-/// The orders in which recent fingerprints are kept: the bit order of each table, or the keys.
+/// The orders in which recent fingerprints are kept: the bit order of each table, or the bands.
 #[derive(Debug, Clone)]
 pub(crate) enum Orders {
     Tables(Vec<BitOrder>),
-    Keys(KeyRule),
+    Bands(BandRule),
 }
 
 impl BitOrder {

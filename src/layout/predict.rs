@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use super::keys::KeyRule;
+use super::bands::BandRule;
 use super::plan::TablePlan;
 use super::reads::Reads;
 use super::search::leaves;
@@ -14,7 +14,7 @@ use super::{Layout, MatchRule};
 const DOCUMENT_BYTES: u64 = 104;
 /// Bytes of a page of documents.
 const PAGE_BYTES: u64 = 4096;
-/// Rows of a table of keys for an entry of its directory: at least 2^5.
+/// Rows of a table of bands for an entry of its directory: at least 2^5.
 const BUCKET_BITS: u32 = 5;
 /// What a query costs in memory, and each of its lookups, in nanoseconds: `cargo bench --bench
 /// sketches`.
@@ -42,7 +42,7 @@ const NEAR_DOCUMENTS: f64 = 200_000.0;
 pub struct Prediction {
     /// Microseconds of a query without matches, if all files are in memory.
     pub query_us: f64,
-    /// Prefixes that a query looks up in all tables; 0 if it scans. Of sketches: keys.
+    /// Prefixes that a query looks up in all tables; 0 if it scans. Of sketches: bands.
     pub probes: f64,
     /// Fingerprints that have one of these prefixes, and are compared with the query. Of sketches: 0,
     /// because nobody knows how many similar documents there are.
@@ -50,7 +50,7 @@ pub struct Prediction {
     /// Blocks that a query decodes. Of sketches: 0.
     pub blocks: f64,
     /// Pages of 4,096 bytes that a query reads from the disk if only directories and filters are in
-    /// memory. Of sketches: one per key.
+    /// memory. Of sketches: one per band.
     pub pages: f64,
     /// Bytes of directories and filters, which should be in memory.
     pub memory_bytes: u64,
@@ -81,7 +81,7 @@ impl Layout {
         entries: u64,
         (block_size, filter_bits): (usize, u32),
     ) -> Prediction {
-        if let Some(rule) = rule.key_rule() {
+        if let Some(rule) = rule.band_rule() {
             return rule.predict(entries);
         }
         let terms = Terms { block_size, filter_bits, ..Terms::default() };
@@ -140,26 +140,26 @@ fn time_of(table: &TablePlan, leaves: &Leaves) -> f64 {
     leaves.table_ns + each.sum::<f64>()
 }
 
-impl KeyRule {
+impl BandRule {
     /// Predicts the size of a database, and the time of its queries.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn predict(&self, documents: u64) -> Prediction {
-        let keys = u64::from(self.keys);
+        let bands = u64::from(self.bands);
         let directory = 4 << documents.max(1).ilog2().saturating_sub(BUCKET_BITS);
-        let directories = keys * directory;
+        let directories = bands * directory;
         let sketches = documents.saturating_mul(DOCUMENT_BYTES);
-        // A row has two bytes of a key, and the number of a page.
+        // A row has two bytes of a band, and the number of a page.
         let row = 2 + u64::from((sketches / PAGE_BYTES).max(1).ilog2() / 8 + 1);
-        let rows = documents.saturating_mul(row * keys);
+        let rows = documents.saturating_mul(row * bands);
         let disk = sketches.saturating_add(rows).saturating_add(directories);
         let far = (1.0 + documents as f64 / NEAR_DOCUMENTS).log2();
         let lookup_ns = LOOKUP_NS + LOOKUP_FAR_NS * far;
         Prediction {
-            query_us: (QUERY_NS + f64::from(self.keys) * lookup_ns) / 1e3,
-            probes: self.keys.into(),
+            query_us: (QUERY_NS + f64::from(self.bands) * lookup_ns) / 1e3,
+            probes: self.bands.into(),
             candidates: 0.0,
             blocks: 0.0,
-            pages: self.keys.into(),
+            pages: self.bands.into(),
             memory_bytes: directories,
             disk_bytes: disk,
             load_bytes: disk.saturating_add(documents.saturating_mul(16)),

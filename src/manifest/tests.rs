@@ -40,7 +40,7 @@ fn sample() -> Manifest {
         entries: 12,
         removed: 0,
         tables: vec![file; 2],
-        keys: Vec::new(),
+        bands: Vec::new(),
         postings: Some(file),
         tombstones: None,
         documents: Some(DocumentsMeta { live: 14, removed: 2, replaced: 3, file }),

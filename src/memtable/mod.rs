@@ -4,10 +4,10 @@
 //! state at its own commit while writers continue. A reader holds the lock for one lookup at a
 //! time.
 
+mod bands;
 mod buckets;
 mod documents;
 mod history;
-mod keys;
 mod sketches;
 
 pub(crate) use documents::RecentDocument;
@@ -18,10 +18,10 @@ use std::collections::{BTreeMap, btree_map};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use bands::add_bands;
 use buckets::Buckets;
 use documents::Documents;
 use history::{Change, History};
-use keys::add_keys;
 
 use crate::cpu;
 use crate::error::{Error, Result};
@@ -91,7 +91,7 @@ impl<F: Fingerprint> Memtable<F> {
     pub(crate) fn new(orders: Orders, next_doc: u64) -> Self {
         let tables = match &orders {
             Orders::Tables(bit_orders) => bit_orders.len(),
-            Orders::Keys(rule) => rule.keys as usize,
+            Orders::Bands(rule) => rule.bands as usize,
         };
         let inner = Inner {
             tables: (0..tables).map(|_| Buckets::new()).collect(),
@@ -152,12 +152,12 @@ impl<F: Fingerprint> Memtable<F> {
                     }
                     let (number, was_same) = inner.documents.apply(seq, change);
                     let (removed, inserted) = change.entries();
-                    if let Orders::Keys(rule) = &self.orders {
+                    if let Orders::Bands(rule) = &self.orders {
                         inner.gain += i64::from(inserted.is_some()) - i64::from(removed.is_some());
                         // Older sources do not count for documents that are here.
                         let original = change.after.and_then(Document::entry);
                         let new = original.filter(|_| !was_same);
-                        new.into_iter().for_each(|e| add_keys(&mut inner.tables, number, e, rule));
+                        new.into_iter().for_each(|e| add_bands(&mut inner.tables, number, e, rule));
                         continue;
                     }
                     let words = |entry: Option<Entry<F>>| entry.and_then(Entry::word).into_iter();

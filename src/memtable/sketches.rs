@@ -1,7 +1,7 @@
-//! Recent sketches, searched by their keys.
+//! Recent sketches, searched by their bands.
 
 use super::Memtable;
-use super::keys::{NUMBER_BITS, candidates};
+use super::bands::{NUMBER_BITS, candidates};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::layout::{Orders, SketchTest};
 
@@ -27,7 +27,7 @@ impl<F: Fingerprint> Memtable<F> {
         let originals = |number| inner.documents.at(number, seq).and_then(matching);
         let is_small = inner.documents.len() < 1 << NUMBER_BITS;
         match &self.orders {
-            Orders::Keys(rule) if test.shares_key && is_small => {
+            Orders::Bands(rule) if test.shares_band && is_small => {
                 candidates(&inner.tables, sketch, rule).into_iter().filter_map(originals).collect()
             }
             _ => (0..inner.documents.len()).filter_map(originals).collect(),

@@ -78,7 +78,7 @@ impl OpenFile {
             source,
             path: path.to_owned(),
             checksum,
-            is_scattered: header.kind == FileKind::Keys
+            is_scattered: header.kind == FileKind::Bands
                 || header.kind == FileKind::Table && header.bits == 128,
             len,
             body_len: 0,

@@ -30,11 +30,11 @@ use crate::parallel::lock;
 pub struct QueryStats {
     /// Number of queries.
     pub queries: u64,
-    /// Lookups: prefixes of tables, or keys of sketches. A scan has none.
+    /// Lookups: prefixes of tables, or bands of sketches. A scan has none.
     pub lookups: u64,
     /// Lookups that a prefix filter answered, because no fingerprint has the prefix.
     pub filtered: u64,
-    /// Rows of tables of keys that were compared; 0 in a database of fingerprints.
+    /// Rows of tables of bands that were compared; 0 in a database of fingerprints.
     pub rows: u64,
     /// Blocks that were decoded, or leaves of documents with sketches. Small tables that are
     /// decoded in memory have none.

@@ -38,7 +38,7 @@ pub struct PlannedSegment {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PlannedTable {
-    /// Its number in the layout, or the number of the key.
+    /// Its number in the layout, or the number of the band.
     pub table: usize,
     /// Number of prefixes to look up.
     pub lookups: usize,
@@ -83,18 +83,18 @@ pub(super) fn of_tables<F: Word>(view: &View<'_, F>, within: Within) -> Vec<Plan
     segments.collect()
 }
 
-/// Says how tables of keys are searched.
-pub(super) fn of_keys(view: &View<'_, Sketch>, within: Within) -> Vec<PlannedSegment> {
-    let test = view.planner.sketch_test(within).filter(|test| test.shares_key);
+/// Says how tables of bands are searched.
+pub(super) fn of_bands(view: &View<'_, Sketch>, within: Within) -> Vec<PlannedSegment> {
+    let test = view.planner.sketch_test(within).filter(|test| test.shares_band);
     let segments = view.version.segments.iter().map(|segment| {
-        let keys = test.map_or(0, |test| test.rule.keys as usize);
+        let bands = test.map_or(0, |test| test.rule.bands as usize);
         let bits = test.map_or(0, |test| test.rule.minima * BITS_PER_MINIMUM);
         let table =
             |table| PlannedTable { table, lookups: 1, shortest: bits, longest: bits, flips: 0 };
         PlannedSegment {
             segment: segment.meta().id,
             fingerprints: segment.documents().map_or(0, |documents| documents.originals()),
-            tables: (0..keys).map(table).collect(),
+            tables: (0..bands).map(table).collect(),
         }
     });
     segments.collect()

@@ -7,7 +7,7 @@ use super::options::Within;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::size_class::{MEMTABLE_BITS, SEGMENT_BITS, class, middle};
 use crate::layout::{
-    BitOrder, Costs, KeyRule, Layout, MAX_PLANNED_DISTANCE, Plan, SketchTest, Terms,
+    BandRule, BitOrder, Costs, Layout, MAX_PLANNED_DISTANCE, Plan, SketchTest, Terms,
 };
 use crate::settings::Settings;
 
@@ -18,8 +18,8 @@ pub(crate) struct Planner {
     terms: Terms,
     bit_orders: Vec<BitOrder>,
     /// The rule of a database of sketches.
-    keys: Option<KeyRule>,
-    /// Most pages of documents that a query by keys may read.
+    bands: Option<BandRule>,
+    /// Most pages of documents that a query by bands may read.
     candidate_pages: usize,
     /// The distance of the rule.
     distance: u32,
@@ -52,7 +52,7 @@ impl Planner {
             layout: settings.layout.clone(),
             terms: Terms { block_size, filter_bits, costs, decoded: false },
             bit_orders: settings.bit_orders(),
-            keys: settings.rule.key_rule(),
+            bands: settings.rule.band_rule(),
             candidate_pages,
             distance: settings.rule.distance(),
             segments: unplanned(SEGMENT_BITS),
@@ -68,14 +68,14 @@ impl Planner {
 
     /// Returns which sketches match; `None` in a database of fingerprints.
     pub(crate) fn sketch_test(&self, within: Within) -> Option<SketchTest> {
-        let rule = self.keys?;
+        let rule = self.bands?;
         Some(match within {
             Within::Rule => rule.test(),
             Within::Distance(distance) => rule.within(distance),
         })
     }
 
-    /// Fails if this is more pages than a query by keys may read.
+    /// Fails if this is more pages than a query by bands may read.
     pub(super) fn check_pages(&self, pages: usize) -> Result<()> {
         let most = self.candidate_pages;
         if pages <= most {
@@ -84,7 +84,7 @@ impl Planner {
         Err(Error::new(
             ErrorKind::TooManyCandidates,
             format!(
-                "the keys of the sketch lead to more than {most} pages of documents, the most that \
+                "the bands of the sketch lead to more than {most} pages of documents, the most that \
                  a query may read; allow more with Options::candidate_pages, or insert the document \
                  without a query"
             ),

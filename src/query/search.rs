@@ -47,7 +47,7 @@ const fn of_words<W: Word>() -> Search<W> {
     }
 }
 
-/// Searches tables of keys.
+/// Searches tables of bands.
 const OF_SKETCHES: Search<Sketch> = Search {
     query: sketches::query,
     nearest: sketches::nearest,
@@ -55,7 +55,7 @@ const OF_SKETCHES: Search<Sketch> = Search {
     sweep_pays: |_, _, _| false,
     sweep: |_, _| Ok(None),
     ids_of_each: sketches::ids_of_each,
-    plan: explain::of_keys,
+    plan: explain::of_bands,
 };
 
 impl<F: Fingerprint> View<'_, F> {

@@ -6,21 +6,21 @@ use std::ops::Range;
 use super::counters::QueryStats;
 use super::options::{QueryOptions, Within};
 use super::view::View;
+use crate::bands::BandView;
 use crate::documents::FoundInLeaf;
 use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint, Match, Sketch};
-use crate::keys::KeysView;
 use crate::layout::SketchTest;
 use crate::memtable::Similar;
 
-/// The lookup of one key in one segment.
+/// The lookup of one band in one segment.
 #[derive(Debug)]
-struct KeyLookup<'a> {
+struct BandLookup<'a> {
     /// The segment's number, the oldest first.
     source: usize,
-    view: KeysView<'a>,
-    key: u64,
-    /// The rows of the bucket, once the directory is read; then those of them that have the key.
+    view: BandView<'a>,
+    band: u64,
+    /// The rows of the bucket, once the directory is read; then those of them that have the band.
     rows: Range<usize>,
 }
 
@@ -47,7 +47,8 @@ fn matches(
     read: &mut QueryStats,
 ) -> Result<Vec<Match<Sketch>>> {
     let Some(test) = view.planner.sketch_test(options.within) else { return Ok(Vec::new()) };
-    let leaves = if test.shares_key { find_leaves(view, sketch, &test, read)? } else { Vec::new() };
+    let leaves =
+        if test.shares_band { find_leaves(view, sketch, &test, read)? } else { Vec::new() };
     let limit = options.limit.unwrap_or(usize::MAX);
     // Which of the matches are recent enough is not known yet.
     let wanted = if options.since.is_some() { usize::MAX } else { limit };
@@ -72,7 +73,7 @@ pub(super) fn nearest(
     Ok(query(view, sketch, QueryOptions::within(within).limit(1))?.pop())
 }
 
-/// Returns the leaves to which the keys of a sketch lead, each once: the numbers of their segments
+/// Returns the leaves to which the bands of a sketch lead, each once: the numbers of their segments
 /// and their pages.
 fn find_leaves(
     view: &View<'_, Sketch>,
@@ -81,22 +82,22 @@ fn find_leaves(
     read: &mut QueryStats,
 ) -> Result<Vec<(usize, u32)>> {
     let segments = &view.version.segments;
-    let mut lookups = Vec::with_capacity(segments.len() * test.rule.keys as usize);
+    let mut lookups = Vec::with_capacity(segments.len() * test.rule.bands as usize);
     for (source, segment) in segments.iter().enumerate() {
-        for (number, keys) in (0..).zip(segment.keys()) {
-            let (view, key) = (keys.view(), sketch.key(number, test.rule.minima));
-            view.prefetch_directory(view.bucket(key));
-            lookups.push(KeyLookup { source, view, key, rows: 0..0 });
+        for (number, bands) in (0..).zip(segment.bands()) {
+            let (view, band) = (bands.view(), sketch.band(number, test.rule.minima));
+            view.prefetch_directory(view.bucket(band));
+            lookups.push(BandLookup { source, view, band, rows: 0..0 });
         }
     }
     read.lookups = lookups.len() as u64;
     // All reads of the disk are under way before the first is waited for.
-    let is_cold = segments.iter().flat_map(|segment| segment.keys()).any(|keys| keys.is_cold());
+    let is_cold = segments.iter().flat_map(|segment| segment.bands()).any(|bands| bands.is_cold());
     if is_cold {
-        lookups.iter().for_each(|it| it.view.fetch_directory(it.view.bucket(it.key)));
+        lookups.iter().for_each(|it| it.view.fetch_directory(it.view.bucket(it.band)));
     }
     for lookup in &mut lookups {
-        lookup.rows = lookup.view.rows_of(lookup.view.bucket(lookup.key))?;
+        lookup.rows = lookup.view.rows_of(lookup.view.bucket(lookup.band))?;
         lookup.view.prefetch_rests(&lookup.rows);
         read.rows += lookup.rows.len() as u64;
     }
@@ -104,7 +105,7 @@ fn find_leaves(
         lookups.iter().for_each(|it| it.view.fetch_rests(&it.rows));
     }
     for lookup in &mut lookups {
-        lookup.rows = lookup.view.rows_with(lookup.key, &lookup.rows)?;
+        lookup.rows = lookup.view.rows_with(lookup.band, &lookup.rows)?;
         if !lookup.rows.is_empty() {
             lookup.view.prefetch_page(lookup.rows.start);
         }
@@ -117,7 +118,7 @@ fn find_leaves(
 }
 
 /// Returns the leaves to which rows refer, each once.
-fn leaves_of(view: &View<'_, Sketch>, lookups: &[KeyLookup<'_>]) -> Result<Vec<(usize, u32)>> {
+fn leaves_of(view: &View<'_, Sketch>, lookups: &[BandLookup<'_>]) -> Result<Vec<(usize, u32)>> {
     let View { version, planner, .. } = view;
     let segments = &version.segments;
     let (mut leaves, mut pages) = (Vec::new(), Vec::new());
@@ -125,7 +126,7 @@ fn leaves_of(view: &View<'_, Sketch>, lookups: &[KeyLookup<'_>]) -> Result<Vec<(
         let source = of_source[0].source;
         let Some(documents) = segments[source].documents() else { continue };
         pages.clear();
-        for KeyLookup { view, rows, .. } in of_source {
+        for BandLookup { view, rows, .. } in of_source {
             for (row, page) in rows.clone().zip(view.pages(rows)?) {
                 if u64::from(page) >= documents.leaf_pages() {
                     return Err(view.no_such_page(row));
@@ -150,7 +151,7 @@ fn leaves_of(view: &View<'_, Sketch>, lookups: &[KeyLookup<'_>]) -> Result<Vec<(
 /// Sorts pages, of so many, and removes repeated ones.
 fn sort_and_dedup(pages: &mut Vec<u32>, count: u64) {
     const BITS: usize = u64::BITS as usize;
-    // Many documents can share a key. Then setting a bit for each page is faster than sorting.
+    // Many documents can share a band. Then setting a bit for each page is faster than sorting.
     let words = usize::try_from(count).unwrap_or(usize::MAX).div_ceil(BITS);
     if pages.len() < words {
         pages.sort_unstable();
@@ -167,7 +168,7 @@ fn sort_and_dedup(pages: &mut Vec<u32>, count: u64) {
     }
 }
 
-/// Compares the sketches in these leaves, or in all if the keys do not lead to all matches. Returns
+/// Compares the sketches in these leaves, or in all if the bands do not lead to all matches. Returns
 /// the matches that are live or were replaced, in the order of the segments and their leaves.
 fn compare(
     view: &View<'_, Sketch>,
@@ -181,7 +182,7 @@ fn compare(
     for (source, segment) in view.version.segments.iter().enumerate() {
         let Some(documents) = segment.documents() else { continue };
         found.clear();
-        if test.shares_key {
+        if test.shares_band {
             let (own, others) = rest.split_at(rest.partition_point(|leaf| leaf.0 == source));
             rest = others;
             read.blocks += own.len() as u64;

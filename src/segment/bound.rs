@@ -1,9 +1,9 @@
 //! The most bytes that a new segment can take: what a writer needs to know before it begins, so
 //! that it does not fill the disk.
 
+use crate::bands;
 use crate::block::bound::{most_blocks, most_remaining_bits};
 use crate::fingerprint::{Fingerprint, Word};
-use crate::keys;
 use crate::paged::PAGE;
 use crate::segment::Segment;
 use crate::segment::writer::SORT_MEMORY;
@@ -75,7 +75,7 @@ pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expecte
 pub(crate) struct MostBytes {
     /// Table 0 and what is written with it.
     pub first: u64,
-    /// Each other table, of blocks or keys.
+    /// Each other table, of blocks or bands.
     pub others: Vec<u64>,
     /// The spare, which is written last.
     pub spare: u64,
@@ -89,13 +89,13 @@ impl MostBytes {
             file(table_body::<F::Word>(options, expected.fingerprints, remaining))
         };
         let blocks = blocks_of::<F::Word>(settings.table_options(0), expected.fingerprints, None);
-        let keys =
-            file(keys::most_body_bytes(expected.fingerprints, expected.documents / PAGE as u64));
-        let keys = std::iter::repeat_n(keys, settings.key_tables());
+        let bands =
+            file(bands::most_body_bytes(expected.fingerprints, expected.documents / PAGE as u64));
+        let bands = std::iter::repeat_n(bands, settings.band_tables());
         let tombstones = expected.removed * (F::BYTES as u64 + 8);
         let documents = file(expected.documents);
         if settings.tables() == 0 {
-            return Self::with_spare(documents, keys.collect());
+            return Self::with_spare(documents, bands.collect());
         }
         let first = [postings_body(expected, blocks), tombstones];
         let others = (1..settings.tables()).map(table);
@@ -111,10 +111,10 @@ impl MostBytes {
     }
 }
 
-/// Returns the most bytes of scratch files in which the rows of keys are sorted, by default and on
+/// Returns the most bytes of scratch files in which the rows of bands are sorted, by default and on
 /// this many threads.
-pub(crate) fn keys_scratch(settings: &Settings, fingerprints: u64, threads: usize) -> u64 {
-    let together = settings.key_tables().min(threads.max(1)) as u64;
+pub(crate) fn bands_scratch(settings: &Settings, fingerprints: u64, threads: usize) -> u64 {
+    let together = settings.band_tables().min(threads.max(1)) as u64;
     let rows = fingerprints * size_of::<u128>() as u64 * together;
     // Some of the memory is for sorting.
     if rows <= SORT_MEMORY as u64 / 2 { 0 } else { rows }

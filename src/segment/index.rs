@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Segment;
+use crate::bands::BandTable;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::keys::Keys;
 use crate::paged::{Paged, PagedFile};
 use crate::storage::MemoryBudget;
 use crate::table::Table;
@@ -13,14 +13,14 @@ use crate::table::Table;
 impl<F: Fingerprint> Segment<F> {
     /// Returns whether [`load_indexes`](Self::load_indexes) has anything to do.
     pub(crate) fn needs_indexes(&self) -> bool {
-        self.tables.iter().any(Table::needs_index) || self.keys.iter().any(Keys::needs_index)
+        self.tables.iter().any(Table::needs_index) || self.bands.iter().any(BandTable::needs_index)
     }
 
     /// Returns how many bytes of memory [`load_indexes`](Self::load_indexes) needs.
     pub(crate) fn needed_indexes_len(&self) -> u64 {
         let tables = self.tables.iter().filter(|table| table.needs_index());
-        let keys = self.keys.iter().map(Keys::needed_index_len).sum::<u64>();
-        keys + tables.map(Table::needed_index_len).sum::<u64>()
+        let bands = self.bands.iter().map(BandTable::needed_index_len).sum::<u64>();
+        bands + tables.map(Table::needed_index_len).sum::<u64>()
     }
 
     /// Copies the index and the filter of each table to memory, and decodes small tables. Queries
@@ -41,19 +41,19 @@ impl<F: Fingerprint> Segment<F> {
         if !self.needs_indexes() {
             return Ok(());
         }
-        let keys = || self.keys.iter().filter(|keys| keys.needs_index());
+        let bands = || self.bands.iter().filter(|bands| bands.needs_index());
         let heads = self.postings.as_ref().map_or(Ok(()), |postings| postings.load_heads(goes_on));
         let documents = self.documents.as_ref().map_or(Ok(()), |documents| documents.load(goes_on));
         let checksums = tables().try_for_each(Table::load_checksums);
-        let checksums = checksums.and(keys().try_for_each(Keys::load_checksums));
+        let checksums = checksums.and(bands().try_for_each(BandTable::load_checksums));
         let mut result = heads.and(documents).and(checksums);
         let Some(mut reserved) = budget.reserve(self.needed_indexes_len()) else {
             let of_tables = tables().try_for_each(|table| table.load_index_pages(goes_on));
-            let of_keys = keys().try_for_each(|keys| keys.load_index_pages(goes_on));
-            return result.and(of_tables).and(of_keys);
+            let of_bands = bands().try_for_each(|bands| bands.load_index_pages(goes_on));
+            return result.and(of_tables).and(of_bands);
         };
-        for keys in keys() {
-            let loaded = keys.load_index(reserved.split(keys.needed_index_len()), goes_on);
+        for bands in bands() {
+            let loaded = bands.load_index(reserved.split(bands.needed_index_len()), goes_on);
             result = result.and(loaded);
         }
         for table in tables() {
@@ -83,13 +83,13 @@ impl<F: Fingerprint> Segment<F> {
         };
         let tables =
             self.tables.iter().map(|table| separate(table.file(), table.loaded_index_len()));
-        let keys = self.keys.iter().map(|keys| separate(keys.file(), keys.loaded_index_len()));
-        tables.chain(keys).sum()
+        let bands = self.bands.iter().map(|bands| separate(bands.file(), bands.loaded_index_len()));
+        tables.chain(bands).sum()
     }
 
     /// Returns the bytes of memory that the loaded indexes take.
     pub(crate) fn loaded_indexes_len(&self) -> u64 {
-        let keys = self.keys.iter().map(Keys::loaded_index_len);
-        self.tables.iter().map(Table::loaded_index_len).chain(keys).sum()
+        let bands = self.bands.iter().map(BandTable::loaded_index_len);
+        self.tables.iter().map(Table::loaded_index_len).chain(bands).sum()
     }
 }

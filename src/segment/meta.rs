@@ -31,8 +31,8 @@ pub(crate) struct SegmentMeta {
     pub removed: u64,
     /// The file of each table of blocks.
     pub tables: Vec<FileSummary>,
-    /// The file of each table of keys.
-    pub keys: Vec<FileSummary>,
+    /// The file of each table of bands.
+    pub bands: Vec<FileSummary>,
     /// The ids of the entries, in a database with tables of them.
     pub postings: Option<FileSummary>,
     pub tombstones: Option<FileSummary>,
@@ -59,9 +59,9 @@ impl SegmentMeta {
     pub(crate) fn files(&self) -> Vec<(FileName, FileSummary)> {
         let tables =
             (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
-        let keys = (0u16..).zip(&self.keys).map(|(t, &file)| (FileName::Keys(self.id, t), file));
+        let bands = (0u16..).zip(&self.bands).map(|(t, &file)| (FileName::Band(self.id, t), file));
         tables
-            .chain(keys)
+            .chain(bands)
             .chain(self.postings.map(|file| (FileName::Postings(self.id), file)))
             .chain(self.tombstones.map(|file| (FileName::Tombstones(self.id), file)))
             .chain(self.documents.map(|meta| (FileName::Documents(self.id), meta.file)))
@@ -88,7 +88,7 @@ impl SegmentMeta {
         out.put_u64(self.fingerprints);
         out.put_u64(self.entries);
         out.put_u64(self.removed);
-        let tables = self.tables.iter().chain(&self.keys);
+        let tables = self.tables.iter().chain(&self.bands);
         for file in tables.chain(&self.postings) {
             put_file(out, Some(file));
         }
@@ -120,7 +120,7 @@ impl SegmentMeta {
         let mut files =
             |count, what| (0..count).map(|_| required(what)).collect::<Result<Vec<FileSummary>>>();
         let tables = files(settings.tables(), "table file")?;
-        let keys = files(settings.key_tables(), "keys file")?;
+        let bands = files(settings.band_tables(), "bands file")?;
         let postings = files(settings.tables().min(1), "postings file")?.pop();
         let tombstones = take_file(fields)?;
         let documents = take_file(fields)?.map(|file| {
@@ -148,7 +148,7 @@ impl SegmentMeta {
             entries,
             removed,
             tables,
-            keys,
+            bands,
             postings,
             tombstones,
             documents,

@@ -4,10 +4,10 @@
 //! Segments are ordered by age. A segment never holds an entry that is still live in an older one,
 //! and its tombstones only remove entries of older segments. storage-format.md, "Segment".
 
+mod bands;
 pub(crate) mod bound;
 mod ids;
 mod index;
-mod keys;
 mod meta;
 mod writer;
 
@@ -18,6 +18,7 @@ pub(crate) use writer::{Replaced, SegmentContents, SegmentWriter, TableContents}
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::bands::BandTable;
 use crate::codec::header::{FileHeader, FileKind};
 use crate::codec::set_hash::set_hash;
 use crate::documents::{Documents, KeyHash};
@@ -25,7 +26,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileId, FileName};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::inspection::Inspection;
-use crate::keys::Keys;
 use crate::paged::{OpenPaged, Paged, PagedFile, Sequential};
 use crate::postings::Postings;
 use crate::settings::Settings;
@@ -37,7 +37,7 @@ use crate::tombstones::Tombstones;
 pub(crate) struct Segment<F: Fingerprint> {
     meta: SegmentMeta,
     tables: Vec<Table<F::Word>>,
-    keys: Vec<Keys>,
+    bands: Vec<BandTable>,
     /// In a database with tables of entries.
     postings: Option<Postings>,
     tombstones: Option<Tombstones<F::Word>>,
@@ -64,10 +64,10 @@ impl<F: Fingerprint> Segment<F> {
             let name = FileName::Table(id, t).to_string();
             tables.push(Table::open(s, &name, &header(FileKind::Table, t), file.len)?);
         }
-        let mut keys = Vec::with_capacity(meta.keys.len());
-        for (t, file) in (0u16..).zip(&meta.keys) {
-            let name = FileName::Keys(id, t).to_string();
-            keys.push(Keys::open(s, &name, &header(FileKind::Keys, t), file.len)?);
+        let mut bands = Vec::with_capacity(meta.bands.len());
+        for (t, file) in (0u16..).zip(&meta.bands) {
+            let name = FileName::Band(id, t).to_string();
+            bands.push(BandTable::open(s, &name, &header(FileKind::Bands, t), file.len)?);
         }
         let postings = meta.postings.map(|file| {
             let name = FileName::Postings(id).to_string();
@@ -90,7 +90,7 @@ impl<F: Fingerprint> Segment<F> {
         });
         let segment = Self {
             tables,
-            keys,
+            bands,
             postings: postings.transpose()?,
             tombstones: tombstones.transpose()?,
             documents: documents.transpose()?,
@@ -115,9 +115,9 @@ impl<F: Fingerprint> Segment<F> {
         let tables = (0..)
             .zip(&self.tables)
             .map(|(number, table)| (FileName::Table(id, number), table.count() == fingerprints));
-        let keys = (0..)
-            .zip(&self.keys)
-            .map(|(number, keys)| (FileName::Keys(id, number), keys.rows() as u64 == entries));
+        let bands = (0..)
+            .zip(&self.bands)
+            .map(|(number, bands)| (FileName::Band(id, number), bands.rows() as u64 == entries));
         let has_tables = settings.tables() > 0;
         let blocks = self.identity_table().map(Table::blocks);
         let postings = self.postings.as_ref().is_none_or(|postings| {
@@ -130,7 +130,7 @@ impl<F: Fingerprint> Segment<F> {
             (FileName::Tombstones(id), tombstones),
             (FileName::Documents(id), self.has_counted_documents(settings)),
         ];
-        let mut files = tables.chain(keys).chain(others);
+        let mut files = tables.chain(bands).chain(others);
         files.find(|(_, is_right)| !is_right).map(|(name, _)| name)
     }
 
@@ -153,7 +153,7 @@ impl<F: Fingerprint> Segment<F> {
         }
         Ok(Self {
             tables: self.tables.iter().map(Table::renewed).collect::<Result<_>>()?,
-            keys: self.keys.iter().map(Keys::renewed).collect::<Result<_>>()?,
+            bands: self.bands.iter().map(BandTable::renewed).collect::<Result<_>>()?,
             postings: renew(self.postings.as_ref())?,
             tombstones: renew(self.tombstones.as_ref())?,
             documents: renew(self.documents.as_ref())?,
@@ -189,9 +189,9 @@ impl<F: Fingerprint> Segment<F> {
         self.identity_table().is_some_and(Table::is_cold)
     }
 
-    /// Returns the tables of keys, by number.
-    pub(crate) fn keys(&self) -> &[Keys] {
-        &self.keys
+    /// Returns the tables of bands, by number.
+    pub(crate) fn bands(&self) -> &[BandTable] {
+        &self.bands
     }
 
     /// Returns the ids of the entries, in a database with tables of them.
@@ -252,11 +252,11 @@ impl<F: Fingerprint> Segment<F> {
     /// Returns the bytes that should be in memory for fast answers.
     pub(crate) fn index_memory(&self) -> u64 {
         let tables: u64 = self.tables.iter().map(Table::index_memory).sum();
-        let keys: u64 = self.keys.iter().map(Keys::index_len).sum();
+        let bands: u64 = self.bands.iter().map(BandTable::index_len).sum();
         let others = self.postings.as_ref().map_or(0, Postings::memory)
             + self.tombstones.as_ref().map_or(0, Tombstones::memory)
             + self.documents.as_ref().map_or(0, Documents::memory);
-        tables + keys + others as u64
+        tables + bands + others as u64
     }
 
     /// Reads and checks every byte of every file, and that all tables hold the same fingerprints.
@@ -299,9 +299,9 @@ impl<F: Fingerprint> Segment<F> {
             documents.verify(meta.file, inspection)?;
         }
         let sound_documents = self.documents.as_ref().filter(|_| inspection.found() == found);
-        let minima = settings.rule.key_rule().map_or(0, |rule| rule.minima);
-        for (number, (keys, &file)) in (0..).zip(self.keys.iter().zip(&self.meta.keys)) {
-            keys.verify(file, (number, minima), sound_documents, inspection)?;
+        let minima = settings.rule.band_rule().map_or(0, |rule| rule.minima);
+        for (number, (bands, &file)) in (0..).zip(self.bands.iter().zip(&self.meta.bands)) {
+            bands.verify(file, (number, minima), sound_documents, inspection)?;
         }
         self.verify_spare(inspection)
     }
@@ -344,7 +344,7 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn files(&self) -> impl Iterator<Item = &PagedFile> {
         let tables = self.tables.iter().map(Table::file);
         tables
-            .chain(self.keys.iter().map(Keys::file))
+            .chain(self.bands.iter().map(BandTable::file))
             .chain(self.postings.as_ref().map(Postings::file))
             .chain(self.tombstones.as_ref().map(Tombstones::file))
             .chain(self.documents.as_ref().map(Documents::file))

@@ -337,14 +337,14 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
 }
 
 #[test]
-fn scratch_files_of_keys_count_if_their_rows_do_not_fit_in_memory() {
-    let rule = MatchRule::of_keys(Jaccard::at_least(0.8), 3, 5, 38).unwrap();
-    let of_sketches = Settings { layout: Layout::of_keys(3), rule, ..settings() };
+fn scratch_files_of_bands_count_if_their_rows_do_not_fit_in_memory() {
+    let rule = MatchRule::of_bands(Jaccard::at_least(0.8), 3, 5, 38).unwrap();
+    let of_sketches = Settings { layout: Layout::of_bands(3), rule, ..settings() };
     let rows = |documents: u64, tables: u64| documents * 16 * tables;
     for (threads, tables) in [(1, 1), (2, 2), (64, 3)] {
-        assert_eq!(bound::keys_scratch(&of_sketches, 1 << 19, threads), 0);
-        let most = bound::keys_scratch(&of_sketches, 1 << 23, threads);
+        assert_eq!(bound::bands_scratch(&of_sketches, 1 << 19, threads), 0);
+        let most = bound::bands_scratch(&of_sketches, 1 << 23, threads);
         assert_eq!(most, rows(1 << 23, tables));
-        assert_eq!(bound::keys_scratch(&settings(), 1 << 23, threads), 0);
+        assert_eq!(bound::bands_scratch(&settings(), 1 << 23, threads), 0);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) trait TableContents<F: Word> {
     fn for_each(&self, push: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()>;
 }
 
-/// Bytes of memory in which the rows of keys are sorted, unless a writer has more.
+/// Bytes of memory in which the rows of bands are sorted, unless a writer has more.
 pub(super) const SORT_MEMORY: usize = 64 << 20;
 
 /// Writes the files of one new segment. If it is dropped before [`finish`](Self::finish), it
@@ -54,7 +54,7 @@ pub(crate) struct SegmentWriter<'a> {
     /// What this writer has created, and nobody else has.
     created: Mutex<Vec<FileName>>,
     scratch: Option<Scratch<'a>>,
-    /// Bytes of memory for sorting the rows of keys.
+    /// Bytes of memory for sorting the rows of bands.
     pub(super) sort_memory: usize,
     pub(super) files: SegmentFiles,
     finished: bool,
@@ -75,7 +75,7 @@ pub(super) struct SegmentFiles {
     entries: u64,
     removed: u64,
     pub(super) tables: Vec<FileSummary>,
-    pub(super) keys: Vec<FileSummary>,
+    pub(super) bands: Vec<FileSummary>,
     postings: Option<FileSummary>,
     tombstones: Option<FileSummary>,
     pub(super) documents: Option<DocumentsMeta>,
@@ -90,7 +90,7 @@ impl<'a> SegmentWriter<'a> {
         Self { folder, settings, id, created, scratch, sort_memory, files, finished: false }
     }
 
-    /// Sets how much memory the rows of keys are sorted in. The default is 64 MiB. Rows that do
+    /// Sets how much memory the rows of bands are sorted in. The default is 64 MiB. Rows that do
     /// not fit are in scratch files.
     pub(crate) fn set_sort_memory(&mut self, bytes: usize) {
         self.sort_memory = bytes;
@@ -262,7 +262,7 @@ impl<'a> SegmentWriter<'a> {
             entries: files.entries,
             removed: files.removed,
             tables: files.tables,
-            keys: files.keys,
+            bands: files.bands,
             postings: files.postings,
             tombstones: files.tombstones,
             documents: files.documents,

@@ -179,7 +179,7 @@ fn a_query_of_sketches_counts_keys_rows_leaves_and_sketches() {
     let QueryStats { lookups, rows, blocks, candidates, matches, .. } = found.read;
     assert_eq!((lookups, keys, matches), (8, 8, 1));
     assert!(rows >= keys && blocks >= 1 && candidates > blocks, "{:?}", found.read);
-    // Within a distance of more minima than there are keys, all sketches are compared.
+    // Within a distance of more minima than there are bands, all sketches are compared.
     let scan = db.snapshot().explain(sketches[7], 20).unwrap();
     assert!(scan.segments[0].tables.is_empty());
     assert_eq!((scan.read.lookups, scan.read.candidates), (0, 2000));

@@ -35,10 +35,10 @@ fn differing(a: &Sketch, b: &Sketch) -> u32 {
     (0..MINIMA).map(|m| u32::from(value(a, m) != value(b, m))).sum()
 }
 
-/// Whether two sketches share one of `keys` keys of `minima` minima.
-fn share_key(a: &Sketch, b: &Sketch, keys: u32, minima: u32) -> bool {
-    (0..keys).any(|key| {
-        let group = (8 * key..8 * key + minima).fold(0u128, |all, m| all | 1 << m);
+/// Whether two sketches share one of `bands` bands of `minima` minima.
+fn share_band(a: &Sketch, b: &Sketch, bands: u32, minima: u32) -> bool {
+    (0..bands).any(|band| {
+        let group = (8 * band..8 * band + minima).fold(0u128, |all, m| all | 1 << m);
         (0..6).all(|p| (a[p] ^ b[p]) & group == 0)
     })
 }
@@ -64,9 +64,9 @@ struct Model {
 
 impl Model {
     fn expected(&self, query: &Sketch, within: Within) -> Vec<(u32, Sketch, u64)> {
-        let (keys, minima, most) = self.rule;
+        let (bands, minima, most) = self.rule;
         let is_match = |sketch: &Sketch, distance: u32| match within {
-            Within::Rule => distance <= most && share_key(query, sketch, keys, minima),
+            Within::Rule => distance <= most && share_band(query, sketch, bands, minima),
             Within::Distance(most) => distance <= most,
         };
         let all =
@@ -108,9 +108,9 @@ fn queries_find_exactly_what_the_rule_says_whatever_was_written_and_merged() {
     let near = |rng: &mut fastrand::Rng| {
         let mut minima: Vec<u32> = (0..MINIMA).collect();
         rng.shuffle(&mut minima);
-        // Some differ in one minimum of each key, so that they share none.
+        // Some differ in one minimum of each band, so that they share none.
         if rng.u32(..4) == 0 {
-            minima.splice(0..0, (0..8).map(|key| 8 * key + rng.u32(..5)));
+            minima.splice(0..0, (0..8).map(|band| 8 * band + rng.u32(..5)));
         }
         let centre = centres[rng.usize(..centres.len())];
         let count = rng.usize(..45);
@@ -171,7 +171,7 @@ fn query_that_would_read_more_pages_than_allowed_fails_and_plain_inserts_do_not(
     let path = folder.path().join("db");
     let (options, mut rng) = (Options::sketches().background(false), fastrand::Rng::with_seed(9));
     let template = random(&mut rng);
-    // All share the key of the first group, and little else.
+    // All share the band of the first group, and little else.
     let page = |rng: &mut fastrand::Rng| changed(rng, &template, 8..MINIMA);
     {
         let db = options.clone().create(&path).unwrap();
@@ -240,7 +240,7 @@ fn pairs_are_those_that_match_by_the_rule_each_once() {
         for (a, id) in &documents {
             for (b, other) in documents.iter().filter(|(_, other)| other > id) {
                 let distance = differing(a, b);
-                if distance <= 38 && share_key(a, b, 8, 5) {
+                if distance <= 38 && share_band(a, b, 8, 5) {
                     expected.push((*id, *other, distance));
                 }
             }

@@ -89,9 +89,9 @@ impl<F: Fingerprint> Setup<F> {
         let options = Options::<F>::default();
         let options = match Layout::preset(self.layout, F::BITS) {
             Ok(layout) => options.layout(layout).max_distance(DISTANCE),
-            // Sketches that differ in fewer minima than they have keys share a key.
+            // Sketches that differ in fewer minima than there are bands share a band.
             Err(_) => {
-                let rule = MatchRule::of_keys(Jaccard::at_least(0.8), DISTANCE + 1, 3, DISTANCE);
+                let rule = MatchRule::of_bands(Jaccard::at_least(0.8), DISTANCE + 1, 3, DISTANCE);
                 options.rule(&rule.unwrap())
             }
         };

@@ -31,7 +31,7 @@ const LAYERS: [(&str, &str, Layers); 6] = [
             &["table", "postings", "tombstones"],
             &["settings"],
             &["documents"],
-            &["log", "keys"],
+            &["log", "bands"],
             &["segment", "memtable"],
             &["manifest", "version"],
             &["merge", "query"],

@@ -67,9 +67,9 @@ impl<F: Fingerprint> Run<F> {
         let mut options = run.options().ids(ids);
         options = match Layout::preset(layout, F::BITS) {
             Ok(layout) => options.max_distance(distance).layout(layout),
-            // Sketches that differ in fewer minima than they have keys share a key.
+            // Sketches that differ in fewer minima than there are bands share a band.
             Err(_) => {
-                options.rule(&MatchRule::of_keys(Jaccard::at_least(0.8), 16, 3, distance).unwrap())
+                options.rule(&MatchRule::of_bands(Jaccard::at_least(0.8), 16, 3, distance).unwrap())
             }
         };
         run.db = Some(options.create("db").unwrap());

@@ -223,7 +223,7 @@ def similarity(tool, random, folder):
 
 
 def many_sketches(tool, random, folder):
-    """So many leaves that their numbers take two bytes in the tables of keys; with updates and removals."""
+    """So many leaves that their numbers take two bytes in the tables of bands; with updates and removals."""
     sketches = fingerprints(random, SKETCH, 11000)
     lines = [f"{hexadecimal(value, SKETCH)},{number}" for number, value in enumerate(sketches)]
     tool.run("create", folder, "--jaccard", 0.9, "--ids", "unique")

@@ -35,7 +35,7 @@ Progress = Callable[[int, "int | None"], None]
 _NOTHING, _EQUALITY = 0, 2
 # What Comparer.decide says of rows to keep.
 _KEPT = np.uint64(2**64 - 1)
-# Up to this number of texts, the same keys are chosen. So a list and an iterator give the same rows.
+# Up to this number of texts, the same bands are chosen. So a list and an iterator give the same rows.
 _EXPECTED = 10_000_000
 
 
@@ -124,7 +124,7 @@ def dedup(
     comparing about 10 more, and recent sketches up to 40 MB. Other values of keep than "first" write texts
     that are not in memory to a temporary file. Temporary files are where the module tempfile puts them.
 
-    expected is needed for iterators of more than ten million texts, for which other keys are chosen. progress is
+    expected is needed for iterators of more than ten million texts, for which other bands are chosen. progress is
     called with the number of rows so far and the number of all, or None if that is not known; True shows tqdm's bar.
 
     >>> texts = [
@@ -166,10 +166,10 @@ def dedup(
             else:
                 db = Db.create(path, ids="names", **_defaults(settings), **options)
             stack.enter_context(db)
-            if db.sketch_keys is None or db.id_kind != "names":
+            if db.sketch_bands is None or db.id_kind != "names":
                 raise InvalidArgumentError(f'against: {against} was not created with a similarity and ids="names"')
             settings = {"similarity": db.similarity, "recall": db.recall, "recipe": db.recipe}
-            documents, rule = Stored(db, str(run), replaces, text_of), (*db.sketch_keys, db.max_distance)
+            documents, rule = Stored(db, str(run), replaces, text_of), (*db.sketch_bands, db.max_distance)
         settings = _defaults(settings)
         comparer = Comparer(**settings, rule=rule, expected=expected, ngram=ngram, exact=bool(verify), threads=threads)
         order = order_of(keep, texts, ids)

@@ -76,7 +76,7 @@ class ReplacedError(Error):
 
 
 class TooManyCandidatesError(Error):
-    """The keys of a sketch lead to more documents than one query may read. Insert the document
+    """The bands of a sketch lead to more documents than one query may read. Insert the document
     without asking whether it is novel."""
 
 

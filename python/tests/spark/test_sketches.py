@@ -81,31 +81,31 @@ def test_many_sketches_with_the_same_key_have_the_pairs_of_one_database(
     found = jobs.pairs(frame(spark, sketches, ids), similarity=0.8, tasks=5)
     assert corpus.summary_of_table(found.toArrow()) == corpus.summary(*expected)
     # The division into parts makes no difference.
-    from fpdb_engine.spark import _keys
+    from fpdb_engine.spark import _bands
     from fpdb_engine.spark._options import Rule
 
     words = np.frombuffer(b"".join(sketches), np.uint64).reshape(-1, 12)
     for candidates in (1, 100):
-        monkeypatch.setattr(_keys, "CANDIDATES", candidates)
-        parts = [np.concatenate(c) for c in zip(*_keys.pairs_of_task(words, 0, Rule(*RULE), 1))]
+        monkeypatch.setattr(_bands, "CANDIDATES", candidates)
+        parts = [np.concatenate(c) for c in zip(*_bands.pairs_of_task(words, 0, Rule(*RULE), 1))]
         assert corpus.summary(*(part.astype(np.uint64) for part in parts[:2]), parts[2]) == corpus.summary(*expected)
 
 
-def test_keys_are_the_first_minima_of_their_groups(rng: np.random.Generator) -> None:
-    from fpdb_engine.spark import _keys
+def test_bands_are_the_first_minima_of_their_groups(rng: np.random.Generator) -> None:
+    from fpdb_engine.spark import _bands
     from fpdb_engine.spark._options import Rule
 
     sketches = [rng.bytes(96) for _ in range(20)]
     words = np.frombuffer(b"".join(sketches), np.uint64).reshape(-1, 12)
     minima = truth.minima_of(sketches)
     for rule in [Rule(*RULE), Rule(16, 8, 38), Rule(1, 1, 0)]:
-        keys = _keys.keys_of(words, rule)
-        assert len(keys) == rule.keys
-        for number, of_number in enumerate(keys):
+        bands = _bands.bands_of(words, rule)
+        assert len(bands) == rule.bands
+        for number, of_number in enumerate(bands):
             group = minima[:, 8 * number : 8 * number + rule.minima]
             same = (group[:, None] == group[None]).all(axis=2)
             assert ((of_number[:, None] == of_number[None]) == same).all()
-    distances = _keys.distances_of(words[:10], words[10:])
+    distances = _bands.distances_of(words[:10], words[10:])
     assert distances.tolist() == np.diag(truth.distances(sketches[:10], sketches[10:])).tolist()
 
 
@@ -120,13 +120,13 @@ def test_a_stored_corpus_answers_by_the_rule_of_all_rows(
 ) -> None:
     sketches, ids = mixed(rng)
     rows = frame(spark, sketches, ids)
-    # By themselves, the parts would have shorter keys.
+    # By themselves, the parts would have shorter bands.
     parts = jobs.build(rows, tmp_path / "parts", 3, similarity=0.8, expected_entries=10**9)
     assert len(parts) == 3 and sum(part.entries for part in parts) == len(ids)
     rule = (10, 6, 38)
     for part in parts:
         with fpdb.ReadOnlyDb.open(part.path) as db:
-            assert (db.bits, db.similarity, *(db.sketch_keys or ()), db.max_distance) == (768, 0.8, *rule)
+            assert (db.bits, db.similarity, *(db.sketch_bands or ()), db.max_distance) == (768, 0.8, *rule)
 
     asked = frame(spark, sketches[::9], ids[::9])
     distances = truth.distances(sketches[::9], sketches, rule)

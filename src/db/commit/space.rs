@@ -28,7 +28,7 @@ use crate::fingerprint::Fingerprint;
 use crate::log::Op;
 use crate::memtable::Memtable;
 use crate::parallel::lock;
-use crate::segment::bound::{Expected, keys_scratch, most_bytes};
+use crate::segment::bound::{Expected, bands_scratch, most_bytes};
 use crate::settings::Settings;
 use crate::storage::Storage;
 
@@ -228,7 +228,7 @@ pub(crate) fn flush_bytes<F: Fingerprint>(settings: &Settings, memtable: &Memtab
     }
     let documents = memtable.most_document_bytes();
     let expected = Expected { documents, ..Expected::of_entries(memtable.len() as u64, u64::MAX) };
-    let scratch = keys_scratch(settings, expected.fingerprints, 1);
+    let scratch = bands_scratch(settings, expected.fingerprints, 1);
     let most = most_bytes::<F>(settings, &expected) + scratch;
     most.saturating_sub(memtable.flushed().load(Ordering::Acquire))
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::file_names::{MANIFEST, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
-use crate::layout::{Jaccard, KeyRule, Layout, MatchRule};
+use crate::layout::{BandRule, Jaccard, Layout, MatchRule};
 use crate::manifest::Manifest;
 use crate::settings::{Ids, Settings};
 use crate::storage::{Disk, InMemory, LOCK, LockedFolder, PageBudget, Storage};
@@ -182,8 +182,8 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
 
 /// Returns the layout, the rule and the bits of the filters of a new database for a distance.
 fn for_distance<F: Fingerprint>(options: &Options<F>) -> Result<(Layout, MatchRule, u32)> {
-    let has_keys = options.rule.as_ref().is_some_and(|rule| rule.key_rule().is_some());
-    if options.similar.is_some() || has_keys {
+    let has_bands = options.rule.as_ref().is_some_and(|rule| rule.band_rule().is_some());
+    if options.similar.is_some() || has_bands {
         return Err(Error::invalid(
             "a database of fingerprints has no similarity: give a max distance, or store sketches \
              (Options::sketches)",
@@ -200,7 +200,7 @@ fn for_distance<F: Fingerprint>(options: &Options<F>) -> Result<(Layout, MatchRu
 
 /// Returns the same for sketches.
 fn for_sketches<F>(options: &Options<F>) -> Result<(Layout, MatchRule, u32)> {
-    let given = options.rule.as_ref().and_then(MatchRule::key_rule);
+    let given = options.rule.as_ref().and_then(MatchRule::band_rule);
     if options.max_distance.is_some() || options.layout.is_some() && given.is_none() {
         return Err(Error::invalid(
             "a database of sketches has neither a max distance nor a layout: give a similarity",
@@ -212,8 +212,8 @@ fn for_sketches<F>(options: &Options<F>) -> Result<(Layout, MatchRule, u32)> {
         ));
     }
     let jaccard = options.similar.unwrap_or(Jaccard::at_least(DEFAULT_SIMILARITY));
-    let rule = given.unwrap_or_else(|| KeyRule::for_similarity(jaccard, options.expected_entries));
-    Ok((Layout::of_keys(rule.keys), MatchRule::by_keys(rule), 0))
+    let rule = given.unwrap_or_else(|| BandRule::for_similarity(jaccard, options.expected_entries));
+    Ok((Layout::of_bands(rule.bands), MatchRule::by_bands(rule), 0))
 }
 
 /// Creates a database; storage-format.md, "Create". The folder may contain what an interrupted

@@ -48,12 +48,12 @@ impl<F> Options<F> {
 }
 
 impl Options<Sketch> {
-    /// Sets how many pages of documents, of 4 KiB each, one query may read. A query whose keys lead
+    /// Sets how many pages of documents, of 4 KiB each, one query may read. A query whose bands lead
     /// to more fails with [`TooManyCandidates`](crate::ErrorKind::TooManyCandidates) before it reads
     /// any, and so does a conditional insert. A plain insert does not.
     ///
-    /// Usually a key leads to a few documents. But millions of pages can share a template, and
-    /// whoever knows the recipe can make any number of documents with the same key. Pairs, joins and
+    /// Usually a band leads to a few documents. But millions of pages can share a template, and
+    /// whoever knows the recipe can make any number of documents with the same band. Pairs, joins and
     /// clusters have no such bound. Default: 2^20 pages; not stored.
     ///
     /// ```

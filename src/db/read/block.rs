@@ -67,7 +67,7 @@ impl<F: Fingerprint> Reader<F> {
     pub(crate) fn block(&self, segment: u64, table: usize, block: u64) -> Result<Block<F>> {
         let orders = self.planner.bit_orders();
         if orders.is_empty() {
-            let message = "a database of sketches has tables of keys, which are in no blocks";
+            let message = "a database of sketches has tables of bands, which are in no blocks";
             return Err(Error::invalid(message));
         }
         let Some(order) = orders.get(table) else {

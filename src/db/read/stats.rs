@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use crate::bands::BandTable;
 use crate::db::state::core::Core;
 use crate::db::state::index_loader::IndexLoader;
 use crate::documents::Documents;
 use crate::fingerprint::{Fingerprint, Word};
-use crate::keys::Keys;
 use crate::layout::Prediction;
 use crate::manifest::Manifest;
 use crate::paged::FileSummary;
@@ -163,7 +163,7 @@ pub struct SegmentStats {
     /// Names and sizes of its files.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::map"))]
     pub files: Vec<(String, u64)>,
-    /// Its tables, in the order of the layout: those of blocks, or those of keys.
+    /// Its tables, in the order of the layout: those of blocks, or those of bands.
     pub tables: Vec<TableStats>,
 }
 
@@ -174,9 +174,9 @@ pub struct SegmentStats {
 pub struct TableStats {
     /// Size of the file: the parts below, and its header, checksums and footer.
     pub bytes: u64,
-    /// Number of blocks; 0 for a table of keys.
+    /// Number of blocks; 0 for a table of bands.
     pub blocks: u64,
-    /// Size of the blocks; 0 for a table of keys.
+    /// Size of the blocks; 0 for a table of bands.
     pub bytes_blocks: u64,
     /// Size of the rows; 0 for a table of blocks.
     pub bytes_rows: u64,
@@ -208,7 +208,7 @@ impl SegmentStats {
                 .iter()
                 .zip(&meta.tables)
                 .map(TableStats::of)
-                .chain(segment.keys().iter().zip(&meta.keys).map(TableStats::of_keys))
+                .chain(segment.bands().iter().zip(&meta.bands).map(TableStats::of_band))
                 .collect(),
         }
     }
@@ -228,8 +228,8 @@ impl TableStats {
         }
     }
 
-    fn of_keys((keys, file): (&Keys, &FileSummary)) -> Self {
-        let (bytes_rows, bytes_index) = keys.part_sizes();
+    fn of_band((band, file): (&BandTable, &FileSummary)) -> Self {
+        let (bytes_rows, bytes_index) = band.part_sizes();
         let (bytes, code_lengths) = (file.len, Vec::new());
         let (blocks, bytes_blocks, bytes_filter) = (0, 0, 0);
         Self { bytes, blocks, bytes_blocks, bytes_rows, bytes_index, bytes_filter, code_lengths }
@@ -249,7 +249,7 @@ impl Stats {
         let metas = || version.segments.iter().map(|s| s.meta());
         let sum = |of: &dyn Fn(&SegmentMeta) -> u64| metas().map(of).sum::<u64>();
         let bytes_tables = sum(&|m| {
-            let tables = m.tables.iter().chain(&m.keys);
+            let tables = m.tables.iter().chain(&m.bands);
             tables.map(|file| file.len).sum()
         });
         let bytes_ids = sum(&|m| m.postings.map_or(0, |file| file.len));

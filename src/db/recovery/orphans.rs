@@ -100,7 +100,7 @@ fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) ->
     let kind = match name {
         FileName::Log(_) => FileKind::Log,
         FileName::Table(..) => FileKind::Table,
-        FileName::Keys(..) => FileKind::Keys,
+        FileName::Band(..) => FileKind::Bands,
         FileName::Postings(_) => FileKind::Postings,
         FileName::Tombstones(_) => FileKind::Tombstones,
         FileName::Documents(_) => FileKind::Documents,

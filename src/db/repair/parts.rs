@@ -1,12 +1,12 @@
 //! The files of a damaged segment, as far as each can be opened by itself.
 
+use crate::bands::BandTable;
 use crate::codec::header::{FileHeader, FileKind};
 use crate::documents::Documents;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_names::{FileId, FileName};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
-use crate::keys::Keys;
 use crate::layout::BitOrder;
 use crate::manifest::spare::Spare;
 use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile};
@@ -48,10 +48,10 @@ impl<F: Fingerprint> Parts<F> {
             let read = |file| Table::from_file(file).map(|table| (table.count(), table));
             tables.push(files.open(name, &header, file, meta.fingerprints, read)?);
         }
-        for (part, &file) in (0u16..).zip(&meta.keys) {
-            let (name, header) = (FileName::Keys(id.number, part), header(FileKind::Keys, part));
-            let read = |file| Keys::from_file(file).map(|keys| (keys.rows() as u64, keys));
-            // Keys are made of the documents, so they prove nothing.
+        for (part, &file) in (0u16..).zip(&meta.bands) {
+            let (name, header) = (FileName::Band(id.number, part), header(FileKind::Bands, part));
+            let read = |file| BandTable::from_file(file).map(|bands| (bands.rows() as u64, bands));
+            // Bands are made of the documents, so they prove nothing.
             files.open(name, &header, file, meta.entries, read)?;
         }
         let postings = meta.postings.map(|file| {

@@ -158,7 +158,7 @@ fn each_file_that_others_replace_is_repaired_completely() {
 }
 
 #[test]
-fn keys_are_repaired_from_documents() {
+fn bands_are_repaired_from_documents() {
     for ids in [Ids::Unique, Ids::Names] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("db");
@@ -166,8 +166,8 @@ fn keys_are_repaired_from_documents() {
         let expected: Contents<Sketch> = create(options.clone(), ids, &path);
         let files = files(&path);
         let of_kind = |kind: &str| files.keys().filter(|name| kind_of(name) == kind).count();
-        assert_eq!([of_kind("k00"), of_kind("k07"), of_kind("docs")], [2; 3]);
-        for name in files.keys().filter(|name| ["k00", "k07", "docs"].contains(&kind_of(name))) {
+        assert_eq!([of_kind("b00"), of_kind("b07"), of_kind("docs")], [2; 3]);
+        for name in files.keys().filter(|name| ["b00", "b07", "docs"].contains(&kind_of(name))) {
             for at in [None, Some(17), Some(100)] {
                 let (report, found) = repaired(options.clone(), &files, name, |bytes| {
                     at.is_some_and(|at: usize| {

@@ -122,7 +122,7 @@ pub(crate) fn write_memtable<F: Fingerprint>(
     writer.tables(&contents, 1)?;
     writer.tombstones(&tombstones)?;
     write_documents(&mut writer, &documents)?;
-    writer.keys::<F>(1, &|_| Ok(()))?;
+    writer.bands::<F>(1, &|_| Ok(()))?;
     writer.finish().map(Some)
 }
 

@@ -173,9 +173,9 @@ pub(crate) fn load_documents<F: Fingerprint>(
         let sorted = sorter.finish(&|more| load.meter.advance(more))?;
         load.write_tables(&mut segment, sorted, so_far)?;
     } else {
-        load.meter.begin(Phase::Write, count * core.settings.key_tables() as u64)?;
+        load.meter.begin(Phase::Write, count * core.settings.band_tables() as u64)?;
         segment.set_sort_memory(load.memory(FOR_ENTRIES + FOR_ROWS));
-        segment.keys::<F>(load.threads, &|rows| load.meter.advance(rows))?;
+        segment.bands::<F>(load.threads, &|rows| load.meter.advance(rows))?;
     }
     writer.next_doc = next_doc;
     add_segment(core, folder, segment.finish()?, next_doc)?;

@@ -57,17 +57,17 @@ pub(super) fn segment_space<F: Fingerprint>(
     if entries >= MOST_ENTRIES {
         return u64::MAX;
     }
-    let has_keys = core.settings.key_tables() > 0;
+    let has_bands = core.settings.band_tables() > 0;
     let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
     let sorts = sorts(core, core.threads());
     let row_memory = share(core.tuning.bulk_memory, FOR_ROWS);
     let rows = entries * <F::Word as Fingerprint>::BYTES as u64;
     let is_in_memory = rows * sorts as u64 <= row_memory as u64;
     let rows = rows.saturating_mul(copies::<F, F::Word>(core, entries, row_memory / sorts.max(1)));
-    // Each table that is written has the hashes of its filter, and tables of keys have page numbers.
+    // Each table that is written has the hashes of its filter, and tables of bands have page numbers.
     let filters =
         if core.settings.filter_bits > 0 { core.threads().min(core.settings.tables()) } else { 0 };
-    let beside = match (has_keys, filters) {
+    let beside = match (has_bands, filters) {
         (true, _) => entries * 4,
         (false, 0) => 0,
         (false, _) => entries * 8,
@@ -79,10 +79,10 @@ pub(super) fn segment_space<F: Fingerprint>(
         rows,
         sorts: sorts as u64,
         beside,
-        in_work: if has_keys { sorts } else { filters } as u64,
+        in_work: if has_bands { sorts } else { filters } as u64,
         parts: (row_memory / sorts.max(1) / (64 << 10)).clamp(2, 16) as u64,
         is_one_pass: core.threads() >= core.settings.tables(),
-        has_keys,
+        has_bands,
     };
     if core.storage.can_discard() { peak.with_discards() } else { peak.without() }
 }
@@ -106,7 +106,7 @@ struct Peak {
     /// Whether all tables are written at the same time.
     is_one_pass: bool,
     /// Whether the other tables are made of the documents, after these are written.
-    has_keys: bool,
+    has_bands: bool,
 }
 
 impl Peak {
@@ -125,7 +125,7 @@ impl Peak {
         let first_in_work = first + self.beside;
         // The tables in work take this much more than in the end.
         let more = self.rows.max(other + self.beside).saturating_sub(other);
-        let peak = if self.has_keys {
+        let peak = if self.has_bands {
             self.unsorted.max(first_in_work).max(first + all + more * self.sorts)
         } else if self.is_one_pass {
             self.unsorted.max(first_in_work) + all + more * self.sorts
@@ -145,7 +145,7 @@ impl Peak {
 /// Returns how many tables are sorted at a time by this many threads.
 pub(super) fn sorts<F: Fingerprint>(core: &Core<F>, threads: usize) -> usize {
     let settings = &core.settings;
-    threads.min(settings.tables().saturating_sub(1).max(settings.key_tables()))
+    threads.min(settings.tables().saturating_sub(1).max(settings.band_tables()))
 }
 
 /// Returns this many sixteenths of the memory.

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from . import documents, files, keys, logs, manifests, matches, names, postings, segments, tables
+from . import documents, files, bands, logs, manifests, matches, names, postings, segments, tables
 from .case import DEEP, FULL
 
-__all__ = ["documents", "files", "keys", "logs", "manifests", "matches", "names", "postings", "segments", "tables"]
+__all__ = ["documents", "files", "bands", "logs", "manifests", "matches", "names", "postings", "segments", "tables"]
 
 DOCUMENT = Path(__file__).parents[3] / "storage-format.md"
 

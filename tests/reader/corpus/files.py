@@ -180,7 +180,7 @@ def short_meta(database, file, last):
 
 short_meta("user-half-2", TABLE, 41)
 short_meta("user-half-2", TABLE, 41 + 64)
-short_meta("sketches-many-leaves", "0000000003000000.k00", 5)
+short_meta("sketches-many-leaves", "0000000003000000.b00", 5)
 short_meta("user-half-2", "0000000003000000.ids", 16)
 short_meta("user-half-2", "0000000005000000.del", 0)
 short_meta("names-ring-3", "0000000006000000.docs", 88)

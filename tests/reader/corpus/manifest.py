@@ -43,10 +43,10 @@ class Manifest:
         self.tables = self.take("tables", 1)
         for table in range(self.tables):
             self.take(f"bit order {table}", cells)
-        self.keys = 0
+        self.bands = 0
         if self.take("kind of rule", 1) == 1:
             self.take_all({"similarity": 2, "recall": 2})
-            self.keys = self.take("keys", 1)
+            self.bands = self.take("bands", 1)
             self.take("minima", 1)
         self.take("max distance", 1)
 
@@ -61,8 +61,8 @@ class Manifest:
 
     def read_segment(self, segment):
         """Reads the fields of a segment."""
-        files = [f"keys {key}" for key in range(self.keys)]
-        if not self.keys:
+        files = [f"bands {band}" for band in range(self.bands)]
+        if not self.bands:
             files = [f"table {table}" for table in range(self.tables)] + ["postings"]
         files += ["tombstones", "documents"]
         ending = f" of {segment}"

@@ -111,7 +111,7 @@ def checksum_without_file(copy, _):
     copy.manifest["checksum of tombstones of 0"] = 1
 
 
-for kind, database in (("table 1", "user-half-2"), ("keys 4", "sketches-unique"),
+for kind, database in (("table 1", "user-half-2"), ("bands 4", "sketches-unique"),
                        ("postings", "user-half-2"), ("documents", "sketches-unique")):
     @in_manifest("18.30", f"a segment has no {kind.split()[0]} file", database)
     def no_such_file(copy, _, kind=kind):

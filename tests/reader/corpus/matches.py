@@ -125,13 +125,13 @@ for similarity in (4999, 10001):
 for recall in (4999, 9991):
     of_sketches("18.13", f"recall {recall / 10000}: expected 0.5 to 0.999", "recall", recall)
 NO_RULE = "a rule that no database has"
-for condition, part, values in (("18.14", "keys", (0, 17)), ("18.15", "minima", (0, 9)),
+for condition, part, values in (("18.14", "bands", (0, 17)), ("18.15", "minima", (0, 9)),
                                 ("18.16", "max distance", (129,))):
     for value in values:
         of_sketches(condition, NO_RULE, part, value)
-OTHER_LAYOUT = "the layout does not fit the keys"
-of_sketches("18.17", OTHER_LAYOUT, "layout's name", b"keys-7")
-of_sketches("18.17", OTHER_LAYOUT, "keys", 7)
+OTHER_LAYOUT = "the layout does not fit the bands"
+of_sketches("18.17", OTHER_LAYOUT, "layout's name", b"bands-7")
+of_sketches("18.17", OTHER_LAYOUT, "bands", 7)
 of_sketches("18.17", OTHER_LAYOUT, "bit order 1", bytes([1, 0, *range(2, 16)]))
 of_sketches("6.5", "layout cells sum to 129 bits, not 128", "widths", bytes([9, *15 * [8]]))
 NOT_OF_WIDTH = "a rule or ids that no database of this width has"
@@ -143,7 +143,7 @@ def sketches_by_distance(copy, _):
     remove_segments(copy)
     copy.manifest["kind of rule"] = 0
     copy.manifest["max distance"] = 3
-    for name in ("similarity", "recall", "keys", "minima"):
+    for name in ("similarity", "recall", "bands", "minima"):
         del copy.manifest.fields[name]
 
 

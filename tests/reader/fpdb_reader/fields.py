@@ -2,7 +2,7 @@
 
 from .block import top_bits
 from .conventions import check
-from .header import DOCUMENTS, KEYS, POSTINGS, TABLE, TOMBSTONES, read_header
+from .header import DOCUMENTS, BANDS, POSTINGS, TABLE, TOMBSTONES, read_header
 from .huffman import HuffmanCode
 from .paged import TRAILER, read_footer
 
@@ -11,7 +11,7 @@ HEADER = {"magic": 8, "major": 2, "minor": 2, "version checksum": 4, "kind": 1, 
 METAS = {
     TABLE: {"count": 8, "blocks": 8, "block size": 4, "filter depth": 4, "overflow keys": 8, "filter words": 8,
             "block code": 1},
-    KEYS: {"rows": 4, "bucket bits": 1, "page bytes": 1},
+    BANDS: {"rows": 4, "bucket bits": 1, "page bytes": 1},
     POSTINGS: {"entries": 8, "id groups": 8, "heads": 8},
     TOMBSTONES: {"records": 8},
     DOCUMENTS: dict.fromkeys(["records", "removed", "duplicates", "stamped", "greatest id", "key bytes", "leaf pages",

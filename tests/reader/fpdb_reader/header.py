@@ -9,7 +9,7 @@ MAGIC = bytes.fromhex("8f667064620d0a1a")
 MAJOR = 1
 SIZE = 64
 
-MANIFEST, LOG, TABLE, POSTINGS, TOMBSTONES, DOCUMENTS, KEYS, SPARE = range(1, 9)
+MANIFEST, LOG, TABLE, POSTINGS, TOMBSTONES, DOCUMENTS, BANDS, SPARE = range(1, 9)
 
 # What a file says about itself. `identity` is bytes 16 to 56, which is the beginning of all checksums.
 Header = namedtuple("Header", "kind bits part number database nonce identity")
@@ -18,7 +18,7 @@ Header = namedtuple("Header", "kind bits part number database nonce identity")
 def file_name(kind, number, part=0):
     """The name of a numbered file."""
     ending = {LOG: "log", TABLE: f"t{part:02}", POSTINGS: "ids", TOMBSTONES: "del",
-              DOCUMENTS: "docs", KEYS: f"k{part:02}", SPARE: "spare"}[kind]
+              DOCUMENTS: "docs", BANDS: f"b{part:02}", SPARE: "spare"}[kind]
     return f"{number:016x}.{ending}"
 
 

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 from . import sketch
 from .conventions import Cursor, Damage, InUse, OtherVersion, check, crc32
-from .header import DOCUMENTS, KEYS, MANIFEST, POSTINGS, SIZE, SPARE, TABLE, TOMBSTONES, expect, read_header
+from .header import DOCUMENTS, BANDS, MANIFEST, POSTINGS, SIZE, SPARE, TABLE, TOMBSTONES, expect, read_header
 from .layout import Layout
 from .rule import MatchRule
 
@@ -106,7 +106,7 @@ class Manifest:
         number, nonce, oldest, newest, fingerprints, entries, removed = (self.number(8) for _ in range(7))
         self.refuse_unless(max(fingerprints, entries, removed) < 2**48, "18.28", "a count is 2^48 or more")
         if self.is_of_sketches:
-            places = [(KEYS, part) for part in range(self.rule.keys)]
+            places = [(BANDS, part) for part in range(self.rule.bands)]
         else:
             places = [(TABLE, part) for part in range(self.layout.tables())] + [(POSTINGS, 0)]
         files = {place: self.read_file(True) for place in places}
@@ -137,7 +137,7 @@ class Manifest:
         length, checksum = self.number(8), self.number(4)
         if length == 0:
             self.refuse_unless(checksum == 0, "18.29", "a file of length 0 has a checksum")
-            self.refuse_unless(not required, "18.30", "a table, keys or the postings have length 0")
+            self.refuse_unless(not required, "18.30", "a table, bands or the postings have length 0")
             return None
         return length, checksum
 

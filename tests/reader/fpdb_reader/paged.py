@@ -1,4 +1,4 @@
-"""Paged files: the outer structure of tables, keys, postings, tombstones and documents."""
+"""Paged files: the outer structure of tables, bands, postings, tombstones and documents."""
 
 from collections import namedtuple
 

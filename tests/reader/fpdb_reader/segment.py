@@ -2,8 +2,8 @@
 
 from .conventions import Damage, check, crc32
 from .documents import Documents
-from .header import DOCUMENTS, KEYS, POSTINGS, SPARE, TABLE, TOMBSTONES, expect, file_name, read_header
-from .keys import check_keys
+from .header import DOCUMENTS, BANDS, POSTINGS, SPARE, TABLE, TOMBSTONES, expect, file_name, read_header
+from .bands import check_bands
 from .manifest import NAMES
 from .paged import read_paged
 from .postings import Postings
@@ -81,11 +81,11 @@ class Segment:
                         for identifier in ids]
 
     def read_sketches(self):
-        """Reads the documents, of which the originals are the entries, and checks the keys."""
+        """Reads the documents, of which the originals are the entries, and checks the bands."""
         documents = self.read_documents()
         for kind, part in self.named.files:
-            if kind == KEYS:
-                check_keys(self.read_file(kind, part), part, self.manifest.rule, documents.leaves, self.named.entries)
+            if kind == BANDS:
+                check_bands(self.read_file(kind, part), part, self.manifest.rule, documents.leaves, self.named.entries)
         self.entries = [(record.fingerprint, record.id) for record in self.records
                         if not record.removed and record.original is None]
 

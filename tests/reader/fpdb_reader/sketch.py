@@ -22,8 +22,8 @@ def distance(a, b, bits):
     return ones(differing)
 
 
-def key(sketch, number, minima):
-    """Key `number` of a sketch, with so many minima, as a number: its first bit is the highest."""
+def band(sketch, number, minima):
+    """Band `number` of a sketch, with so many minima, as a number: its first bit is the highest."""
     bits, highest_first = 0, planes(sketch)[::-1]
     for minimum in range(GROUP * number, GROUP * number + minima):
         for plane in highest_first:

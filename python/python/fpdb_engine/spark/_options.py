@@ -19,12 +19,12 @@ Options = dict[str, Any]
 
 
 class Rule(NamedTuple):
-    """Which sketches match: those that share a key and are within a distance."""
+    """Which sketches match: those that share a band and are within a distance."""
 
-    keys: int
-    """Keys per sketch."""
+    bands: int
+    """Bands per sketch."""
     minima: int
-    """Minima per key."""
+    """Minima per band."""
     distance: int
     """Most minima that may differ."""
 
@@ -64,8 +64,8 @@ def options_for(
 def rule_of(options: Options) -> Rule:
     """Returns the rule of databases with these options, which are for a similarity."""
     with _database(options) as db:
-        assert db.sketch_keys is not None, "they are for a similarity"
-        return Rule(*db.sketch_keys, db.max_distance)
+        assert db.sketch_bands is not None, "they are for a similarity"
+        return Rule(*db.sketch_bands, db.max_distance)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from fpdb_engine import InvalidArgumentError
 
-from . import _keys, _masks
+from . import _bands, _masks
 from ._arrow import (
     SKETCH,
     Fingerprints,
@@ -63,10 +63,10 @@ def pairs(
     the others is paired with it. So a thousand equal rows are 999 pairs, as in Db.pairs(). A null
     fingerprint has no pairs.
 
-    A row is sent to at most as many tasks as a sketch has keys, 8 to 16, as 104 bytes; or to distance + 1, as 16
+    A row is sent to at most as many tasks as a sketch has bands, 8 to 16, as 104 bytes; or to distance + 1, as 16
     bytes each with 64 bits and 24 with 128. tasks is by default spark.sql.shuffle.partitions.
 
-    A task collects what it receives. Sketches are compared that share a key. Fingerprints are searched as a
+    A task collects what it receives. Sketches are compared that share a band. Fingerprints are searched as a
     database in the folder for temporary files. For each row that it received, a task takes about 450 bytes of
     memory with sketches, 80 and 40 on disk with 64 bits, 130 and 60 with 128. More than 20 million rows of
     sketches, or 100 million of fingerprints, do not fit into a batch of Arrow.
@@ -82,7 +82,7 @@ def pairs(
         raise InvalidArgumentError(f"{tasks} tasks; between 1 and {MAX_TASKS} are possible")
     count = rows.count if expected_entries is None else partial(int, expected_entries)
     options = options_for(bits, distance, similarity, recall, count)
-    division = _by_cells(options, tasks) if similarity is None else _by_keys(rule_of(options), tasks)
+    division = _by_cells(options, tasks) if similarity is None else _by_bands(rule_of(options), tasks)
     blocks = rows.mapInArrow(_divided(division), BLOCKS).repartition(tasks, "task")
     return blocks.mapInArrow(_searched(division), PAIRS)
 
@@ -114,10 +114,10 @@ def _by_cells(options: Options, tasks: int) -> Division:
     return Division(bits, tasks, distance + 1, owners, search)
 
 
-def _by_keys(rule: Rule, tasks: int) -> Division:
-    owners = partial(_keys.owners, rule=rule, tasks=tasks)
-    search = partial(_keys.pairs_of_task, rule=rule, tasks=tasks)
-    return Division(SKETCH, tasks, rule.keys, owners, search)
+def _by_bands(rule: Rule, tasks: int) -> Division:
+    owners = partial(_bands.owners, rule=rule, tasks=tasks)
+    search = partial(_bands.pairs_of_task, rule=rule, tasks=tasks)
+    return Division(SKETCH, tasks, rule.bands, owners, search)
 
 
 def _divided(division: Division) -> Any:

@@ -2,7 +2,7 @@
 
 Each fingerprint is sent to some tasks, which are numbered: the first, the second and so on. Any two that are to
 be compared have a number at which their tasks are the same. There may be several: the task at the lowest of these
-numbers reports them; of sketches, at the number of the first key that they share.
+numbers reports them; of sketches, at the number of the first band that they share.
 """
 
 from __future__ import annotations

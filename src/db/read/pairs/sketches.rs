@@ -1,7 +1,7 @@
 //! All pairs of a database of sketches.
 //!
-//! Documents that share a key are next to each other in the table of that key. So each table is read
-//! once, in parts, and the documents of each key are compared. A pair that shares several keys is
+//! Documents that share a band are next to each other in the table of that band. So each table is read
+//! once, in parts, and the documents of each band are compared. A pair that shares several bands is
 //! reported for the first of them, so nothing has to be remembered.
 
 use super::search::Search;
@@ -14,10 +14,10 @@ use crate::query::View;
 
 /// About how many documents of a table are in a part.
 const PART: u64 = if cfg!(test) { 1 << 4 } else { 1 << 16 };
-/// Most bits of the number of a part. Each table has as many bits of its keys.
+/// Most bits of the number of a part. Each table has as many bits of its bands.
 const PART_BITS: u32 = 16;
 
-/// A part of a table: the keys that begin with these bits.
+/// A part of a table: the bands that begin with these bits.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     table: u32,
@@ -25,7 +25,7 @@ struct Part {
     high: u64,
 }
 
-/// A key, and where a document is that has it: the source, and there the page of the leaf, or the
+/// A band, and where a document is that has it: the source, and there the page of the leaf, or the
 /// place among the recent documents.
 type Place = (u64, usize, u32);
 
@@ -37,18 +37,18 @@ pub(super) fn run(
 ) -> Result<()> {
     let documents = search.reader.len();
     let within = search.options.within;
-    let test = search.reader.planner.sketch_test(within).filter(|test| test.shares_key);
+    let test = search.reader.planner.sketch_test(within).filter(|test| test.shares_band);
     let Some(test) = test else {
         return Err(Error::invalid(format!(
             "pairs of sketches are found by the rule, or within a distance that is less than the \
-             number of keys, and not within {within}"
+             number of bands, and not within {within}"
         )));
     };
     search.reader.read(|view| {
-        let parts: Vec<Part> = parts(documents, test.rule.keys).collect();
+        let parts: Vec<Part> = parts(documents, test.rule.bands).collect();
         let recent = recent(view);
         let meter = Meter::new(&search.reader.watch, Phase::Search, None);
-        meter.begin(Phase::Search, documents * u64::from(test.rule.keys))?;
+        meter.begin(Phase::Search, documents * u64::from(test.rule.bands))?;
         search.in_parallel(&parts, is_stopped, |part| {
             let found = PartSearch { view, test: &test, recent: &recent, part, sink };
             meter.advance(found.run(&|| meter.check())?)
@@ -59,10 +59,10 @@ pub(super) fn run(
 }
 
 /// Returns the parts of all tables, in order.
-fn parts(documents: u64, keys: u32) -> impl Iterator<Item = Part> {
+fn parts(documents: u64, bands: u32) -> impl Iterator<Item = Part> {
     let bits = (documents / PART).checked_ilog2().unwrap_or(0).min(PART_BITS);
     let rest = u64::MAX >> bits;
-    (0..keys).flat_map(move |table| {
+    (0..bands).flat_map(move |table| {
         (0..1u64 << bits).map(move |number| {
             let low = number.checked_shl(u64::BITS - bits).unwrap_or(0);
             Part { table, low, high: low | rest }
@@ -93,41 +93,41 @@ struct PartSearch<'a> {
 }
 
 impl PartSearch<'_> {
-    /// Passes all pairs to the sink. Returns the number of rows. `check` is called for each key that
+    /// Passes all pairs to the sink. Returns the number of rows. `check` is called for each band that
     /// several documents have.
     fn run(&self, check: &dyn Fn() -> Result<()>) -> Result<u64> {
         let (places, mask) = self.places()?;
         for same in places.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
             check()?;
             let mut entries = self.entries(same, mask)?;
-            let key = |entry: &Entry<Sketch>| self.key(&entry.fingerprint);
-            entries.sort_unstable_by_key(|entry| (key(entry), entry.fingerprint, entry.id));
-            entries.chunk_by(|a, b| key(a) == key(b)).try_for_each(|same| self.compare(same))?;
+            let band = |entry: &Entry<Sketch>| self.band(&entry.fingerprint);
+            entries.sort_unstable_by_key(|entry| (band(entry), entry.fingerprint, entry.id));
+            entries.chunk_by(|a, b| band(a) == band(b)).try_for_each(|same| self.compare(same))?;
         }
         Ok(places.len() as u64)
     }
 
-    fn key(&self, sketch: &Sketch) -> u64 {
-        sketch.key(self.part.table, self.test.rule.minima)
+    fn band(&self, sketch: &Sketch) -> u64 {
+        sketch.band(self.part.table, self.test.rule.minima)
     }
 
-    /// Returns the places of all documents of the part, by key, and which bits of keys count: those
+    /// Returns the places of all documents of the part, by band, and which bits of bands count: those
     /// that all tables have.
     fn places(&self) -> Result<(Vec<Place>, u64)> {
         let Part { table, low, high } = *self.part;
         let mut places = Vec::new();
         let mut mask = u64::MAX;
         for (source, segment) in self.view.version.segments.iter().enumerate() {
-            let Some(keys) = segment.keys().get(table as usize) else { continue };
-            let view = keys.view();
-            mask &= keys.key_mask();
+            let Some(bands) = segment.bands().get(table as usize) else { continue };
+            let view = bands.view();
+            mask &= bands.band_mask();
             view.for_each_row(view.bucket(low)..view.bucket(high) + 1, &mut |row| {
-                places.push((row.key(), source, row.page()));
+                places.push((row.band(), source, row.page()));
             })?;
         }
         let segments = self.view.version.segments.len();
         places.extend(
-            (0..).zip(self.recent).map(|(number, e)| (self.key(&e.fingerprint), segments, number)),
+            (0..).zip(self.recent).map(|(number, e)| (self.band(&e.fingerprint), segments, number)),
         );
         places.retain(|place| (low..=high).contains(&place.0));
         places.iter_mut().for_each(|place| place.0 &= mask);
@@ -135,13 +135,13 @@ impl PartSearch<'_> {
         Ok((places, mask))
     }
 
-    /// Returns the live documents at these places, which agree in the key as far as it is known.
+    /// Returns the live documents at these places, which agree in the band as far as it is known.
     fn entries(&self, places: &[Place], mask: u64) -> Result<Vec<Entry<Sketch>>> {
         let segments = &self.view.version.segments;
         let (mut entries, mut found) = (Vec::new(), Vec::new());
         let mut last = None;
-        for &(key, source, place) in places {
-            // Several documents of a leaf may have the key.
+        for &(band, source, place) in places {
+            // Several documents of a leaf may have the band.
             if source == segments.len() {
                 entries.extend(self.recent.get(place as usize));
                 continue;
@@ -150,7 +150,7 @@ impl PartSearch<'_> {
             if last.replace((source, place)) == Some((source, place)) {
                 continue;
             }
-            let is_same = |sketch: Sketch| (self.key(&sketch) & mask == key).then_some(0);
+            let is_same = |sketch: Sketch| (self.band(&sketch) & mask == band).then_some(0);
             found.clear();
             documents.find_in_leaf(place, is_same, &mut found)?;
             documents.for_each_found(&found, |key, document, _| {
@@ -163,7 +163,7 @@ impl PartSearch<'_> {
         Ok(entries)
     }
 
-    /// Compares documents that share the key, which are sorted by sketch.
+    /// Compares documents that share the band, which are sorted by sketch.
     fn compare(&self, same: &[Entry<Sketch>]) -> Result<()> {
         let rule = &self.test.rule;
         let classes: Vec<&[Entry<Sketch>]> =
@@ -177,7 +177,7 @@ impl PartSearch<'_> {
             for other in &classes[number + 1..] {
                 let differing = sketch.differing(other[0].fingerprint);
                 let distance = differing.count_ones();
-                let is_first = || rule.first_shared_key(differing) == Some(self.part.table);
+                let is_first = || rule.first_shared_band(differing) == Some(self.part.table);
                 if distance <= self.test.distance && is_first() {
                     (self.sink.between)(class, other, distance)?;
                 }

@@ -58,11 +58,11 @@ pub(crate) fn unit(bits: u32) -> &'static str {
     if bits == SKETCH_BITS { "minima" } else { "bits" }
 }
 
-/// Says by which keys a database of sketches finds documents; `None` for one of fingerprints.
-pub(crate) fn keys(rule: &MatchRule) -> Option<String> {
-    let (keys, minima) = rule.keys()?;
+/// Says by which bands a database of sketches finds documents; `None` for one of fingerprints.
+pub(crate) fn bands(rule: &MatchRule) -> Option<String> {
+    let (bands, minima) = rule.bands()?;
     let distance = rule.distance();
-    Some(format!("{keys} keys of {minima} minima, of 128 at most {distance} may differ"))
+    Some(format!("{bands} bands of {minima} minima, of 128 at most {distance} may differ"))
 }
 
 /// The options of a new database, which keeps them for good.

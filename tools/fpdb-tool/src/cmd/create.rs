@@ -76,8 +76,8 @@ impl Args {
         let created = Created { path: self.path.display().to_string(), description };
         let Description { bits, rule, layout, block_size, filter_bits, ids, .. } =
             &created.description;
-        let how = match database::keys(rule) {
-            Some(keys) => format!("sketches, {rule}, {keys}"),
+        let how = match database::bands(rule) {
+            Some(bands) => format!("sketches, {rule}, {bands}"),
             None => format!(
                 "{bits} bits, {rule}, layout {layout}, blocks of {block_size} bytes, filters of \
                  {filter_bits} bits"

@@ -48,7 +48,7 @@ impl Args {
 }
 
 fn rows(stats: &Stats, description: &Description) -> Vec<(&'static str, String)> {
-    let keys = database::keys(&description.rule);
+    let bands = database::bands(&description.rule);
     let keeps_documents = stats.ids != Ids::User;
     let mut rows = vec![("entries", stats.entries.to_string())];
     if keeps_documents {
@@ -56,11 +56,11 @@ fn rows(stats: &Stats, description: &Description) -> Vec<(&'static str, String)>
         rows.push(("documents", format!("{} ({duplicates} duplicates)", stats.documents)));
     }
     rows.push(("ids", stats.ids.to_string()));
-    match &keys {
-        Some(keys) => rows.extend([
+    match &bands {
+        Some(bands) => rows.extend([
             ("fingerprints", "sketches".to_owned()),
             ("match rule", description.rule.to_string()),
-            ("keys", keys.clone()),
+            ("bands", bands.clone()),
         ]),
         None => rows.extend([
             ("fingerprints", format!("{} bits", stats.bits)),
@@ -75,8 +75,8 @@ fn rows(stats: &Stats, description: &Description) -> Vec<(&'static str, String)>
         ("segments", stats.segments.len().to_string()),
         ("on disk", iec(stats.bytes_total)),
     ]);
-    match keys {
-        Some(_) => rows.push(("  keys", per_document(stats.bytes_tables, stats))),
+    match bands {
+        Some(_) => rows.push(("  bands", per_document(stats.bytes_tables, stats))),
         None => rows.extend([("  tables", tables(stats)), ("  ids", ids(stats))]),
     }
     if keeps_documents {

@@ -25,7 +25,7 @@ pub(crate) struct Header {
     pub(crate) count: u64,
     recipe: Option<String>,
     extraction: Option<String>,
-    /// `None` for sketches, which have keys instead.
+    /// `None` for sketches, which have bands instead.
     layout: Option<LayoutLine>,
     rule: RuleLine,
     block_size: usize,
@@ -54,7 +54,7 @@ struct RuleLine {
 struct SimilarLine {
     jaccard: f64,
     recall: f64,
-    keys: u32,
+    bands: u32,
     /// Of each key.
     minima: u32,
 }
@@ -63,10 +63,10 @@ impl Header {
     pub(crate) fn new(description: &Description, next_id: Option<DocId>, count: u64) -> Self {
         let Description { layout, rule, .. } = description;
         let similar =
-            rule.jaccard().zip(rule.keys()).map(|(jaccard, (keys, minima))| SimilarLine {
+            rule.jaccard().zip(rule.bands()).map(|(jaccard, (bands, minima))| SimilarLine {
                 jaccard: jaccard.similarity(),
                 recall: jaccard.expected_recall(),
-                keys,
+                bands,
                 minima,
             });
         let orders = || (0..layout.tables()).map(|table| layout.order(table).to_vec()).collect();
@@ -137,9 +137,9 @@ impl Header {
                 let layout = Layout::with_orders(name, self.bits, cells, orders)?;
                 options.max_distance(distance).layout(layout)
             }
-            (Some(SimilarLine { jaccard, recall, keys, minima }), None) if is_sketch => {
+            (Some(SimilarLine { jaccard, recall, bands, minima }), None) if is_sketch => {
                 let jaccard = Jaccard::at_least(*jaccard).recall(*recall);
-                options.rule(&MatchRule::of_keys(jaccard, *keys, *minima, distance)?)
+                options.rule(&MatchRule::of_bands(jaccard, *bands, *minima, distance)?)
             }
             _ => bail!("expected a layout for fingerprints, or a rule by similarity for sketches"),
         };

@@ -102,26 +102,26 @@ fn a_recommendation_for_a_similarity_can_be_created_and_finds_what_it_says() {
     assert!(found[0] < 1e-6 && found[10] >= 0.96 && found[12] > 0.999, "{found:?}");
     assert!(number(&report["false_matches"]) < 1e-6, "{report}");
     let bytes = number(&report["disk_bytes"]) / 1e7;
-    let expected = 104.0 + 5.1 * number(&report["keys"]);
+    let expected = 104.0 + 5.1 * number(&report["bands"]);
     assert!((bytes - expected).abs() < 1.0, "{bytes} bytes, not {expected}");
     let created = create(&folder, &report);
     assert_eq!(created["max_distance"], report["distance"], "{created}");
-    let of_keys = format!("{} keys of {} minima", report["keys"], report["minima"]);
+    let of_bands = format!("{} bands of {} minima", report["bands"], report["minima"]);
     let described = folder.ok("stats db").text();
-    assert!(described.contains(&of_keys), "{of_keys}: {described}");
+    assert!(described.contains(&of_bands), "{of_bands}: {described}");
     let table = folder.ok(line);
     assert!(table.text().starts_with("similarity "), "{}", table.text());
-    assert!(table.text().contains(&of_keys), "{}", table.text());
+    assert!(table.text().contains(&of_bands), "{}", table.text());
 }
 
 #[test]
-fn a_similarity_that_too_many_unrelated_documents_have_by_their_keys_is_advised_against() {
+fn a_similarity_that_too_many_unrelated_documents_have_by_their_bands_is_advised_against() {
     for (line, is_possible) in [
         ("-n 1e9 --jaccard 0.7", true),
         ("-n 1e9 --jaccard 0.65", false),
         ("-n 1e6 --jaccard 0.6", true),
     ] {
         let run = Folder::new().ok(&format!("recommend {line}"));
-        assert_eq!(!run.err.contains("keys are no way"), is_possible, "{line}: {}", run.err);
+        assert_eq!(!run.err.contains("bands are no way"), is_possible, "{line}: {}", run.err);
     }
 }

@@ -100,12 +100,12 @@ fn every_search_finds_the_similar_documents() {
         assert_eq!(names, [&json!(i.to_string()), &json!((i ^ 1).to_string())]);
         assert!(record["matches"][1]["similarity"].as_f64().unwrap() > 0.7, "{record}");
     }
-    // Any distance can be asked for, and what lies beyond the keys is found by a scan.
+    // Any distance can be asked for, and what lies beyond the bands is found by a scan.
     let all = folder.ok("query db docs --from ndjson --json -k 128").records();
     assert!(all[..DOCUMENTS].iter().all(|r| r["matches"].as_array().unwrap().len() == 12));
     assert_eq!(folder.ok("pairs db -k 0").text(), "");
     let run = folder.exits(2, "pairs db -k 20");
-    assert!(run.err.contains("less than the number of keys"), "{}", run.err);
+    assert!(run.err.contains("less than the number of bands"), "{}", run.err);
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn databases_are_copied_merged_rebuilt_and_repaired() {
         assert!(run.err.contains("is for databases of fingerprints"), "{}", run.err);
     }
     let files = std::fs::read_dir(folder.file("db")).unwrap().map(|file| file.unwrap().path());
-    let keys = files.into_iter().find(|path| path.extension().is_some_and(|end| end == "k03"));
-    std::fs::remove_file(keys.unwrap()).unwrap();
+    let band = files.into_iter().find(|path| path.extension().is_some_and(|end| end == "b03"));
+    std::fs::remove_file(band.unwrap()).unwrap();
     folder.exits(1, "verify db");
     let run = folder.ok("repair db --out fixed");
     assert!(run.err.contains("nothing was lost"), "{}", run.err);
@@ -152,7 +152,7 @@ fn a_complete_export_keeps_rule_names_stamps_and_duplicates() {
     let text = folder.read("file");
     let header = text.lines().next().unwrap();
     for (from, to, message) in [
-        ("\"keys\":", "\"keys\":17", "expected 1 to 16"),
+        ("\"bands\":", "\"bands\":17", "expected 1 to 16"),
         ("\"bits\":768", "\"bits\":128", "expected a layout for fingerprints"),
         ("\"ids\":\"names\"", "\"ids\":\"user\"", "must be names or unique"),
     ] {

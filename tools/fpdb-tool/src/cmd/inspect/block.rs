@@ -74,7 +74,7 @@ impl Args {
     ) -> Result<Exit> {
         if description.bits == SKETCH_BITS {
             bail!(
-                "a database of sketches has tables of keys, which are in no blocks: leave out \
+                "a database of sketches has tables of bands, which are in no blocks: leave out \
                  --table"
             );
         }

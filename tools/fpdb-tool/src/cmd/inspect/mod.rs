@@ -163,8 +163,8 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
     let Description { bits, max_distance, rule, .. } = description;
     let (major, minor) = description.format_version;
     let or_none = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".to_owned());
-    let keys = database::keys(rule);
-    let stored = match keys {
+    let bands = database::bands(rule);
+    let stored = match bands {
         Some(_) => ("sketches", rule.to_string()),
         None => ("fingerprints", format!("{bits} bits, max distance {max_distance}")),
     };
@@ -175,8 +175,8 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
         ("recipe", or_none(&description.recipe)),
         ("extraction", or_none(&description.extraction)),
     ];
-    match keys {
-        Some(keys) => rows.push(("keys", keys)),
+    match bands {
+        Some(bands) => rows.push(("bands", bands)),
         None => rows.extend([
             ("block size", iec(description.block_size as u64)),
             ("layout", description.layout.to_string()),

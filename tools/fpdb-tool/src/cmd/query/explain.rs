@@ -50,7 +50,7 @@ impl Explained {
             ("candidates", candidates),
             ("matches", matches),
         ];
-        // Only sketches have tables of keys.
+        // Only sketches have tables of bands.
         let counts = counts.iter().filter(|&&(name, count)| count > 0 || name != "rows of keys");
         let rows: Vec<_> = counts.map(|&(name, count)| (name, count.to_string())).collect();
         output::rows(out, &rows)?;

@@ -43,16 +43,16 @@ Examples:
 ///
 /// - load: disk space that a bulk load takes while it runs
 ///
-/// For a similarity (--jaccard), shows the keys that `create` chooses. Two documents match if they
-/// share a key and their sketches differ in few enough minima. For documents of each similarity:
+/// For a similarity (--jaccard), shows the bands that `create` chooses. Two documents match if they
+/// share a band and their sketches differ in few enough minima. For documents of each similarity:
 ///
 /// - found: the share of them that match
 ///
-/// - read: the share of them that share a key, so that a query reads them. So multiply it by how
+/// - read: the share of them that share a band, so that a query reads them. So multiply it by how
 ///   many documents there are on the subject of the query, not by all documents
 ///
-/// Documents that have nothing in common may also share a key. Below a similarity of 0.7, this makes
-/// keys useless among 1e9 documents. Prints how many of them a query reads, and the sizes of the
+/// Documents that have nothing in common may also share a band. Below a similarity of 0.7, this makes
+/// bands useless among 1e9 documents. Prints how many of them a query reads, and the sizes of the
 /// database, with all documents in one segment.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]

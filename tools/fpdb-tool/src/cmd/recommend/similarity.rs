@@ -15,8 +15,8 @@ struct Report {
     documents: u64,
     jaccard: f64,
     recall: f64,
-    keys: u32,
-    /// Minima of each key.
+    bands: u32,
+    /// Minima of each band.
     minima: u32,
     /// The number of minima beyond which documents never match.
     distance: u32,
@@ -40,7 +40,7 @@ struct Row {
     similarity: f64,
     /// The share that matches.
     found: f64,
-    /// The share that has a key of the query.
+    /// The share that has a band of the query.
     read: f64,
 }
 
@@ -69,22 +69,22 @@ impl Report {
         let rule = &database.rule;
         let Prediction { disk_bytes, memory_bytes, .. } = database.predict(documents);
         let (similarity, recall) = (jaccard.similarity(), jaccard.expected_recall());
-        let (keys, minima) = rule.keys().unwrap_or_default();
+        let (bands, minima) = rule.bands().unwrap_or_default();
         let row = |similarity| Row {
             similarity,
             found: rule.found_at(similarity),
-            read: shares_key(similarity, keys, minima),
+            read: shares_band(similarity, bands, minima),
         };
         Self {
             documents,
             jaccard: similarity,
             recall,
-            keys,
+            bands,
             minima,
             distance: rule.distance(),
             exact_distance: rule.exact_distance(),
             similarities: SIMILARITIES.map(row).into(),
-            unrelated_read: documents as f64 * shares_key(0.0, keys, minima),
+            unrelated_read: documents as f64 * shares_band(0.0, bands, minima),
             false_matches: rule.false_matches(documents),
             disk_bytes,
             memory_bytes,
@@ -103,7 +103,7 @@ impl Report {
         writeln!(context.out)?;
         let read = self.unrelated_read;
         let rows = [
-            ("keys", database::keys(rule).unwrap_or_default()),
+            ("bands", database::bands(rule).unwrap_or_default()),
             ("misses nothing", format!("up to distance {}", self.exact_distance)),
             ("unrelated documents read", format!("{read:.1} per query")),
             ("false matches", format!("{:.0e} per query", self.false_matches)),
@@ -113,8 +113,8 @@ impl Report {
         output::rows(context.out, &rows)?;
         if read > MOST_READ {
             context.say(
-                "keys are no way to find this similarity among so many documents: too many \
-                 unrelated ones share a key",
+                "bands are no way to find this similarity among so many documents: too many \
+                 unrelated ones share a band",
             );
         }
         context.say(format_args!("to create the database: {}", self.create));
@@ -122,13 +122,13 @@ impl Report {
     }
 }
 
-/// Returns the probability that two documents of this similarity share a key. The six bits of minima
+/// Returns the probability that two documents of this similarity share a band. The six bits of minima
 /// of different features agree with a probability of 1/64.
-fn shares_key(similarity: f64, keys: u32, minima: u32) -> f64 {
+fn shares_band(similarity: f64, bands: u32, minima: u32) -> f64 {
     let agrees = similarity + (1.0 - similarity) / 64.0;
-    let of_key = agrees.powf(minima.into());
-    // As 1 - (1 - of_key)^keys, without the loss of digits.
-    -(f64::from(keys) * (-of_key).ln_1p()).exp_m1()
+    let of_band = agrees.powf(minima.into());
+    // As 1 - (1 - of_band)^bands, without the loss of digits.
+    -(f64::from(bands) * (-of_band).ln_1p()).exp_m1()
 }
 
 #[cfg(test)]

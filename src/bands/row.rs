@@ -1,8 +1,8 @@
-//! A row: a key, and a leaf of documents in which one has it.
+//! A row: a band, and a leaf of documents in which one has it.
 
 use crate::fingerprint::Fingerprint;
 
-/// Bits of the rest of a key.
+/// Bits of the rest of a band.
 pub(crate) const REST_BITS: u8 = 16;
 
 /// A bucket has 2^5 to 2^6 rows on average, whose rests fill one or two cache lines.
@@ -36,10 +36,10 @@ const PLACE_BITS: u32 = 16;
 pub(crate) struct Row(pub(crate) u128);
 
 impl Row {
-    /// Makes the row of a key in a leaf. Of the key, the bits of bucket and rest count.
-    fn new(key: u64, documents: u64, page: u32, place: u16) -> Self {
+    /// Makes the row of a band in a leaf. Of the band, the bits of bucket and rest count.
+    fn new(band: u64, documents: u64, page: u32, place: u16) -> Self {
         let place = u128::from(page) << PLACE_BITS | u128::from(place);
-        Self(u128::from(key & key_mask(bucket_bits(documents))) << u64::BITS | place)
+        Self(u128::from(band & band_mask(bucket_bits(documents))) << u64::BITS | place)
     }
 
     /// Returns the row without the place in the leaf.
@@ -49,21 +49,21 @@ impl Row {
 
     pub(super) fn of_parts(bucket: u32, bucket_bits: u8, rest: u16, page: u32) -> Self {
         let leading = u64::from(bucket) << REST_BITS | u64::from(rest);
-        let key = leading << (u64::BITS - u32::from(bucket_bits + REST_BITS));
-        Self(u128::from(key) << u64::BITS | u128::from(page) << PLACE_BITS)
+        let band = leading << (u64::BITS - u32::from(bucket_bits + REST_BITS));
+        Self(u128::from(band) << u64::BITS | u128::from(page) << PLACE_BITS)
     }
 
     /// Returns the bits of bucket and rest, at the top.
-    pub(crate) fn key(self) -> u64 {
+    pub(crate) fn band(self) -> u64 {
         (self.0 >> u64::BITS) as u64
     }
 
     pub(super) fn bucket(self, bucket_bits: u8) -> u32 {
-        bucket_of(self.key(), bucket_bits)
+        bucket_of(self.band(), bucket_bits)
     }
 
     pub(super) fn rest(self, bucket_bits: u8) -> u16 {
-        rest_of(self.key(), bucket_bits)
+        rest_of(self.band(), bucket_bits)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the bits of the page are wanted")]
@@ -72,25 +72,25 @@ impl Row {
     }
 }
 
-/// Returns the bits of a key that bucket and rest have.
-pub(super) fn key_mask(bucket_bits: u8) -> u64 {
+/// Returns the bits of a band that bucket and rest have.
+pub(super) fn band_mask(bucket_bits: u8) -> u64 {
     let unused = u64::BITS - u32::from(bucket_bits + REST_BITS);
     u64::MAX >> unused << unused
 }
 
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "a bucket has at most 27 bits")]
-pub(super) fn bucket_of(key: u64, bucket_bits: u8) -> u32 {
-    key.checked_shr(u64::BITS - u32::from(bucket_bits)).unwrap_or(0) as u32
+pub(super) fn bucket_of(band: u64, bucket_bits: u8) -> u32 {
+    band.checked_shr(u64::BITS - u32::from(bucket_bits)).unwrap_or(0) as u32
 }
 
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "16 bits are left")]
-pub(super) fn rest_of(key: u64, bucket_bits: u8) -> u16 {
-    (key << bucket_bits >> (u64::BITS - u32::from(REST_BITS))) as u16
+pub(super) fn rest_of(band: u64, bucket_bits: u8) -> u16 {
+    (band << bucket_bits >> (u64::BITS - u32::from(REST_BITS))) as u16
 }
 
-/// Replaces `rows` with the rows of key `number` of the originals in a leaf. The table is for so many
+/// Replaces `rows` with the rows of band `number` of the originals in a leaf. The table is for so many
 /// documents.
 pub(crate) fn rows_of_leaf<F: Fingerprint>(
     sketches: &[F],
@@ -100,7 +100,8 @@ pub(crate) fn rows_of_leaf<F: Fingerprint>(
     rows: &mut Vec<u128>,
 ) {
     rows.clear();
-    let row =
-        |(place, sketch): (u16, &F)| Row::new(sketch.key(number, minima), documents, page, place).0;
+    let row = |(place, sketch): (u16, &F)| {
+        Row::new(sketch.band(number, minima), documents, page, place).0
+    };
     rows.extend((0..).zip(sketches).map(row));
 }

@@ -1,6 +1,6 @@
-//! Checking an entire table of keys.
+//! Checking an entire table of bands.
 
-use super::reader::Keys;
+use super::reader::BandTable;
 use super::row::{Row, rows_of_leaf};
 use crate::codec::set_hash::set_hash;
 use crate::documents::Documents;
@@ -12,14 +12,14 @@ use crate::paged::{FileSummary, Paged, Sequential};
 /// Buckets that are read between two looks at how much memory the reader takes.
 const BUCKETS: u32 = 1 << 12;
 
-impl Keys {
+impl BandTable {
     /// Reads the entire file and, if its checksums match, checks that its rows ascend. With the
-    /// documents, if these are sound, checks that the rows are those of their sketches: of this key,
+    /// documents, if these are sound, checks that the rows are those of their sketches: of this band,
     /// with so many minima, in a table for so many documents.
     pub(crate) fn verify<F: Fingerprint>(
         &self,
         expected: FileSummary,
-        key: (u32, u32),
+        band: (u32, u32),
         documents: Option<&Documents<F>>,
         inspection: &mut Inspection<'_>,
     ) -> Result<()> {
@@ -27,8 +27,8 @@ impl Keys {
             return Ok(());
         }
         let checked = self.check_rows().and_then(|sum| match documents {
-            Some(documents) if sum_of(key, documents)? != sum => {
-                Err(Error::corruption("the keys do not match the sketches of the documents"))
+            Some(documents) if sum_of(band, documents)? != sum => {
+                Err(Error::corruption("the bands do not match the sketches of the documents"))
             }
             _ => Ok(()),
         });
@@ -54,15 +54,15 @@ impl Keys {
         if ascends && count == self.rows() {
             return Ok(sum);
         }
-        Err(Error::corruption("the rows of the keys do not ascend, or some are in no bucket"))
+        Err(Error::corruption("the rows of the bands do not ascend, or some are in no bucket"))
     }
 }
 
 /// Returns the sum of the hashes of the rows that the documents make.
-fn sum_of<F: Fingerprint>(key: (u32, u32), documents: &Documents<F>) -> Result<u64> {
+fn sum_of<F: Fingerprint>(band: (u32, u32), documents: &Documents<F>) -> Result<u64> {
     let (count, mut sum, mut rows) = (documents.originals(), 0u64, Vec::new());
     documents.for_each_leaf(|page, sketches| {
-        rows_of_leaf(sketches, key, count, page, &mut rows);
+        rows_of_leaf(sketches, band, count, page, &mut rows);
         let hashes = rows.iter().map(|&row| set_hash(Row(row).stored().0));
         sum = hashes.fold(sum, u64::wrapping_add);
         Ok(())

@@ -1,18 +1,18 @@
-//! Reading a table of keys.
+//! Reading a table of bands.
 
 use std::ops::Range;
 
 use super::builder::ALIGNMENT;
-use super::row::{MAX_BUCKET_BITS, MAX_PAGE_BYTES, Row, bucket_of, key_mask, rest_of};
+use super::row::{MAX_BUCKET_BITS, MAX_PAGE_BYTES, Row, band_mask, bucket_of, rest_of};
 use crate::codec::header::HEADER_LEN;
 use crate::cpu::CACHE_LINE;
 use crate::error::{Error, Result};
 use crate::paged::{Body, OpenPaged, Paged, PagedFile};
 use crate::storage::Reservation;
 
-/// An open table of keys.
+/// An open table of bands.
 #[derive(Debug)]
-pub(crate) struct Keys {
+pub(crate) struct BandTable {
     file: PagedFile,
     rows: u32,
     bucket_bits: u8,
@@ -20,7 +20,7 @@ pub(crate) struct Keys {
     page_bytes: u8,
 }
 
-impl Paged for Keys {
+impl Paged for BandTable {
     fn file(&self) -> &PagedFile {
         &self.file
     }
@@ -31,22 +31,22 @@ impl Paged for Keys {
     }
 }
 
-impl OpenPaged for Keys {
+impl OpenPaged for BandTable {
     fn from_file(file: PagedFile) -> Result<Self> {
         let mut meta = file.meta();
         let rows = meta.u32("row count")?;
         let bucket_bits = meta.u8("bits of a bucket")?;
         let page_bytes = meta.u8("bytes of the number of a page")?;
         if bucket_bits > MAX_BUCKET_BITS || !(1..=MAX_PAGE_BYTES).contains(&page_bytes) {
-            return Err(meta.corruption("the footer of the keys has a value that is not allowed"));
+            return Err(meta.corruption("the footer of the bands has a value that is not allowed"));
         }
-        let keys = Self { rows, bucket_bits, page_bytes, file };
-        keys.file.expect_body_end(keys.directory_at().checked_add(keys.directory_len()))?;
-        Ok(keys)
+        let bands = Self { rows, bucket_bits, page_bytes, file };
+        bands.file.expect_body_end(bands.directory_at().checked_add(bands.directory_len()))?;
+        Ok(bands)
     }
 }
 
-impl Keys {
+impl BandTable {
     /// Returns the number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows as usize
@@ -64,9 +64,9 @@ impl Keys {
         4 * ((1 << self.bucket_bits) + 1)
     }
 
-    /// Returns the bits of a key that the table has.
-    pub(crate) fn key_mask(&self) -> u64 {
-        key_mask(self.bucket_bits)
+    /// Returns the bits of a band that the table has.
+    pub(crate) fn band_mask(&self) -> u64 {
+        band_mask(self.bucket_bits)
     }
 
     /// Returns the number of buckets.
@@ -130,9 +130,9 @@ impl Keys {
 
     /// Returns a view for many reads.
     #[inline(always)]
-    pub(crate) fn view(&self) -> KeysView<'_> {
-        KeysView {
-            keys: self,
+    pub(crate) fn view(&self) -> BandView<'_> {
+        BandView {
+            bands: self,
             body: self.file.body(),
             directory: self.file.copied_body(),
             pages_at: self.pages_at(),
@@ -142,10 +142,10 @@ impl Keys {
     }
 }
 
-/// A table of keys together with its file's body.
+/// A table of bands together with its file's body.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct KeysView<'a> {
-    keys: &'a Keys,
+pub(crate) struct BandView<'a> {
+    bands: &'a BandTable,
     body: Body<'a>,
     /// The body that has the directory.
     directory: Body<'a>,
@@ -154,11 +154,11 @@ pub(crate) struct KeysView<'a> {
     directory_at: usize,
 }
 
-impl<'a> KeysView<'a> {
-    /// Returns the bucket of a key.
+impl<'a> BandView<'a> {
+    /// Returns the bucket of a band.
     #[inline(always)]
-    pub(crate) fn bucket(&self, key: u64) -> u32 {
-        bucket_of(key, self.keys.bucket_bits)
+    pub(crate) fn bucket(&self, band: u64) -> u32 {
+        bucket_of(band, self.bands.bucket_bits)
     }
 
     /// Starts to read the directory entry of a bucket.
@@ -170,8 +170,8 @@ impl<'a> KeysView<'a> {
     /// Asks the system for the page of that directory entry.
     #[cold]
     pub(crate) fn fetch_directory(&self, bucket: u32) {
-        if !self.keys.file.has_copy() {
-            self.keys.file.fetch(self.start_at(bucket), 8);
+        if !self.bands.file.has_copy() {
+            self.bands.file.fetch(self.start_at(bucket), 8);
         }
     }
 
@@ -187,7 +187,7 @@ impl<'a> KeysView<'a> {
         let (ends, _) = bytes.as_chunks();
         let row = |end: Option<&[u8; 4]>| end.map_or(0, |&end| u32::from_le_bytes(end) as usize);
         let (start, end) = (row(ends.first()), row(ends.last()));
-        if start > end || end > self.keys.rows() {
+        if start > end || end > self.bands.rows() {
             return Err(self.no_such_rows(bucket));
         }
         Ok(start..end)
@@ -196,7 +196,7 @@ impl<'a> KeysView<'a> {
     /// Returns the error for a bucket with impossible rows.
     #[cold]
     fn no_such_rows(&self, bucket: u32) -> Error {
-        let message = "the directory of the keys refers to rows that they do not have";
+        let message = "the directory of the bands refers to rows that they do not have";
         self.body.corruption(self.start_at(bucket), message)
     }
 
@@ -214,7 +214,7 @@ impl<'a> KeysView<'a> {
     /// Asks the system for the pages of the rests of these rows.
     #[cold]
     pub(crate) fn fetch_rests(&self, rows: &Range<usize>) {
-        self.keys.file.fetch(rest_at(rows.start), 2 * rows.len());
+        self.bands.file.fetch(rest_at(rows.start), 2 * rows.len());
     }
 
     fn rests(&self, rows: &Range<usize>) -> Result<&'a [[u8; 2]]> {
@@ -222,10 +222,10 @@ impl<'a> KeysView<'a> {
         Ok(bytes.as_chunks().0)
     }
 
-    /// Returns which of the rows of its bucket have a key.
+    /// Returns which of the rows of its bucket have a band.
     #[inline(always)]
-    pub(crate) fn rows_with(&self, key: u64, bucket: &Range<usize>) -> Result<Range<usize>> {
-        let rest = rest_of(key, self.keys.bucket_bits);
+    pub(crate) fn rows_with(&self, band: u64, bucket: &Range<usize>) -> Result<Range<usize>> {
+        let rest = rest_of(band, self.bands.bucket_bits);
         let rests = self.rests(bucket)?;
         let before = match rests.len() {
             // Counting needs no branches.
@@ -235,7 +235,7 @@ impl<'a> KeysView<'a> {
         let from = rests.get(before..).unwrap_or_default();
         let is_same = |r: &[u8; 2]| u16::from_le_bytes(*r) == rest;
         let same = match from.first().is_some_and(is_same) {
-            // Rests ascend, and most keys have one row.
+            // Rests ascend, and most bands have one row.
             true if from.get(1).is_some_and(is_same) => from.partition_point(is_same),
             one => usize::from(one),
         };
@@ -251,7 +251,7 @@ impl<'a> KeysView<'a> {
     /// Asks the system for where the pages of these rows are.
     #[cold]
     pub(crate) fn fetch_pages(&self, rows: &Range<usize>) {
-        self.keys.file.fetch(self.page_at(rows.start), self.page_bytes * rows.len());
+        self.bands.file.fetch(self.page_at(rows.start), self.page_bytes * rows.len());
     }
 
     #[inline(always)]
@@ -285,7 +285,7 @@ impl<'a> KeysView<'a> {
             let rows = self.rows_of(bucket)?;
             for (&rest, page) in self.rests(&rows)?.iter().zip(self.pages(&rows)?) {
                 let rest = u16::from_le_bytes(rest);
-                visit(Row::of_parts(bucket, self.keys.bucket_bits, rest, page));
+                visit(Row::of_parts(bucket, self.bands.bucket_bits, rest, page));
             }
         }
         Ok(())

@@ -1,13 +1,13 @@
-"""Keys: a table that leads from one key of a sketch to leaves of documents."""
+"""Bands: a table that leads from one band of a sketch to leaves of documents."""
 
 from .conventions import Cursor, check, round_up
-from .sketch import key
+from .sketch import band
 
 REST = 16  # bits
 
 
-def check_keys(paged, number, rule, leaves, entries):
-    """Checks that the rows are those of key `number` of the originals in the leaves, by their pages."""
+def check_bands(paged, number, rule, leaves, entries):
+    """Checks that the rows are those of band `number` of the originals in the leaves, by their pages."""
     where = paged.where
     meta = Cursor(paged.meta, "5.1", where)
     rows, bucket_bits, page_bytes = meta.number(4), meta.number(1), meta.number(1)
@@ -50,7 +50,7 @@ def derive_rows(number, minima, leaves, bucket_bits):
     for page, leaf in leaves.items():
         for record in leaf.records:
             if not record.removed and record.original is None:
-                at_the_top = key(record.fingerprint, number, minima) << 64 - 6 * minima
+                at_the_top = band(record.fingerprint, number, minima) << 64 - 6 * minima
                 leading = at_the_top >> 64 - bucket_bits - REST
                 rows.append((leading >> REST, leading & 2**REST - 1, page))
     return sorted(rows)

@@ -1,39 +1,39 @@
-//! Keys of sketches: which keys a database has, and which sketches match by them.
+//! Bands of sketches: which bands a database has, and which sketches match by them.
 //!
 //! A sketch has the low six bits of each of 128 minima. The minima are in sixteen groups of eight,
-//! and key i has the first few minima of group i. Two sketches match if they share a key and
+//! and band i has the first few minima of group i. Two sketches match if they share a band and
 //! differ in few enough minima: locality-sensitive hashing of MinHash values (Broder 1997; Indyk
 //! and Motwani 1998) with a comparison of the sketches themselves. With the same order in each
-//! group, a key of fewer minima is a prefix of one of more (an LSH forest: Bawa, Condie and Ganesan,
+//! group, a band of fewer minima is a prefix of one of more (an LSH forest: Bawa, Condie and Ganesan,
 //! WWW 2005), so every choice is a part of the same sketch.
 
 use super::jaccard::Jaccard;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, MINIMA, MINIMA_PER_KEY};
+use crate::fingerprint::{Fingerprint, MINIMA, MINIMA_PER_BAND};
 
-/// Most keys of a sketch.
-const MAX_KEYS: u32 = MINIMA / MINIMA_PER_KEY;
+/// Most bands of a sketch.
+const MAX_BANDS: u32 = MINIMA / MINIMA_PER_BAND;
 /// The similarity for which the numbers of minima in [`minima_for`] are chosen.
 const REFERENCE: f64 = 0.8;
 /// Of the pairs of the similarity that may be missed, the share that may be missed because they
-/// differ in too many minima. The others share no key.
+/// differ in too many minima. The others share no band.
 const TOO_FAR: f64 = 0.06;
 
-/// Which sketches match: those that share a key and differ in few enough minima.
+/// Which sketches match: those that share a band and differ in few enough minima.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KeyRule {
+pub(crate) struct BandRule {
     pub(crate) jaccard: Jaccard,
-    /// Keys per sketch, 1 to 16.
-    pub(crate) keys: u32,
-    /// Minima per key, 1 to 8.
+    /// Bands per sketch, 1 to 16.
+    pub(crate) bands: u32,
+    /// Minima per band, 1 to 8.
     pub(crate) minima: u32,
     /// Most minima that may differ.
     pub(crate) distance: u32,
 }
 
-impl KeyRule {
-    /// Chooses the rule that finds this similarity among so many documents. Longer keys lead to
+impl BandRule {
+    /// Chooses the rule that finds this similarity among so many documents. Longer bands lead to
     /// fewer unrelated documents, but it takes more of them to find as much.
     pub(crate) fn for_similarity(jaccard: Jaccard, documents: u64) -> Self {
         let similarity = jaccard.similarity();
@@ -46,60 +46,60 @@ impl KeyRule {
         });
         let distance = distance.unwrap_or(MINIMA);
         let longest = minima_for(similarity, documents);
-        let of_minima = |minima| (1..=MAX_KEYS).map(move |keys| (keys, minima));
+        let of_minima = |minima| (1..=MAX_BANDS).map(move |bands| (bands, minima));
         let rules = (1..=longest).rev().flat_map(of_minima);
-        let mut rules = rules.map(|(keys, minima)| Self { jaccard, keys, minima, distance });
+        let mut rules = rules.map(|(bands, minima)| Self { jaccard, bands, minima, distance });
         let found = rules.find(|rule| rule.found_at(similarity) >= jaccard.expected_recall());
-        found.unwrap_or(Self { jaccard, keys: MAX_KEYS, minima: 1, distance })
+        found.unwrap_or(Self { jaccard, bands: MAX_BANDS, minima: 1, distance })
     }
 
-    /// Returns the number of the first key that two sketches share, if these are the minima in which
+    /// Returns the number of the first band that two sketches share, if these are the minima in which
     /// they [differ](Fingerprint::differing).
     #[inline(always)]
-    pub(crate) fn first_shared_key(&self, differing: u128) -> Option<u32> {
-        let of_key = (1 << self.minima) - 1;
-        (0..self.keys).find(|key| differing >> (MINIMA_PER_KEY * key) & of_key == 0)
+    pub(crate) fn first_shared_band(&self, differing: u128) -> Option<u32> {
+        let of_band = (1 << self.minima) - 1;
+        (0..self.bands).find(|band| differing >> (MINIMA_PER_BAND * band) & of_band == 0)
     }
 
     /// Returns the test for matches by this rule.
     pub(crate) fn test(&self) -> SketchTest {
-        SketchTest { rule: *self, distance: self.distance, shares_key: true }
+        SketchTest { rule: *self, distance: self.distance, shares_band: true }
     }
 
     /// Returns the test for sketches within a distance.
     pub(crate) fn within(&self, distance: u32) -> SketchTest {
-        SketchTest { rule: *self, distance, shares_key: distance < self.keys }
+        SketchTest { rule: *self, distance, shares_band: distance < self.bands }
     }
 
-    /// Returns the distance up to which all pairs match: each minimum that differs is in one key.
+    /// Returns the distance up to which all pairs match: each minimum that differs is in one band.
     pub(crate) fn exact_distance(&self) -> u32 {
-        self.distance.min(self.keys - 1)
+        self.distance.min(self.bands - 1)
     }
 
     /// Returns the share of the pairs of this similarity that match.
     ///
     /// Each minimum differs independently of the others. Of the pairs that are near enough, those
-    /// are missed in each of whose keys some minimum differs.
+    /// are missed in each of whose bands some minimum differs.
     pub(crate) fn found_at(&self, similarity: f64) -> f64 {
         let p = differing(similarity);
-        let mut of_key = binomial(self.minima, p);
-        of_key[0] = 0.0;
-        let missed = (0..self.keys).fold(vec![1.0], |sum, _| convolved(&sum, &of_key));
-        let others = binomial(MINIMA - self.keys * self.minima, p);
+        let mut of_band = binomial(self.minima, p);
+        of_band[0] = 0.0;
+        let missed = (0..self.bands).fold(vec![1.0], |sum, _| convolved(&sum, &of_band));
+        let others = binomial(MINIMA - self.bands * self.minima, p);
         let within = |counts: &[f64]| counts.iter().take(self.distance as usize + 1).sum::<f64>();
         (within(&binomial(MINIMA, p)) - within(&convolved(&missed, &others))).max(0.0)
     }
 
     /// Returns whether a database can have this rule.
     pub(crate) fn is_allowed(&self) -> bool {
-        (1..=MAX_KEYS).contains(&self.keys)
-            && (1..=MINIMA_PER_KEY).contains(&self.minima)
+        (1..=MAX_BANDS).contains(&self.bands)
+            && (1..=MINIMA_PER_BAND).contains(&self.minima)
             && self.distance <= MINIMA
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         self.jaccard.encode(out);
-        [self.keys, self.minima, self.distance]
+        [self.bands, self.minima, self.distance]
             .into_iter()
             .for_each(|part| out.put_u8(u8::try_from(part).unwrap_or(0)));
     }
@@ -108,9 +108,9 @@ impl KeyRule {
         let start = fields.clone();
         let jaccard = Jaccard::decode(fields)?;
         let mut part = |what| fields.u8(what).map(u32::from);
-        let (keys, minima) = (part("number of keys")?, part("minima per key")?);
+        let (bands, minima) = (part("number of bands")?, part("minima per band")?);
         let distance = part("distance of sketches")?;
-        let rule = Self { jaccard, keys, minima, distance };
+        let rule = Self { jaccard, bands, minima, distance };
         if rule.is_allowed() {
             Ok(rule)
         } else {
@@ -122,12 +122,12 @@ impl KeyRule {
 /// Which sketches match a query.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SketchTest {
-    pub(crate) rule: KeyRule,
+    pub(crate) rule: BandRule,
     /// Most minima that may differ.
     pub(crate) distance: u32,
-    /// Whether all matches share a key with the query, so that its keys lead to all of them. Within
-    /// a distance of fewer minima than there are keys, they do.
-    pub(crate) shares_key: bool,
+    /// Whether all matches share a band with the query, so that its bands lead to all of them. Within
+    /// a distance of fewer minima than there are bands, they do.
+    pub(crate) shares_band: bool,
 }
 
 impl SketchTest {
@@ -137,12 +137,12 @@ impl SketchTest {
         let differing = a.differing(b);
         let distance = differing.count_ones();
         let matches = distance <= self.distance
-            && (!self.shares_key || self.rule.first_shared_key(differing).is_some());
+            && (!self.shares_band || self.rule.first_shared_band(differing).is_some());
         matches.then_some(distance)
     }
 }
 
-/// Returns how many minima a key has at most: at a similarity of .8, five among up to 10^7
+/// Returns how many minima a band has at most: at a similarity of .8, five among up to 10^7
 /// documents, six up to 10^9, and seven beyond. At others, as many as find pairs as often.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 8")]
 fn minima_for(similarity: f64, documents: u64) -> u32 {
@@ -152,7 +152,7 @@ fn minima_for(similarity: f64, documents: u64) -> u32 {
         _ => 7.0,
     };
     let minima = reference * REFERENCE.ln() / similarity.min(0.999).ln();
-    minima.round().clamp(1.0, MINIMA_PER_KEY.into()) as u32
+    minima.round().clamp(1.0, MINIMA_PER_BAND.into()) as u32
 }
 
 /// Returns the probability that a minimum differs between sketches of sets of this similarity. The
@@ -180,10 +180,10 @@ mod tests {
     use crate::fingerprint::Sketch;
 
     #[test]
-    fn rules_for_more_documents_have_longer_keys_and_find_as_much() {
+    fn rules_for_more_documents_have_longer_bands_and_find_as_much() {
         let chosen = |documents| {
-            let rule = KeyRule::for_similarity(Jaccard::at_least(0.8), documents);
-            (rule.keys, rule.minima, rule.distance)
+            let rule = BandRule::for_similarity(Jaccard::at_least(0.8), documents);
+            (rule.bands, rule.minima, rule.distance)
         };
         let sizes = [0, 10_000_000, 10_000_001, 1_000_000_000, 1_000_000_001, u64::MAX];
         let rules = [(8, 5, 38), (8, 5, 38), (10, 6, 38), (10, 6, 38), (13, 7, 38), (13, 7, 38)];
@@ -196,7 +196,7 @@ mod tests {
             for recall in [0.5, 0.8, 0.95, 0.99, 0.999] {
                 for documents in [1_000, 1_000_000_000, 10_000_000_000] {
                     let jaccard = Jaccard::at_least(similarity).recall(recall);
-                    let rule = KeyRule::for_similarity(jaccard, documents);
+                    let rule = BandRule::for_similarity(jaccard, documents);
                     assert!(rule.is_allowed(), "{rule:?}");
                     assert!(rule.found_at(similarity) >= recall, "{rule:?} for {documents}");
                     assert!(rule.found_at(similarity - 0.3) < 0.7 * recall, "{rule:?}");
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn rules_find_the_share_of_random_pairs_that_is_computed() {
-        let rule = KeyRule::for_similarity(Jaccard::at_least(0.8), 1_000);
+        let rule = BandRule::for_similarity(Jaccard::at_least(0.8), 1_000);
         let mut rng = fastrand::Rng::with_seed(5);
         const PAIRS: u32 = 4_000;
         for similarity in [0.65, 0.7, 0.75, 0.8] {
@@ -230,13 +230,13 @@ mod tests {
         }
     }
 
-    fn decoded(bytes: &[u8]) -> Result<KeyRule> {
-        KeyRule::decode(&mut Fields::new(bytes, 0))
+    fn decoded(bytes: &[u8]) -> Result<BandRule> {
+        BandRule::decode(&mut Fields::new(bytes, 0))
     }
 
     #[test]
     fn a_stored_rule_is_read_as_it_was_and_no_other_is() {
-        let rule = KeyRule::for_similarity(Jaccard::at_least(0.8), 1_000);
+        let rule = BandRule::for_similarity(Jaccard::at_least(0.8), 1_000);
         let mut bytes = Vec::new();
         rule.encode(&mut bytes);
         assert_eq!(decoded(&bytes).unwrap(), rule);

@@ -1,4 +1,4 @@
-//! Writing a table of keys in one pass over its rows.
+//! Writing a table of bands in one pass over its rows.
 
 use super::row::{Row, bucket_bits, page_bytes};
 use crate::codec::bytes::PutFields;
@@ -11,9 +11,9 @@ use crate::storage::Storage;
 /// Each part of the file begins at a multiple of this many bytes: a cache line.
 pub(super) const ALIGNMENT: usize = 64;
 
-/// Writes one table of keys.
+/// Writes one table of bands.
 #[derive(Debug)]
-pub(crate) struct KeysBuilder<'a> {
+pub(crate) struct BandBuilder<'a> {
     writer: PagedWriter<'a>,
     bucket_bits: u8,
     page_bytes: u8,
@@ -26,7 +26,7 @@ pub(crate) struct KeysBuilder<'a> {
     bytes: Vec<u8>,
 }
 
-impl<'a> KeysBuilder<'a> {
+impl<'a> BandBuilder<'a> {
     /// Creates the file of a table for this many documents in leaves on this many pages.
     pub(crate) fn create(
         storage: &'a dyn Storage,

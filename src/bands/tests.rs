@@ -1,9 +1,9 @@
-//! Tables of keys: what a lookup reads, and what verify finds.
+//! Tables of bands: what a lookup reads, and what verify finds.
 
 use std::sync::Arc;
 
-use super::builder::KeysBuilder;
-use super::reader::Keys;
+use super::builder::BandBuilder;
+use super::reader::BandTable;
 use super::row::{Row, bucket_bits, page_bytes};
 use super::*;
 use crate::codec::header::{FileHeader, FileKind};
@@ -15,21 +15,21 @@ use crate::scratch::ScratchFiles;
 use crate::settings::Ids;
 use crate::storage::{LockedFolder, Sim, Storage};
 
-/// The key of the table, and its minima.
-const KEY: (u32, u32) = (3, 5);
+/// The band of the table, and its minima.
+const BAND: (u32, u32) = (3, 5);
 
 fn header(kind: FileKind) -> FileHeader {
     FileHeader { kind, bits: Sketch::BITS, part: 3, file_id: 1, nonce: 8, database_id: 2 }
 }
 
-/// Documents, and a table of one of their keys.
+/// Documents, and a table of one of their bands.
 struct Built {
     documents: Documents<Sketch>,
-    keys: Keys,
+    bands: BandTable,
     summary: FileSummary,
 }
 
-/// Random sketches, and crowds that share the key, or all of it but the last minimum.
+/// Random sketches, and crowds that share the band, or all of it but the last minimum.
 fn sketches(count: usize) -> Vec<Sketch> {
     let mut rng = fastrand::Rng::with_seed(count as u64);
     let mut random = || -> Sketch { std::array::from_fn(|_| rng.u128(..)) };
@@ -39,8 +39,8 @@ fn sketches(count: usize) -> Vec<Sketch> {
         match number % 4 {
             0 => sketch = centre,
             1 => sketch.iter_mut().zip(centre).for_each(|(plane, of_centre)| {
-                let key = 0xff << 24;
-                *plane = *plane & !key | of_centre & key;
+                let band = 0xff << 24;
+                *plane = *plane & !band | of_centre & band;
             }),
             _ => {}
         }
@@ -67,62 +67,63 @@ fn build(sketches: &[Sketch]) -> Built {
         Documents::<Sketch>::open(&*sim, "d", &of_documents, summary.len, Ids::Unique).unwrap();
     let (mut rows, mut of_leaf) = (Vec::new(), Vec::new());
     let add = |page, sketches: &[Sketch]| {
-        rows_of_leaf(sketches, KEY, count, page, &mut of_leaf);
+        rows_of_leaf(sketches, BAND, count, page, &mut of_leaf);
         rows.extend_from_slice(&of_leaf);
         Ok(())
     };
     documents.for_each_leaf(add).unwrap();
     rows.sort_unstable();
-    let (files, of_keys) = (ScratchFiles::InDatabase(&folder), header(FileKind::Keys));
+    let (files, of_bands) = (ScratchFiles::InDatabase(&folder), header(FileKind::Bands));
     let size = (documents.originals(), documents.leaf_pages());
-    let mut builder = KeysBuilder::create(&*sim, "k", &of_keys, size, files).unwrap();
+    let mut builder = BandBuilder::create(&*sim, "k", &of_bands, size, files).unwrap();
     rows.chunks(7).for_each(|some| builder.push_all(some).unwrap());
     let summary = builder.finish().unwrap();
     assert!(summary.len < most_body_bytes(size.0, size.1) + (2 << 12));
-    let keys = Keys::open(&*sim, "k", &of_keys, summary.len).unwrap();
-    Built { documents, keys, summary }
+    let bands = BandTable::open(&*sim, "k", &of_bands, summary.len).unwrap();
+    Built { documents, bands, summary }
 }
 
 fn errors(built: &Built) -> Vec<String> {
     let mut inspection = Inspection::new(None);
-    let Built { documents, keys, summary } = built;
-    keys.verify(*summary, KEY, Some(documents), &mut inspection).unwrap();
+    let Built { documents, bands, summary } = built;
+    bands.verify(*summary, BAND, Some(documents), &mut inspection).unwrap();
     inspection.into_errors().iter().map(ToString::to_string).collect()
 }
 
-/// The pages to which a key leads.
-fn pages(keys: &Keys, key: u64) -> Vec<u32> {
-    let view = keys.view();
-    let bucket = view.rows_of(view.bucket(key)).unwrap();
-    let rows = view.rows_with(key, &bucket).unwrap();
+/// The pages to which a band leads.
+fn pages(bands: &BandTable, band: u64) -> Vec<u32> {
+    let view = bands.view();
+    let bucket = view.rows_of(view.bucket(band)).unwrap();
+    let rows = view.rows_with(band, &bucket).unwrap();
     view.pages(&rows).unwrap().collect()
 }
 
 #[test]
-fn a_key_leads_to_every_leaf_that_has_it() {
+fn a_band_leads_to_every_leaf_that_has_it() {
     for count in [0, 1, 7, 600, 5000] {
         let sketches = sketches(count);
         let built = build(&sketches);
-        assert_eq!(built.keys.rows(), count);
+        assert_eq!(built.bands.rows(), count);
         assert_eq!(errors(&built), [""; 0]);
         let mut leaves = Vec::new();
         let all = |page, of_leaf: &[Sketch]| {
-            leaves.extend(of_leaf.iter().map(|sketch| (page, sketch.key(KEY.0, KEY.1))));
+            leaves.extend(of_leaf.iter().map(|sketch| (page, sketch.band(BAND.0, BAND.1))));
             Ok(())
         };
         built.documents.for_each_leaf(all).unwrap();
-        let mask = built.keys.key_mask();
+        let mask = built.bands.band_mask();
         for sketch in sketches.iter().step_by(7) {
-            let key = sketch.key(KEY.0, KEY.1);
-            let has_key = |&&(_, other): &&(u32, u64)| other & mask == key & mask;
-            let expected: Vec<u32> = leaves.iter().filter(has_key).map(|&(page, _)| page).collect();
-            assert_eq!(pages(&built.keys, key), expected, "{count}");
+            let band = sketch.band(BAND.0, BAND.1);
+            let has_band = |&&(_, other): &&(u32, u64)| other & mask == band & mask;
+            let expected: Vec<u32> =
+                leaves.iter().filter(has_band).map(|&(page, _)| page).collect();
+            assert_eq!(pages(&built.bands, band), expected, "{count}");
         }
     }
 }
 
 #[test]
-fn keys_of_other_documents_are_found_by_verify() {
+fn bands_of_other_documents_are_found_by_verify() {
     let sketches = sketches(500);
     let (mut built, mut others) = (build(&sketches), sketches.clone());
     others[9] = others[9].with_flipped(24);

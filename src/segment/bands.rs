@@ -1,50 +1,52 @@
-//! Writes the tables of keys of a segment, which are made of its documents.
+//! Writes the tables of bands of a segment, which are made of its documents.
 
 use super::writer::SegmentWriter;
+use crate::bands::{BandBuilder, rows_of_leaf};
 use crate::codec::header::FileKind;
 use crate::documents::Documents;
 use crate::error::Result;
 use crate::file_names::FileName;
 use crate::fingerprint::Fingerprint;
-use crate::keys::{KeysBuilder, rows_of_leaf};
 use crate::paged::FileSummary;
 use crate::parallel;
 use crate::scratch::ScratchFiles;
 use crate::sorter::Sorter;
 
 impl SegmentWriter<'_> {
-    /// Writes all tables of keys, on up to `threads` threads, after the documents. `wrote` is called
+    /// Writes all tables of bands, on up to `threads` threads, after the documents. `wrote` is called
     /// with the number of rows after each batch. Its error ends the write.
-    pub(crate) fn keys<F: Fingerprint>(
+    pub(crate) fn bands<F: Fingerprint>(
         &mut self,
         threads: usize,
         wrote: &(dyn Fn(u64) -> Result<()> + Sync),
     ) -> Result<()> {
-        let (Some(rule), Some(file)) = (self.settings.rule.key_rule(), self.files.documents) else {
+        let (Some(rule), Some(file)) = (self.settings.rule.band_rule(), self.files.documents)
+        else {
             return Ok(());
         };
         let header = self.settings.header(FileKind::Documents, 0, self.id);
         let name = FileName::Documents(self.id.number).to_string();
         let (storage, ids) = (&**self.folder.storage(), self.settings.ids);
         let documents = Documents::<F>::open(storage, &name, &header, file.file.len, ids)?;
-        let memory = self.sort_memory / threads.clamp(1, rule.keys as usize);
-        let mut written: Vec<Option<FileSummary>> = (0..rule.keys).map(|_| None).collect();
+        let memory = self.sort_memory / threads.clamp(1, rule.bands as usize);
+        let mut written: Vec<Option<FileSummary>> = (0..rule.bands).map(|_| None).collect();
         let tables: Vec<_> = (0u16..).zip(&mut written).collect();
         parallel::for_each(
             threads,
             tables.into_iter(),
             || (),
             |(), (number, written)| {
-                *written = Some(self.write_keys(number, rule.minima, &documents, memory, wrote)?);
+                *written =
+                    Some(self.write_bands(number, rule.minima, &documents, memory, wrote)?);
                 Ok(())
             },
         )?;
-        self.files.keys = written.into_iter().flatten().collect();
+        self.files.bands = written.into_iter().flatten().collect();
         Ok(())
     }
 
     /// Writes one of them, and sorts its rows in this much memory.
-    fn write_keys<F: Fingerprint>(
+    fn write_bands<F: Fingerprint>(
         &self,
         number: u16,
         minima: u32,
@@ -53,11 +55,11 @@ impl SegmentWriter<'_> {
         wrote: &(dyn Fn(u64) -> Result<()> + Sync),
     ) -> Result<FileSummary> {
         let files = ScratchFiles::InDatabase(self.folder);
-        let header = self.settings.header(FileKind::Keys, number, self.id);
+        let header = self.settings.header(FileKind::Bands, number, self.id);
         let size = (documents.originals(), documents.leaf_pages());
         let mut builder = self
-            .create(FileName::Keys(self.id.number, number), |storage, name| {
-                KeysBuilder::create(storage, name, &header, size, files)
+            .create(FileName::Band(self.id.number, number), |storage, name| {
+                BandBuilder::create(storage, name, &header, size, files)
             })?;
         let (mut sorter, mut rows) = (Sorter::new(files, memory, 1), Vec::new());
         documents.for_each_leaf(|page, sketches| {
