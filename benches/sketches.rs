@@ -38,7 +38,7 @@ fn main() {
     }
     println!("uniform sketches, {}\n", jaccard());
     println!(
-        "| n | tables | p50, p99 us | found at .7, .8, .85, .9 | false | bytes per document | \
+        "| n | bands | p50, p99 us | found at .7, .8, .85, .9 | false | bytes per document | \
          memory for directories | load s |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
@@ -223,7 +223,7 @@ fn row(db: &Db<Sketch>, n: u64, seconds: f64) {
     println!(
         "| 2^{} | {} | {:.2}, {:.2} | {} | {wrong} | {:.1} | {} | {seconds:.1} |",
         n.ilog2(),
-        db.description().layout,
+        db.description().rule.bands().map_or(0, |(bands, _)| bands),
         percentile(&times, 0.5),
         percentile(&times, 0.99),
         found.join(", "),

@@ -191,15 +191,6 @@ fn bands_of_a_sketch_are_those_of_the_example() {
 }
 
 #[test]
-fn layout_of_a_database_of_sketches_is_the_documented_one() {
-    let layout = Layout::of_bands(8);
-    assert!(layout.cells().iter().all(|&width| width == 8) && layout.cells().len() == 16);
-    for says in ["16 cells of 8 bits", &format!("`{}`", layout.name())] {
-        assert!(section("Manifest").contains(says), "{says}");
-    }
-}
-
-#[test]
 fn table_of_contents_lists_every_section() {
     let (_, contents) = DOCUMENT.split_once("Contents: ").unwrap();
     let (contents, _) = contents.split_once("\n\n").unwrap();

@@ -8,7 +8,7 @@ use crate::codec::header::{FileHeader, FileKind};
 use crate::error::{Error, Result};
 use crate::file_names::FileId;
 use crate::fingerprint::{Fingerprint, Sketch};
-use crate::layout::{BitOrder, Layout, MatchRule, Orders};
+use crate::layout::{BandRule, BitOrder, Layout, MatchRule, Orders, Prediction};
 use crate::table::TableOptions;
 
 /// Where document ids come from. Chosen when a database is created, for the entire database.
@@ -71,18 +71,103 @@ pub(crate) const MAX_FILTER_BITS: u32 = 32;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub database_id: u128,
-    pub layout: Layout,
-    pub rule: MatchRule,
     pub ids: Ids,
     pub recipe: Option<String>,
     pub extraction: Option<String>,
+    pub index: IndexSettings,
+}
+
+/// How a database finds what is near, which follows from what it stores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum IndexSettings {
+    /// Fingerprints, by sorted tables.
+    Tables(TableSettings),
+    /// Sketches, by bands.
+    Bands(BandRule),
+}
+
+/// The tables of a database of fingerprints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableSettings {
+    pub layout: Layout,
+    /// The number of bits beyond which fingerprints never match.
+    pub distance: u32,
+    /// Bytes per block of new segments.
     pub block_size: usize,
+    /// Bits per fingerprint of the prefix filters of new segments.
     pub filter_bits: u32,
 }
 
-impl Settings {
+/// The kinds of indexes as they are stored.
+const TABLES: u8 = 0;
+const BANDS: u8 = 1;
+
+impl IndexSettings {
+    /// Returns the tables; `None` in a database of sketches.
+    pub(crate) fn tables(&self) -> Option<&TableSettings> {
+        match self {
+            Self::Tables(tables) => Some(tables),
+            Self::Bands(_) => None,
+        }
+    }
+
+    /// Returns the rule of a database of sketches.
+    pub(crate) fn bands(&self) -> Option<BandRule> {
+        match self {
+            Self::Tables(_) => None,
+            Self::Bands(rule) => Some(*rule),
+        }
+    }
+
+    /// Returns which fingerprints match.
+    pub(crate) fn rule(&self) -> MatchRule {
+        match self {
+            Self::Tables(tables) => MatchRule::of_distance(tables.layout.bits(), tables.distance),
+            Self::Bands(rule) => MatchRule::by_bands(*rule),
+        }
+    }
+
+    /// Predicts the size of a database of so many entries, and the time of its queries.
+    pub(crate) fn predict(&self, entries: u64) -> Prediction {
+        match self {
+            Self::Tables(TableSettings { layout, distance, block_size, filter_bits }) => {
+                layout.predict(*distance, entries, (*block_size, *filter_bits))
+            }
+            Self::Bands(rule) => rule.predict(entries),
+        }
+    }
+
+    /// Appends the settings in their stored form; storage-format.md, "Index".
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Tables(tables) => {
+                out.put_u8(TABLES);
+                tables.encode(out);
+            }
+            Self::Bands(rule) => {
+                out.put_u8(BANDS);
+                rule.encode(out);
+            }
+        }
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote, for fingerprints of `bits` bits.
+    fn decode(fields: &mut Fields<'_>, bits: u32) -> Result<Self> {
+        let start = fields.clone();
+        match (fields.u8("kind of index")?, bits == Sketch::BITS) {
+            (TABLES, false) => TableSettings::decode(fields, bits).map(Self::Tables),
+            (BANDS, true) => BandRule::decode(fields).map(Self::Bands),
+            (kind @ (TABLES | BANDS), _) => {
+                Err(start.corruption(format!("an index of kind {kind} is not for {bits} bits")))
+            }
+            (kind, _) => Err(start.corruption(format!("kind of index {kind}"))),
+        }
+    }
+}
+
+impl TableSettings {
     /// Refuses settings that no database can have.
-    pub(crate) fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let size = self.block_size;
         if !size.is_power_of_two() || !(block::MIN_SIZE..=block::MAX_SIZE).contains(&size) {
             return Err(Error::invalid(format!(
@@ -97,6 +182,49 @@ impl Settings {
                 self.filter_bits
             )));
         }
+        Ok(())
+    }
+
+    /// Returns how table `table` of a new segment is written.
+    pub(crate) fn options(&self, table: usize) -> TableOptions {
+        TableOptions {
+            block_size: self.block_size,
+            filter_bits: self.filter_bits,
+            filter_depth: self.layout.filter_depth(table).into(),
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.put_u32(u32::try_from(self.block_size).unwrap_or(0));
+        out.put_u8(block::CODE);
+        out.put_u32(self.filter_bits);
+        self.layout.encode(out);
+        out.put_u8(u8::try_from(self.distance).unwrap_or(u8::MAX));
+    }
+
+    fn decode(fields: &mut Fields<'_>, bits: u32) -> Result<Self> {
+        let block_size = fields.u32("block size")? as usize;
+        let code = fields.u8("block code")?;
+        if code != block::CODE {
+            return Err(fields.corruption(format!("block code {code}")));
+        }
+        let filter_bits = fields.u32("filter bits")?;
+        let layout = Layout::decode(fields, bits)?;
+        // Later releases may create databases for a larger distance than this one.
+        let distance = u32::from(fields.u8("max distance")?);
+        if distance > bits {
+            return Err(fields.corruption(format!("max distance {distance} of {bits} bits")));
+        }
+        let tables = Self { layout, distance, block_size, filter_bits };
+        tables.check().map_err(|e| fields.corruption(e.to_string()))?;
+        Ok(tables)
+    }
+}
+
+impl Settings {
+    /// Refuses settings that no database can have.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.index.tables().map_or(Ok(()), TableSettings::check)?;
         check_name("recipe", self.recipe.as_deref())?;
         check_name("extraction", self.extraction.as_deref())
     }
@@ -109,37 +237,29 @@ impl Settings {
 
     /// Returns the width of the fingerprints.
     pub(crate) fn bits(&self) -> u32 {
-        if self.rule.band_rule().is_some() { Sketch::BITS } else { self.layout.bits() }
+        self.index.tables().map_or(Sketch::BITS, |tables| tables.layout.bits())
     }
 
     /// Returns the number of tables of blocks.
     pub(crate) fn tables(&self) -> usize {
-        if self.rule.band_rule().is_some() { 0 } else { self.layout.tables() }
+        self.index.tables().map_or(0, |tables| tables.layout.tables())
     }
 
+    /// Returns the number of tables of bands.
     pub(crate) fn band_tables(&self) -> usize {
-        self.rule.band_rule().map_or(0, |rule| rule.bands as usize)
-    }
-
-    /// Returns how table `table` of a new segment is written.
-    pub(crate) fn table_options(&self, table: usize) -> TableOptions {
-        TableOptions {
-            block_size: self.block_size,
-            filter_bits: self.filter_bits,
-            filter_depth: self.layout.filter_depth(table).into(),
-        }
+        self.index.bands().map_or(0, |rule| rule.bands as usize)
     }
 
     /// Returns the bit orders of the tables.
     pub(crate) fn bit_orders(&self) -> Vec<BitOrder> {
-        if self.rule.band_rule().is_some() { Vec::new() } else { self.layout.bit_orders() }
+        self.index.tables().map_or_else(Vec::new, |tables| tables.layout.bit_orders())
     }
 
     /// Returns the orders in which recent fingerprints are kept.
     pub(crate) fn orders(&self) -> Orders {
-        match self.rule.band_rule() {
-            Some(rule) => Orders::Bands(rule),
-            None => Orders::Tables(self.layout.bit_orders()),
+        match &self.index {
+            IndexSettings::Tables(tables) => Orders::Tables(tables.layout.bit_orders()),
+            IndexSettings::Bands(rule) => Orders::Bands(*rule),
         }
     }
 
@@ -149,13 +269,9 @@ impl Settings {
             Ids::Names => 1,
             Ids::Unique => 2,
         });
-        out.put_u32(u32::try_from(self.block_size).unwrap_or(0));
-        out.put_u8(block::CODE);
-        out.put_u32(self.filter_bits);
         out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
         out.put_string(self.extraction.as_deref().unwrap_or_default().as_bytes());
-        self.layout.encode(out);
-        self.rule.encode(out);
+        self.index.encode(out);
     }
 
     /// Reads what [`encode`](Self::encode) wrote. The header has the database's id and width.
@@ -166,25 +282,15 @@ impl Settings {
             2 => Ids::Unique,
             other => return Err(fields.corruption(format!("kind of ids {other}"))),
         };
-        let block_size = fields.u32("block size")? as usize;
-        let code = fields.u8("block code")?;
-        if code != block::CODE {
-            return Err(fields.corruption(format!("block code {code}")));
-        }
-        let filter_bits = fields.u32("filter bits")?;
         let recipe = fields.text("recipe")?;
         let recipe = (!recipe.is_empty()).then(|| recipe.to_owned());
         let extraction = fields.text("extraction")?;
         let extraction = (!extraction.is_empty()).then(|| extraction.to_owned());
-        let is_sketch = header.bits == Sketch::BITS;
-        let layout = Layout::decode(fields, header.bits)?;
-        let rule = MatchRule::decode(fields, &layout)?;
-        if rule.band_rule().is_some() != is_sketch || is_sketch && ids == Ids::User {
-            return Err(fields.corruption("a rule or ids that no database of this width has"));
+        let index = IndexSettings::decode(fields, header.bits)?;
+        if index.bands().is_some() && ids == Ids::User {
+            return Err(fields.corruption("sketches have no ids that belong to no document"));
         }
-        let database_id = header.database_id;
-        let settings =
-            Self { database_id, layout, rule, ids, recipe, extraction, block_size, filter_bits };
+        let settings = Self { database_id: header.database_id, ids, recipe, extraction, index };
         settings.check().map_err(|e| fields.corruption(e.to_string()))?;
         Ok(settings)
     }

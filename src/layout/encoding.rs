@@ -5,7 +5,6 @@
 use super::{Layout, MAX_CELLS, MAX_TABLES};
 use crate::codec::bytes::{Fields, PutFields};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, MINIMA, Sketch};
 
 impl Layout {
     /// Appends the layout: name (string), u8 bits, u8 number of cells, a u8 width per cell, u8
@@ -23,7 +22,6 @@ impl Layout {
     /// Reads what [`encode`](Self::encode) wrote, for fingerprints of `bits` bits. Checks all that
     /// [`Layout::with_orders`] requires.
     pub(crate) fn decode(fields: &mut Fields<'_>, bits: u32) -> Result<Self> {
-        let bits = if bits == Sketch::BITS { MINIMA } else { bits };
         let start = fields.clone();
         let name = fields.text("layout name")?;
         let cells = count(fields, MAX_CELLS, "layout cells")?;

@@ -65,7 +65,6 @@ pub(crate) use trie::MAX_PLANNED_DISTANCE;
 
 use self::design::Design;
 use crate::error::{Error, Result};
-use crate::fingerprint::{MINIMA, MINIMA_PER_BAND};
 
 /// Largest distances that databases of 64 and of 128 bits can be created for.
 pub(crate) const MAX_DISTANCE_64: u8 = 12;
@@ -188,18 +187,6 @@ impl Layout {
         check_orders(cells.len(), &orders)?;
         let design = Design::of(ring.bits, cells, &orders);
         Ok(Self { orders, design, ..ring })
-    }
-
-    /// Returns the layout of tables of bands: table i has the minima of group i in front.
-    pub(crate) fn of_bands(bands: u32) -> Self {
-        let groups = (MINIMA / MINIMA_PER_BAND) as usize;
-        Self {
-            name: format!("bands-{bands}"),
-            bits: narrow(MINIMA as usize),
-            cells: vec![narrow(MINIMA_PER_BAND as usize); groups],
-            orders: rotations(groups).take(bands as usize).collect(),
-            design: None,
-        }
     }
 
     /// Returns the name: a preset's name, the one given to [`new`](Self::new), or the one made by

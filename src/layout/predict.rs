@@ -2,13 +2,13 @@
 
 use std::ops::Add;
 
+use super::Layout;
 use super::bands::BandRule;
 use super::plan::TablePlan;
 use super::reads::Reads;
 use super::search::leaves;
 use super::size_class::{SEGMENT_BITS, middle};
 use super::terms::{Leaves, PAGE, Terms};
-use super::{Layout, MatchRule};
 
 /// Bytes of a document with its sketch, and with its id or a short name.
 const DOCUMENT_BYTES: u64 = 104;
@@ -77,16 +77,13 @@ impl Layout {
     )]
     pub(crate) fn predict(
         &self,
-        rule: &MatchRule,
+        distance: u32,
         entries: u64,
         (block_size, filter_bits): (usize, u32),
     ) -> Prediction {
-        if let Some(rule) = rule.band_rule() {
-            return rule.predict(entries);
-        }
         let terms = Terms { block_size, filter_bits, ..Terms::default() };
         let Sizes { disk, memory } = self.sizes(entries, &terms);
-        let plan = self.plan_for(middle(entries, SEGMENT_BITS), rule.distance(), &terms);
+        let plan = self.plan_for(middle(entries, SEGMENT_BITS), distance, &terms);
         let (reads, ns) = if plan.is_scan() {
             (self.read_all(entries, &terms), terms.scan(entries).ns)
         } else {
@@ -143,7 +140,7 @@ fn time_of(table: &TablePlan, leaves: &Leaves) -> f64 {
 impl BandRule {
     /// Predicts the size of a database, and the time of its queries.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn predict(&self, documents: u64) -> Prediction {
+    pub(crate) fn predict(&self, documents: u64) -> Prediction {
         let bands = u64::from(self.bands);
         let directory = 4 << documents.max(1).ilog2().saturating_sub(BUCKET_BITS);
         let directories = bands * directory;
@@ -177,8 +174,7 @@ mod tests {
             for name in Layout::preset_names() {
                 let layout = Layout::preset(name, bits).unwrap();
                 for (entries, distance) in [(0, 0), (1, 3), (1 << 30, 2), (u64::MAX, 1)] {
-                    let rule = MatchRule::within(bits, distance).unwrap();
-                    let found = layout.predict(&rule, entries, (128, 8));
+                    let found = layout.predict(distance, entries, (128, 8));
                     assert!(found.query_us.is_finite() && found.query_us > 0.0, "{name} {found:?}");
                     assert!(found.memory_bytes <= found.disk_bytes, "{name}: {found:?}");
                     assert!(found.load_bytes >= found.disk_bytes, "{name}: {found:?}");
@@ -189,8 +185,7 @@ mod tests {
 
     #[test]
     fn more_tables_take_more_and_find_far_matches_faster() {
-        let rule = MatchRule::within(64, 6).unwrap();
-        let of = |name| Layout::preset(name, 64).unwrap().predict(&rule, 1 << 24, (128, 0));
+        let of = |name| Layout::preset(name, 64).unwrap().predict(6, 1 << 24, (128, 0));
         let (few, many) = (of("half-2"), of("ring-4"));
         assert!(many.disk_bytes > few.disk_bytes && many.memory_bytes > few.memory_bytes);
         assert!(many.query_us < few.query_us, "{few:?} {many:?}");

@@ -4,8 +4,7 @@ use std::fmt;
 
 use super::bands::{BandRule, binomial};
 use super::jaccard::Jaccard;
-use super::{Layout, MAX_DISTANCE_64, MAX_DISTANCE_128};
-use crate::codec::bytes::{Fields, PutFields};
+use super::{MAX_DISTANCE_64, MAX_DISTANCE_128};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Sketch};
 
@@ -38,29 +37,30 @@ use crate::fingerprint::{Fingerprint, Sketch};
 /// assert!(rule.exact_distance() < rule.distance());
 /// # Ok::<(), fpdb::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MatchRule(Kind);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Distance { bits: u32, most: u8 },
+    Distance { bits: u32, most: u32 },
     Bands(BandRule),
 }
-
-/// The kinds of rules as they are stored.
-const DISTANCE: u8 = 0;
-const BANDS: u8 = 1;
 
 impl MatchRule {
     /// Returns the rule by distance.
     pub(crate) fn within(bits: u32, distance: u32) -> Result<Self> {
         let most = Self::max_distance(bits);
-        match u8::try_from(distance) {
-            Ok(distance) if distance <= most => Ok(Self(Kind::Distance { bits, most: distance })),
-            _ => Err(Error::invalid(format!(
+        if distance > most.into() {
+            return Err(Error::invalid(format!(
                 "max distance {distance}: expected 0 to {most} at {bits} bits"
-            ))),
+            )));
         }
+        Ok(Self::of_distance(bits, distance))
+    }
+
+    /// Returns the rule of a database that has this distance.
+    pub(crate) fn of_distance(bits: u32, distance: u32) -> Self {
+        Self(Kind::Distance { bits, most: distance })
     }
 
     /// Returns the largest distance that a database can be created for.
@@ -162,7 +162,7 @@ impl MatchRule {
     #[must_use]
     pub fn distance(&self) -> u32 {
         match self.0 {
-            Kind::Distance { most, .. } => most.into(),
+            Kind::Distance { most, .. } => most,
             Kind::Bands(rule) => rule.distance,
         }
     }
@@ -195,7 +195,7 @@ impl MatchRule {
             Kind::Bands(rule) => rule.found_at(similarity),
             Kind::Distance { bits, most } => {
                 let differing = (1.0 - similarity.clamp(0.0, 1.0)) / 2.0;
-                binomial(bits, differing).iter().take(usize::from(most) + 1).sum()
+                binomial(bits, differing).iter().take(most as usize + 1).sum()
             }
         }
     }
@@ -205,39 +205,6 @@ impl MatchRule {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub fn false_matches(&self, documents: u64) -> f64 {
         documents as f64 * self.found_at(0.0)
-    }
-
-    /// Appends the rule in its stored form; storage-format.md, "Match rule".
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        match self.0 {
-            Kind::Distance { most, .. } => {
-                out.put_u8(DISTANCE);
-                out.put_u8(most);
-            }
-            Kind::Bands(rule) => {
-                out.put_u8(BANDS);
-                rule.encode(out);
-            }
-        }
-    }
-
-    /// Reads what [`encode`](Self::encode) wrote, for a database with this layout.
-    pub(crate) fn decode(fields: &mut Fields<'_>, layout: &Layout) -> Result<Self> {
-        match fields.u8("kind of match rule")? {
-            DISTANCE => {
-                let distance = fields.u8("max distance")?;
-                Self::within(layout.bits(), distance.into())
-                    .map_err(|error| fields.corruption(error.to_string()))
-            }
-            BANDS => {
-                let rule = BandRule::decode(fields)?;
-                if *layout == Layout::of_bands(rule.bands) {
-                    return Ok(Self::by_bands(rule));
-                }
-                Err(fields.corruption("the layout does not fit the bands"))
-            }
-            other => Err(fields.corruption(format!("kind of match rule {other}"))),
-        }
     }
 }
 

@@ -9,24 +9,36 @@ use crate::layout::size_class::{MEMTABLE_BITS, SEGMENT_BITS, class, middle};
 use crate::layout::{
     BandRule, BitOrder, Costs, Layout, MAX_PLANNED_DISTANCE, Plan, SketchTest, Terms,
 };
-use crate::settings::Settings;
+use crate::settings::{IndexSettings, Settings, TableSettings};
+
+/// How the sources of a database are searched, and what queries have read so far.
+#[derive(Debug)]
+pub(crate) struct Planner {
+    index: PlannedIndex,
+    /// The distance of the rule.
+    distance: u32,
+    /// What all queries have read that were planned here.
+    counters: Counters,
+}
+
+#[derive(Debug)]
+enum PlannedIndex {
+    Tables(Box<TablePlanner>),
+    Bands {
+        rule: BandRule,
+        /// Most pages of documents that a query may read.
+        candidate_pages: usize,
+    },
+}
 
 /// The bit orders of a layout, and the plans made for it so far.
 #[derive(Debug)]
-pub(crate) struct Planner {
+struct TablePlanner {
     layout: Layout,
     terms: Terms,
     bit_orders: Vec<BitOrder>,
-    /// The rule of a database of sketches.
-    bands: Option<BandRule>,
-    /// Most pages of documents that a query by bands may read.
-    candidate_pages: usize,
-    /// The distance of the rule.
-    distance: u32,
     segments: Plans,
     memtables: Plans,
-    /// What all queries have read that were planned here.
-    counters: Counters,
 }
 
 /// Plans by size class, and by distance.
@@ -34,9 +46,7 @@ type Plans = Box<[[OnceLock<Box<Plan>>; PLACES]]>;
 
 /// The place of the plans for distances for which no lookups are planned, which are scans.
 const SCANS: usize = MAX_PLANNED_DISTANCE as usize + 1;
-/// The place of the plans for the rule, if it is not a distance.
-const RULE: usize = SCANS + 1;
-const PLACES: usize = RULE + 1;
+const PLACES: usize = SCANS + 1;
 
 /// What a lookup of one fingerprint among the others costs, in nanoseconds: `cargo bench --bench
 /// pairs`.
@@ -47,18 +57,14 @@ pub(crate) const PAIR_ENTRY_NS: f64 = 0.6;
 impl Planner {
     /// Makes the planner of a database.
     pub(crate) fn of(settings: &Settings, costs: Costs, candidate_pages: usize) -> Self {
-        let Settings { block_size, filter_bits, .. } = *settings;
-        Self {
-            layout: settings.layout.clone(),
-            terms: Terms { block_size, filter_bits, costs, decoded: false },
-            bit_orders: settings.bit_orders(),
-            bands: settings.rule.band_rule(),
-            candidate_pages,
-            distance: settings.rule.distance(),
-            segments: unplanned(SEGMENT_BITS),
-            memtables: unplanned(MEMTABLE_BITS),
-            counters: Counters::default(),
-        }
+        let index = match &settings.index {
+            IndexSettings::Tables(tables) => {
+                PlannedIndex::Tables(Box::new(TablePlanner::of(tables, costs)))
+            }
+            IndexSettings::Bands(rule) => PlannedIndex::Bands { rule: *rule, candidate_pages },
+        };
+        let distance = settings.index.rule().distance();
+        Self { index, distance, counters: Counters::default() }
     }
 
     #[inline]
@@ -68,7 +74,7 @@ impl Planner {
 
     /// Returns which sketches match; `None` in a database of fingerprints.
     pub(crate) fn sketch_test(&self, within: Within) -> Option<SketchTest> {
-        let rule = self.bands?;
+        let PlannedIndex::Bands { rule, .. } = &self.index else { return None };
         Some(match within {
             Within::Rule => rule.test(),
             Within::Distance(distance) => rule.within(distance),
@@ -77,7 +83,10 @@ impl Planner {
 
     /// Fails if this is more pages than a query by bands may read.
     pub(super) fn check_pages(&self, pages: usize) -> Result<()> {
-        let most = self.candidate_pages;
+        let most = match self.index {
+            PlannedIndex::Bands { candidate_pages, .. } => candidate_pages,
+            PlannedIndex::Tables(_) => usize::MAX,
+        };
         if pages <= most {
             return Ok(());
         }
@@ -91,12 +100,25 @@ impl Planner {
         ))
     }
 
+    /// Returns the planner of the tables.
+    #[inline]
+    fn tables(&self) -> &TablePlanner {
+        match &self.index {
+            PlannedIndex::Tables(tables) => tables,
+            PlannedIndex::Bands { .. } => unreachable!("sketches are not searched in tables"),
+        }
+    }
+
+    /// Returns the bit orders of the tables; none in a database of sketches.
     pub(crate) fn bit_orders(&self) -> &[BitOrder] {
-        &self.bit_orders
+        match &self.index {
+            PlannedIndex::Tables(tables) => &tables.bit_orders,
+            PlannedIndex::Bands { .. } => &[],
+        }
     }
 
     pub(crate) fn costs(&self) -> &Costs {
-        &self.terms.costs
+        &self.tables().terms.costs
     }
 
     /// Returns the distance within which fingerprints match.
@@ -111,21 +133,22 @@ impl Planner {
     /// Returns the plan for a segment of about this many fingerprints.
     #[inline]
     pub(crate) fn plan(&self, fingerprints: u64, within: Within) -> &Plan {
-        let distance = self.distance(within);
-        let place = place(&self.segments, class(fingerprints, SEGMENT_BITS), distance);
-        place.get_or_init(|| self.make(middle(fingerprints, SEGMENT_BITS), distance, &self.terms))
+        let (tables, distance) = (self.tables(), self.distance(within));
+        let place = place(&tables.segments, class(fingerprints, SEGMENT_BITS), distance);
+        let make = || tables.make(middle(fingerprints, SEGMENT_BITS), distance, &tables.terms);
+        place.get_or_init(make)
     }
 
     /// Returns the plan for a memtable of about this many fingerprints.
     #[inline]
     pub(crate) fn plan_in_memory(&self, fingerprints: usize, within: Within) -> &Plan {
         let fingerprints = fingerprints as u64;
-        let distance = self.distance(within);
-        let place = place(&self.memtables, class(fingerprints, MEMTABLE_BITS), distance);
+        let (tables, distance) = (self.tables(), self.distance(within));
+        let place = place(&tables.memtables, class(fingerprints, MEMTABLE_BITS), distance);
         place.get_or_init(|| {
-            let costs = self.terms.costs.clone();
+            let costs = tables.terms.costs.clone();
             let terms = Terms { costs, decoded: true, ..Terms::default() };
-            self.make(middle(fingerprints, MEMTABLE_BITS), distance, &terms)
+            tables.make(middle(fingerprints, MEMTABLE_BITS), distance, &terms)
         })
     }
 
@@ -141,7 +164,20 @@ impl Planner {
             ..Costs::default()
         };
         let terms = Terms { costs, decoded: true, ..Terms::default() };
-        self.make(fingerprints, distance, &terms)
+        self.tables().make(fingerprints, distance, &terms)
+    }
+}
+
+impl TablePlanner {
+    fn of(settings: &TableSettings, costs: Costs) -> Self {
+        let TableSettings { ref layout, block_size, filter_bits, .. } = *settings;
+        Self {
+            layout: layout.clone(),
+            terms: Terms { block_size, filter_bits, costs, decoded: false },
+            bit_orders: layout.bit_orders(),
+            segments: unplanned(SEGMENT_BITS),
+            memtables: unplanned(MEMTABLE_BITS),
+        }
     }
 
     #[cold]

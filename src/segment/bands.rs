@@ -20,8 +20,7 @@ impl SegmentWriter<'_> {
         threads: usize,
         wrote: &(dyn Fn(u64) -> Result<()> + Sync),
     ) -> Result<()> {
-        let (Some(rule), Some(file)) = (self.settings.rule.band_rule(), self.files.documents)
-        else {
+        let (Some(rule), Some(file)) = (self.settings.index.bands(), self.files.documents) else {
             return Ok(());
         };
         let header = self.settings.header(FileKind::Documents, 0, self.id);

@@ -7,7 +7,7 @@ use crate::fingerprint::{Fingerprint, Word};
 use crate::paged::PAGE;
 use crate::segment::Segment;
 use crate::segment::writer::SORT_MEMORY;
-use crate::settings::Settings;
+use crate::settings::{IndexSettings, Settings};
 use crate::table::{TableOptions, most_index_bytes};
 
 /// What a new segment will hold at most.
@@ -83,24 +83,26 @@ pub(crate) struct MostBytes {
 
 impl MostBytes {
     pub(crate) fn of<F: Fingerprint>(settings: &Settings, expected: &Expected) -> Self {
-        let table = |table: usize| {
-            let remaining = expected.remaining.get(table).copied();
-            let options = settings.table_options(table);
-            file(table_body::<F::Word>(options, expected.fingerprints, remaining))
-        };
-        let blocks = blocks_of::<F::Word>(settings.table_options(0), expected.fingerprints, None);
-        let bands =
-            file(bands::most_body_bytes(expected.fingerprints, expected.documents / PAGE as u64));
-        let bands = std::iter::repeat_n(bands, settings.band_tables());
-        let tombstones = expected.removed * (F::BYTES as u64 + 8);
         let documents = file(expected.documents);
-        if settings.tables() == 0 {
-            return Self::with_spare(documents, bands.collect());
+        match &settings.index {
+            IndexSettings::Tables(tables) => {
+                let table = |table: usize| {
+                    let remaining = expected.remaining.get(table).copied();
+                    let options = tables.options(table);
+                    file(table_body::<F::Word>(options, expected.fingerprints, remaining))
+                };
+                let blocks = blocks_of::<F::Word>(tables.options(0), expected.fingerprints, None);
+                let tombstones = expected.removed * (F::BYTES as u64 + 8);
+                let ids = file(postings_body(expected, blocks)) + file(tombstones);
+                let others = (1..tables.layout.tables()).map(table);
+                Self::with_spare(table(0) + documents + ids, others.collect())
+            }
+            IndexSettings::Bands(rule) => {
+                let pages = expected.documents / PAGE as u64;
+                let band = file(bands::most_body_bytes(expected.fingerprints, pages));
+                Self::with_spare(documents, vec![band; rule.bands as usize])
+            }
         }
-        let first = [postings_body(expected, blocks), tombstones];
-        let others = (1..settings.tables()).map(table);
-        let first = table(0) + documents + first.into_iter().map(file).sum::<u64>();
-        Self::with_spare(first, others.collect())
     }
 
     fn with_spare(first: u64, others: Vec<u64>) -> Self {

@@ -299,7 +299,7 @@ impl<F: Fingerprint> Segment<F> {
             documents.verify(meta.file, inspection)?;
         }
         let sound_documents = self.documents.as_ref().filter(|_| inspection.found() == found);
-        let minima = settings.rule.band_rule().map_or(0, |rule| rule.minima);
+        let minima = settings.index.bands().map_or(0, |rule| rule.minima);
         for (number, (bands, &file)) in (0..).zip(self.bands.iter().zip(&self.meta.bands)) {
             bands.verify(file, (number, minima), sound_documents, inspection)?;
         }

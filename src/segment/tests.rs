@@ -7,7 +7,7 @@ use crate::layout::{Jaccard, Layout, MatchRule};
 use crate::paged::PagedWriter;
 use crate::postings::Ids;
 use crate::scratch::{Scratch, ScratchFiles};
-use crate::settings::Ids as KindOfIds;
+use crate::settings::{Ids as KindOfIds, IndexSettings, TableSettings};
 use crate::storage::{Disk, LockedFolder, MemoryBudget, READ_AHEAD, Sim};
 use crate::table::FilterChecks;
 use crate::table::Profile;
@@ -16,16 +16,16 @@ use crate::table::Profile;
 const MAX_ERRORS: usize = 500;
 
 fn settings() -> Settings {
-    Settings {
-        database_id: 1,
-        layout: Layout::preset("half-2", 64).unwrap(),
-        rule: crate::MatchRule::within(64, 3).unwrap(),
-        ids: KindOfIds::Names,
-        recipe: None,
-        extraction: None,
-        block_size: 128,
-        filter_bits: 10,
-    }
+    with_index(tables(10))
+}
+
+fn with_index(index: IndexSettings) -> Settings {
+    Settings { database_id: 1, ids: KindOfIds::Names, recipe: None, extraction: None, index }
+}
+
+fn tables(filter_bits: u32) -> IndexSettings {
+    let layout = Layout::preset("half-2", 64).unwrap();
+    IndexSettings::Tables(TableSettings { layout, distance: 3, block_size: 128, filter_bits })
 }
 
 /// Ascending fingerprints with three ids each, for two tables.
@@ -187,7 +187,7 @@ fn parts(file: &[u8]) -> (Vec<u8>, Vec<u8>) {
 #[test]
 fn files_are_the_same_with_and_without_scratch_files() {
     // The filter makes the file so large that the checksums of its pages are not kept in memory.
-    let settings = Settings { filter_bits: 32, ..settings() };
+    let settings = with_index(tables(32));
     let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     // Half of them are close together, so their block keys are in the overflow.
     let mut fingerprints: Vec<u64> = (0..60_000).map(spread).collect();
@@ -339,7 +339,7 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
 #[test]
 fn scratch_files_of_bands_count_if_their_rows_do_not_fit_in_memory() {
     let rule = MatchRule::of_bands(Jaccard::at_least(0.8), 3, 5, 38).unwrap();
-    let of_sketches = Settings { layout: Layout::of_bands(3), rule, ..settings() };
+    let of_sketches = with_index(IndexSettings::Bands(rule.band_rule().unwrap()));
     let rows = |documents: u64, tables: u64| documents * 16 * tables;
     for (threads, tables) in [(1, 1), (2, 2), (64, 3)] {
         assert_eq!(bound::bands_scratch(&of_sketches, 1 << 19, threads), 0);

@@ -177,9 +177,12 @@ impl<'a> SegmentWriter<'a> {
         table: usize,
         profile: &Profile,
     ) -> Result<TableBuilder<'a, F>> {
+        let Some(tables) = self.settings.index.tables() else {
+            return Err(Error::invalid("a database of sketches has no tables"));
+        };
         let part = u16::try_from(table).unwrap_or(u16::MAX);
         let header = self.settings.header(FileKind::Table, part, self.id);
-        let options = self.settings.table_options(table);
+        let options = tables.options(table);
         self.create(FileName::Table(self.id.number, part), |storage, name| {
             TableBuilder::create(storage, name, &header, options, profile, self.scratch)
         })

@@ -83,10 +83,8 @@ fn rebuild_with_other_options_gives_the_same_answers() {
             .filter_bits(0);
         let report = rebuilt.build("b", Source::databases(["a"])).unwrap();
         let copy = options(&sim).open("b").unwrap();
-        assert_eq!(
-            (copy.description().layout.name(), copy.description().max_distance),
-            ("ring-4", 5)
-        );
+        let stats = copy.stats();
+        assert_eq!((stats.layout.as_deref(), stats.max_distance), (Some("ring-4"), 5));
         assert_entries(&copy.snapshot(), &entries(&db));
         if ids != Ids::User {
             assert_eq!(documents(&copy), documents(&db));

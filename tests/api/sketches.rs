@@ -300,11 +300,13 @@ fn a_document_of_a_segment_is_found_after_a_touch() {
 fn options_of_the_other_kind_of_database_are_refused() {
     let by_distance = Options::sketches().max_distance(3).in_memory().unwrap_err();
     let with_layout = Options::sketches().layout(Layout::preset("half-2", 64).unwrap()).in_memory();
+    let with_filters = Options::sketches().filter_bits(8).in_memory();
     let user_ids = Options::sketches().ids(Ids::User).in_memory().unwrap_err();
     let by_similarity = Options::bits128().similar(Jaccard::at_least(0.8)).in_memory().unwrap_err();
     for (error, says) in [
         (by_distance, "give a similarity"),
-        (with_layout.unwrap_err(), "give a similarity"),
+        (with_layout.unwrap_err(), "no layout, blocks or filters"),
+        (with_filters.unwrap_err(), "no layout, blocks or filters"),
         (user_ids, "names or unique"),
         (by_similarity, "Options::sketches"),
     ] {

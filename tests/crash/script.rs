@@ -88,7 +88,9 @@ impl<F: Fingerprint> Setup<F> {
     pub(crate) fn options(&self, sim: &Arc<Sim>) -> Options<F> {
         let options = Options::<F>::default();
         let options = match Layout::preset(self.layout, F::BITS) {
-            Ok(layout) => options.layout(layout).max_distance(DISTANCE),
+            Ok(layout) => {
+                options.layout(layout).max_distance(DISTANCE).block_size(self.block_size)
+            }
             // Sketches that differ in fewer minima than there are bands share a band.
             Err(_) => {
                 let rule = MatchRule::of_bands(Jaccard::at_least(0.8), DISTANCE + 1, 3, DISTANCE);
@@ -101,7 +103,6 @@ impl<F: Fingerprint> Setup<F> {
             .never_scan()
             .durability(self.durability)
             .memtable_entries(self.memtable)
-            .block_size(self.block_size)
             // The least memory: what does not fit is sorted on disk.
             .bulk_memory(1)
             .background(false)

@@ -82,7 +82,7 @@ fn layout(name: &str) -> Options<u64> {
 }
 
 fn with<F: Fingerprint>(options: Options<F>) -> Options<F> {
-    options.background(false).block_size(128).expected_entries(1000).threads(1)
+    options.background(false).expected_entries(1000).threads(1)
 }
 
 enum Closed {

@@ -23,8 +23,8 @@ from fpdb_reader.database import Database
 from golden import FOLDER
 
 DONE, DAMAGED, ERROR, NEWER = 0, 1, 2, 4  # exit codes of fpdb-tool
-OTHER_VERSION = ("1.3", "18.35")
-NOT_DAMAGE = (*OTHER_VERSION, "18.21")
+OTHER_VERSION = ("1.3", "18.34")
+NOT_DAMAGE = (*OTHER_VERSION, "18.20")
 
 
 def main(program, only):

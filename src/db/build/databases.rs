@@ -75,27 +75,28 @@ impl<F: Fingerprint> Options<F> {
                 return Err(Error::invalid(message).at_path(path));
             }
         }
-        let found = (first.rule.by_distance(), first.rule.jaccard());
-        let has_new_rule = match (self.max_distance, self.similar) {
-            (None, None) => {
-                (self.max_distance, self.similar) = found;
-                false
+        let found = first.index.rule();
+        let has_new_rule = match (self.rule, self.max_distance, self.similar) {
+            (Some(rule), ..) => rule != found,
+            (None, None, None) => false,
+            (None, distance, similar) => {
+                (distance, similar) != (found.by_distance(), found.jaccard())
             }
-            asked => asked != found,
         };
-        let keeps_layout = self.layout.is_none() && !has_new_rule;
-        if keeps_layout {
-            self.rule = Some(first.rule.clone());
+        if !has_new_rule {
+            (self.rule, self.max_distance, self.similar) = (Some(found), None, None);
         }
         self.ids = self.ids.or(Some(first.ids));
         self.recipe = self.recipe.or_else(|| first.recipe.clone());
         self.extraction = self.extraction.or_else(|| first.extraction.clone());
-        self.block_size = self.block_size.or(Some(first.block_size));
         let entries = sources.iter().map(Reader::len).sum();
         self.expected_entries = self.expected_entries.max(entries);
-        if keeps_layout {
-            self.layout = Some(first.layout.clone());
-            self.filter_bits = self.filter_bits.or(Some(first.filter_bits));
+        if let Some(tables) = first.index.tables() {
+            self.block_size = self.block_size.or(Some(tables.block_size));
+            if self.layout.is_none() && !has_new_rule {
+                self.layout = Some(tables.layout.clone());
+                self.filter_bits = self.filter_bits.or(Some(tables.filter_bits));
+            }
         }
         if self.ids != Some(first.ids) {
             return Err(Error::invalid(format!(

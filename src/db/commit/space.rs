@@ -29,7 +29,7 @@ use crate::log::Op;
 use crate::memtable::Memtable;
 use crate::parallel::lock;
 use crate::segment::bound::{Expected, bands_scratch, most_bytes};
-use crate::settings::Settings;
+use crate::settings::{IndexSettings, Settings, TableSettings};
 use crate::storage::Storage;
 
 /// Bytes of free space that inserts, bulk loads and backups leave, in addition to what a flush of
@@ -198,9 +198,15 @@ fn cost<F: Fingerprint>(core: &Core<F>, ops: &[Op<F>]) -> u64 {
     /// Frames in the log, with the one that follows a sync.
     const FRAMES: u64 = 64;
     let settings = &core.settings;
-    // In a block a fingerprint takes at most its own bits and a codeword.
-    let per_table = 2 * F::BYTES as u64 + u64::from(settings.filter_bits) / 8;
-    let per_entry = settings.layout.tables() as u64 * per_table + 32;
+    let per_entry = 32
+        + match &settings.index {
+            // In a block a fingerprint takes at most its own bits and a codeword.
+            IndexSettings::Tables(TableSettings { layout, filter_bits, .. }) => {
+                layout.tables() as u64 * (2 * F::BYTES as u64 + u64::from(*filter_bits) / 8)
+            }
+            // A row takes at most 6 bytes, and 16 while it is sorted.
+            IndexSettings::Bands(rule) => u64::from(rule.bands) * (6 + 16),
+        };
     let in_segment = |op: &Op<F>| match op {
         Op::Insert { .. } | Op::Remove { .. } => per_entry,
         Op::Change(change) => {

@@ -15,7 +15,7 @@ use crate::file_names::{MANIFEST, MANIFEST_TMP};
 use crate::fingerprint::Fingerprint;
 use crate::layout::{BandRule, Jaccard, Layout, MatchRule};
 use crate::manifest::Manifest;
-use crate::settings::{Ids, Settings};
+use crate::settings::{Ids, IndexSettings, Settings, TableSettings};
 use crate::storage::{Disk, InMemory, LOCK, LockedFolder, PageBudget, Storage};
 
 impl Description {
@@ -156,17 +156,12 @@ fn refuse_foreign_files(storage: &dyn Storage) -> Result<()> {
 
 /// Returns the settings of a new database.
 fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> Result<Settings> {
-    let (layout, rule, auto_filter) =
-        if is_sketch::<F>() { for_sketches(options)? } else { for_distance(options)? };
     let settings = Settings {
         database_id: storage.fresh_id()?,
-        layout,
-        rule,
         ids: options.new_ids(),
         recipe: options.recipe.clone(),
         extraction: options.extraction.clone(),
-        block_size: options.block_size.unwrap_or(DEFAULT_BLOCK),
-        filter_bits: options.filter_bits.unwrap_or(auto_filter),
+        index: if is_sketch::<F>() { bands(options)? } else { tables(options)? },
     };
     settings.check()?;
     if settings.bits() != F::BITS {
@@ -180,40 +175,52 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
     Ok(settings)
 }
 
-/// Returns the layout, the rule and the bits of the filters of a new database for a distance.
-fn for_distance<F: Fingerprint>(options: &Options<F>) -> Result<(Layout, MatchRule, u32)> {
-    let has_bands = options.rule.as_ref().is_some_and(|rule| rule.band_rule().is_some());
+/// Returns the index of a new database of fingerprints.
+fn tables<F: Fingerprint>(options: &Options<F>) -> Result<IndexSettings> {
+    let has_bands = options.rule.is_some_and(|rule| rule.band_rule().is_some());
     if options.similar.is_some() || has_bands {
         return Err(Error::invalid(
             "a database of fingerprints has no similarity: give a max distance, or store sketches \
              (Options::sketches)",
         ));
     }
-    let distance = options.max_distance.unwrap_or(DEFAULT_DISTANCE);
+    let distance = match options.rule {
+        Some(rule) => rule.distance(),
+        None => {
+            let distance = options.max_distance.unwrap_or(DEFAULT_DISTANCE);
+            MatchRule::within(F::BITS, distance)?.distance()
+        }
+    };
     let entries = options.expected_entries;
-    let (layout, filter_bits) = match &options.layout {
+    let (layout, auto_filter) = match &options.layout {
         Some(layout) => (layout.clone(), layout.auto_filter(distance, entries)),
         None => Layout::auto(F::BITS, distance, entries),
     };
-    Ok((layout, MatchRule::within(F::BITS, distance)?, filter_bits))
+    Ok(IndexSettings::Tables(TableSettings {
+        layout,
+        distance,
+        block_size: options.block_size.unwrap_or(DEFAULT_BLOCK),
+        filter_bits: options.filter_bits.unwrap_or(auto_filter),
+    }))
 }
 
-/// Returns the same for sketches.
-fn for_sketches<F>(options: &Options<F>) -> Result<(Layout, MatchRule, u32)> {
-    let given = options.rule.as_ref().and_then(MatchRule::band_rule);
-    if options.max_distance.is_some() || options.layout.is_some() && given.is_none() {
+/// Returns the index of a new database of sketches.
+fn bands<F>(options: &Options<F>) -> Result<IndexSettings> {
+    if options.max_distance.is_some() {
         return Err(Error::invalid(
-            "a database of sketches has neither a max distance nor a layout: give a similarity",
+            "a database of sketches has no max distance: give a similarity",
         ));
     }
+    options.expect_no_tables()?;
     if options.ids == Some(Ids::User) {
         return Err(Error::invalid(
             "sketches belong to documents, so their ids must be names or unique",
         ));
     }
     let jaccard = options.similar.unwrap_or(Jaccard::at_least(DEFAULT_SIMILARITY));
-    let rule = given.unwrap_or_else(|| BandRule::for_similarity(jaccard, options.expected_entries));
-    Ok((Layout::of_bands(rule.bands), MatchRule::by_bands(rule), 0))
+    let given = options.rule.and_then(|rule| rule.band_rule());
+    let chosen = || BandRule::for_similarity(jaccard, options.expected_entries);
+    Ok(IndexSettings::Bands(given.unwrap_or_else(chosen)))
 }
 
 /// Creates a database; storage-format.md, "Create". The folder may contain what an interrupted

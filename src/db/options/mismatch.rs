@@ -6,7 +6,7 @@ use crate::db::options::Options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, PerWidth};
 use crate::layout::MatchRule;
-use crate::settings::Settings;
+use crate::settings::{IndexSettings, Settings};
 
 impl<F: Fingerprint> Options<F> {
     /// Refuses stored options that differ from the database's.
@@ -24,20 +24,26 @@ impl<F: Fingerprint> Options<F> {
         {
             return Err(other_extraction(requested, Some(found)));
         }
-        let by_distance = |k: &u32| settings.rule.by_distance() == Some(*k);
+        let found = settings.index.rule();
+        let by_distance = |k: &u32| found.by_distance() == Some(*k);
         if let Some(requested) = self.max_distance.filter(|k| !by_distance(k)) {
-            return Err(other_rule(format_args!("max distance {requested}"), &settings.rule));
+            return Err(other_rule(format_args!("max distance {requested}"), &found));
         }
-        if let Some(requested) = self.similar.filter(|&j| settings.rule.jaccard() != Some(j)) {
-            return Err(other_rule(format_args!("{requested}"), &settings.rule));
+        if let Some(requested) = self.similar.filter(|&j| found.jaccard() != Some(j)) {
+            return Err(other_rule(format_args!("{requested}"), &found));
         }
-        if let Some(requested) = self.rule.as_ref().filter(|&rule| *rule != settings.rule) {
-            return Err(other_rule(format_args!("another rule of {requested}"), &settings.rule));
+        if let Some(requested) = self.rule.as_ref().filter(|&rule| *rule != found) {
+            return Err(other_rule(format_args!("another rule of {requested}"), &found));
         }
-        agree("layout", self.layout.as_ref(), &settings.layout)?;
         agree("ids", self.ids.as_ref(), &settings.ids)?;
-        agree("block size", self.block_size.as_ref(), &settings.block_size)?;
-        agree("filter bits", self.filter_bits.as_ref(), &settings.filter_bits)
+        match &settings.index {
+            IndexSettings::Tables(tables) => {
+                agree("layout", self.layout.as_ref(), &tables.layout)?;
+                agree("block size", self.block_size.as_ref(), &tables.block_size)?;
+                agree("filter bits", self.filter_bits.as_ref(), &tables.filter_bits)
+            }
+            IndexSettings::Bands(_) => self.expect_no_tables(),
+        }
     }
 }
 

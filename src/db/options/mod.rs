@@ -230,6 +230,20 @@ pub(crate) fn is_sketch<F: Fingerprint>() -> bool {
     F::ZERO.word().is_none()
 }
 
+impl<F> Options<F> {
+    /// Refuses options for tables, which a database of sketches does not have.
+    pub(crate) fn expect_no_tables(&self) -> Result<()> {
+        let has_any =
+            self.layout.is_some() || self.block_size.is_some() || self.filter_bits.is_some();
+        if has_any {
+            return Err(Error::invalid(
+                "a database of sketches has no layout, blocks or filters: leave these options out",
+            ));
+        }
+        Ok(())
+    }
+}
+
 impl<F: Fingerprint> Options<F> {
     /// Sets the tables and their bit orders. More tables take more space and can save time.
     /// Default: [`Layout::auto`] for the distance and the expected entries; stored.

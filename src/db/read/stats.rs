@@ -14,7 +14,7 @@ use crate::paged::FileSummary;
 use crate::parallel::lock;
 use crate::query::QueryStats;
 use crate::segment::{Segment, SegmentMeta};
-use crate::settings::{Ids, Settings};
+use crate::settings::{Ids, IndexSettings, Settings};
 use crate::table::Table;
 use crate::version::Version;
 
@@ -100,8 +100,8 @@ pub struct Stats {
     pub memtable_entries: usize,
     /// About how much memory they take.
     pub memtable_bytes: usize,
-    /// Name of the layout.
-    pub layout: String,
+    /// Name of the layout; `None` in a database of sketches.
+    pub layout: Option<String>,
     /// The recipe, if the database has one.
     pub recipe: Option<String>,
     /// The extraction, if the database has one.
@@ -112,8 +112,8 @@ pub struct Stats {
     pub bits: u32,
     /// The distance that the database was created for.
     pub max_distance: u32,
-    /// Bytes per block of new segments.
-    pub block_size: usize,
+    /// Bytes per block of new segments; `None` in a database of sketches.
+    pub block_size: Option<usize>,
     /// Version of the format, major and minor.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::version"))]
     pub format_version: (u16, u16),
@@ -258,7 +258,7 @@ impl Stats {
         let bytes_names = files.map(Documents::names_bytes).sum();
         let bytes_tombstones = sum(&|m| m.tombstones.map_or(0, |file| file.len));
         let ids = sum(&|m| m.entries);
-        let (rows, tables) = (sum(&|m| m.fingerprints), settings.layout.tables());
+        let (rows, tables) = (sum(&|m| m.fingerprints), settings.tables() + settings.band_tables());
         Self {
             entries,
             rows,
@@ -289,13 +289,13 @@ impl Stats {
             page_memory_bytes: version.pages.used(),
             memtable_entries: version.memtables().map(|m| m.len()).sum(),
             memtable_bytes: version.memtables().map(|m| m.memory()).sum(),
-            layout: settings.layout.name().to_owned(),
+            layout: settings.index.tables().map(|tables| tables.layout.name().to_owned()),
             recipe: settings.recipe.clone(),
             extraction: settings.extraction.clone(),
             ids: settings.ids,
             bits: settings.bits(),
-            max_distance: settings.rule.distance(),
-            block_size: settings.block_size,
+            max_distance: settings.index.rule().distance(),
+            block_size: settings.index.tables().map(|tables| tables.block_size),
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
             bytes_flushed: manifest.bytes_flushed,
             bytes_compacted: manifest.bytes_compacted,
@@ -374,22 +374,25 @@ pub struct Description {
     pub recipe: Option<String>,
     /// The extraction, if the database has one.
     pub extraction: Option<String>,
-    /// The tables and their bit orders.
-    pub layout: crate::Layout,
+    /// The tables and their bit orders; `None` in a database of sketches, which has no such tables.
+    pub layout: Option<crate::Layout>,
     /// The number of bits beyond which fingerprints never match: the distance of
     /// [`rule`](Self::rule).
     pub max_distance: u32,
     /// Which differences between two fingerprints make them near-duplicates.
     pub rule: crate::MatchRule,
-    /// Bytes per block of new segments.
-    pub block_size: usize,
-    /// Bits per fingerprint of the prefix filters; 0 without filters.
-    pub filter_bits: u32,
+    /// Bytes per block of new segments; `None` in a database of sketches.
+    pub block_size: Option<usize>,
+    /// Bits per fingerprint of the prefix filters, 0 without filters; `None` in a database of
+    /// sketches.
+    pub filter_bits: Option<u32>,
     /// Version of the format, major and minor.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize::version"))]
     pub format_version: (u16, u16),
     /// Number of changes to the set of files.
     pub generation: u64,
+    #[cfg_attr(feature = "serde", serde(skip))]
+    index: IndexSettings,
 }
 
 impl Description {
@@ -411,24 +414,25 @@ impl Description {
     /// ```
     #[must_use]
     pub fn predict(&self, entries: u64) -> Prediction {
-        let tables = (self.block_size, self.filter_bits);
-        self.layout.predict(&self.rule, entries, tables)
+        self.index.predict(entries)
     }
 
     pub(crate) fn of(manifest: Manifest) -> Self {
         let settings = manifest.settings;
+        let tables = settings.index.tables();
         Self {
             bits: settings.bits(),
             ids: settings.ids,
             recipe: settings.recipe,
             extraction: settings.extraction,
-            layout: settings.layout,
-            max_distance: settings.rule.distance(),
-            rule: settings.rule,
-            block_size: settings.block_size,
-            filter_bits: settings.filter_bits,
+            layout: tables.map(|tables| tables.layout.clone()),
+            max_distance: settings.index.rule().distance(),
+            rule: settings.index.rule(),
+            block_size: tables.map(|tables| tables.block_size),
+            filter_bits: tables.map(|tables| tables.filter_bits),
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
             generation: manifest.generation,
+            index: settings.index,
         }
     }
 }

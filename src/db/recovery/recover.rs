@@ -339,7 +339,7 @@ mod tests {
     use crate::fingerprint::DocId;
     use crate::layout::Layout;
     use crate::log::{Before, DocumentChange};
-    use crate::settings::Settings;
+    use crate::settings::{IndexSettings, Settings, TableSettings};
     use crate::storage::Sim;
 
     const FINGERPRINT: u64 = 7;
@@ -350,13 +350,15 @@ mod tests {
         sim.create_root().unwrap();
         let settings = Settings {
             database_id: 42,
-            layout: Layout::preset("half-2", 64).unwrap(),
-            rule: crate::MatchRule::within(64, 3).unwrap(),
             ids,
             recipe: None,
             extraction: None,
-            block_size: 256,
-            filter_bits: 10,
+            index: IndexSettings::Tables(TableSettings {
+                layout: Layout::preset("half-2", 64).unwrap(),
+                distance: 3,
+                block_size: 256,
+                filter_bits: 10,
+            }),
         };
         (sim, Manifest::new(settings, 90))
     }

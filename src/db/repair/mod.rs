@@ -75,14 +75,16 @@ pub(crate) fn repair<F: Fingerprint>(
 impl<F: Fingerprint> Options<F> {
     /// Sets what the damaged database has.
     fn with_settings(mut self, found: &Settings) -> Self {
-        (self.max_distance, self.similar) = (found.rule.by_distance(), found.rule.jaccard());
-        self.rule = Some(found.rule.clone());
-        self.layout = Some(found.layout.clone());
+        (self.max_distance, self.similar) = (None, None);
+        self.rule = Some(found.index.rule());
         self.ids = Some(found.ids);
         self.recipe.clone_from(&found.recipe);
         self.extraction.clone_from(&found.extraction);
-        self.block_size = Some(found.block_size);
-        self.filter_bits = Some(found.filter_bits);
+        if let Some(tables) = found.index.tables() {
+            self.layout = Some(tables.layout.clone());
+            self.block_size = Some(tables.block_size);
+            self.filter_bits = Some(tables.filter_bits);
+        }
         self
     }
 }

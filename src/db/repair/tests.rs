@@ -34,7 +34,7 @@ fn fingerprint<F: Fingerprint>(i: u64) -> F {
 
 /// Creates a database with two segments, removals, duplicates and a log.
 fn create<F: Fingerprint>(options: Options<F>, ids: Ids, path: &Path) -> Contents<F> {
-    let options = options.ids(ids).block_size(128).background(false).memtable_entries(100_000);
+    let options = options.ids(ids).background(false).memtable_entries(100_000);
     let db: Db<F> = options.create(path).unwrap();
     let names: Vec<String> = (0..3000).map(|i| format!("https://example.org/{i}")).collect();
     let key = |i: u64| match ids {

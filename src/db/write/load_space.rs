@@ -65,8 +65,11 @@ pub(super) fn segment_space<F: Fingerprint>(
     let is_in_memory = rows * sorts as u64 <= row_memory as u64;
     let rows = rows.saturating_mul(copies::<F, F::Word>(core, entries, row_memory / sorts.max(1)));
     // Each table that is written has the hashes of its filter, and tables of bands have page numbers.
-    let filters =
-        if core.settings.filter_bits > 0 { core.threads().min(core.settings.tables()) } else { 0 };
+    let filters = if core.settings.index.tables().is_some_and(|tables| tables.filter_bits > 0) {
+        core.threads().min(core.settings.tables())
+    } else {
+        0
+    };
     let beside = match (has_bands, filters) {
         (true, _) => entries * 4,
         (false, 0) => 0,

@@ -33,22 +33,28 @@ class Manifest:
             self.take(name + ending, size)
 
     def read_settings(self):
-        """Reads the fields up to the match rule."""
-        self.take_all({"features to read": 8, "features to write": 8, "kind of ids": 1, "block size": 4,
-                       "block code": 1, "filter bits": 4})
-        for name in ("recipe", "extraction", "layout's name"):
+        """Reads the fields up to the index."""
+        self.take_all({"features to read": 8, "features to write": 8, "kind of ids": 1})
+        for name in ("recipe", "extraction"):
             self.take(name, self.take(f"length of {name}", 4))
+        self.bands = self.tables = 0
+        if self.take("kind of index", 1) == 1:
+            self.take_all({"similarity": 2, "recall": 2})
+            self.bands = self.take("bands", 1)
+            self.take("minima", 1)
+        else:
+            self.read_tables()
+        self.take("max distance", 1)
+
+    def read_tables(self):
+        """Reads the fields of an index of tables."""
+        self.take_all({"block size": 4, "block code": 1, "filter bits": 4})
+        self.take("layout's name", self.take("length of layout's name", 4))
         cells = self.take("cells", 1)
         self.take("widths", cells)
         self.tables = self.take("tables", 1)
         for table in range(self.tables):
             self.take(f"bit order {table}", cells)
-        self.bands = 0
-        if self.take("kind of rule", 1) == 1:
-            self.take_all({"similarity": 2, "recall": 2})
-            self.bands = self.take("bands", 1)
-            self.take("minima", 1)
-        self.take("max distance", 1)
 
     def read_state(self):
         """Reads the fields up to the segments."""

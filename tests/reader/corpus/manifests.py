@@ -39,10 +39,10 @@ for block_size in (64, 384, 8192):
     setting("18.5", f"block size {block_size}", "block size", block_size)
 setting("18.6", "block code 1", "block code", 1)
 setting("18.7", "filter of 33 bits per fingerprint: expected 0 to 32", "filter bits", 33)
-setting("18.20", "unfinished is 2", "unfinished", 2)
-setting("18.22", "a database without names has a next id", "next id", 1)
+setting("18.19", "unfinished is 2", "unfinished", 2)
+setting("18.21", "a database without names has a next id", "next id", 1)
 for counter, limit in (("generation", 40), ("last commit", 63), ("bytes flushed", 63), ("bytes compacted", 63)):
-    setting("18.23" if limit == 40 else "18.24", "a counter is beyond its limit", counter, 2**limit)
+    setting("18.22" if limit == 40 else "18.23", "a counter is beyond its limit", counter, 2**limit)
 
 
 def text(name, content, words):
@@ -59,24 +59,24 @@ for setting_name in ("recipe", "extraction"):
     text(setting_name, b"\xff", f"{setting_name}: not valid UTF-8")
 
 
-@in_manifest("18.24", "a counter is beyond its limit", "names-log-only")
+@in_manifest("18.23", "a counter is beyond its limit", "names-log-only")
 def next_id(copy, _):
     remove_segments(copy)
     copy.manifest["next id"] = 2**63
 
 
-@in_manifest("18.21", "a merge or rebuild that creates this database has not finished", file="")
+@in_manifest("18.20", "a merge or rebuild that creates this database has not finished", file="")
 def unfinished(copy, _):
     copy.manifest["unfinished"] = 1
 
 
-@in_manifest("18.25", "an earlier session is not earlier than the manifest")
+@in_manifest("18.24", "an earlier session is not earlier than the manifest")
 def session_of_same_generation(copy, _):
     copy.manifest["earlier sessions"] = 1
     copy.manifest.insert_after("earlier sessions", {"earlier session": u64(7) + u64(copy.manifest["generation"])})
 
 
-@in_manifest("18.26", "a log before the last has no end", "user-log-only")
+@in_manifest("18.25", "a log before the last has no end", "user-log-only")
 def log_without_end(copy, _):
     log = copy.log("0000000001000001.log")
     first = Log(log.header)
@@ -88,7 +88,7 @@ def log_without_end(copy, _):
     copy.manifest.insert_after("logs", {"first log": u64(0x1000000) + first.header[48:56] + u64(0)})
 
 
-@in_manifest("18.27", "more than 65,536 segments", "user-half-2")
+@in_manifest("18.26", "more than 65,536 segments", "user-half-2")
 def segments_65537(copy, _):
     fields = list(copy.manifest.fields)
     of_one = [copy.manifest.fields[name] for name in fields if name.endswith(" of 0")]
@@ -101,29 +101,29 @@ def segments_65537(copy, _):
 for database, names in (("user-half-2", ("fingerprints", "entries", "tombstones")),
                         ("names-ring-3", ("documents", "removals", "replaced"))):
     for count in names:
-        @in_manifest("18.28", "a count of a segment is 2^48 or more", database)
+        @in_manifest("18.27", "a count of a segment is 2^48 or more", database)
         def count_of_segment(copy, _, count=count):
             copy.manifest[f"{count} of 0"] = 2**48
 
 
-@in_manifest("18.29", "a file that does not exist has a checksum", "user-half-2")
+@in_manifest("18.28", "a file that does not exist has a checksum", "user-half-2")
 def checksum_without_file(copy, _):
     copy.manifest["checksum of tombstones of 0"] = 1
 
 
 for kind, database in (("table 1", "user-half-2"), ("bands 4", "sketches-unique"),
                        ("postings", "user-half-2"), ("documents", "sketches-unique")):
-    @in_manifest("18.30", f"a segment has no {kind.split()[0]} file", database)
+    @in_manifest("18.29", f"a segment has no {kind.split()[0]} file", database)
     def no_such_file(copy, _, kind=kind):
         copy.manifest[f"length of {kind} of 0"] = copy.manifest[f"checksum of {kind} of 0"] = 0
 
 
-@in_manifest("18.31", "a file is newer than the manifest that names it", "user-half-2")
+@in_manifest("18.30", "a file is newer than the manifest that names it", "user-half-2")
 def segment_of_same_generation(copy, _):
     copy.manifest["generation"] = 7
 
 
-@in_manifest("18.32", "two files have the same number", "user-128-ring-4")
+@in_manifest("18.31", "two files have the same number", "user-128-ring-4")
 def log_with_number_of_segment(copy, _):
     copy.opened["0000000003000000.log"] = copy.log("0000000004000000.log")
     del copy.files["0000000004000000.log"], copy.opened["0000000004000000.log"]
@@ -138,12 +138,12 @@ def add_extensions(copy, *extensions):
     copy.manifest.insert_after("extensions", {"all extensions": data})
 
 
-@in_manifest("18.33", "the tags of the extensions do not ascend")
+@in_manifest("18.32", "the tags of the extensions do not ascend")
 def extension_twice(copy, _):
     add_extensions(copy, (5, b"a"), (5, b"b"))
 
 
-@case("18.34", "names-ring-3", "0000000006000000.docs", "this file has ids that were not yet assigned")
+@case("18.33", "names-ring-3", "0000000006000000.docs", "this file has ids that were not yet assigned")
 def next_id_in_use(copy, _):
     for name in ("log number 0", "log nonce 0", "log end 0"):
         del copy.manifest.fields[name]
@@ -152,23 +152,23 @@ def next_id_in_use(copy, _):
     copy.manifest["next id"] = 100
 
 
-@in_manifest("18.35", "to read this database, a program must know feature 1 of the file format, which is newer than "
+@in_manifest("18.34", "to read this database, a program must know feature 1 of the file format, which is newer than "
                       "this build: use a newer fpdb")
 def unknown_feature_to_read(copy, _):
     copy.manifest["features to read"] = 2
 
 
-@in_manifest("18.36", "the segments are not in the order of their age", "user-half-2")
+@in_manifest("18.35", "the segments are not in the order of their age", "user-half-2")
 def segment_older_than_the_one_before(copy, _):
     copy.manifest["oldest of 1"] = copy.manifest["newest of 0"]
 
 
-@in_manifest("18.36", "the segments are not in the order of their age", "user-half-2")
+@in_manifest("18.35", "the segments are not in the order of their age", "user-half-2")
 def oldest_segment_newer_than_the_newest(copy, _):
     copy.manifest["oldest of 0"] += 1
 
 
-@in_manifest("18.37", "the files have 2^56 bytes or more", "user-half-2")
+@in_manifest("18.36", "the files have 2^56 bytes or more", "user-half-2")
 def longest_file(copy, _):
     copy.manifest["length of table 1 of 0"] = 2**56
 

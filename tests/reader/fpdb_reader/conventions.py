@@ -28,7 +28,7 @@ class OtherVersion(Exception):
 class InUse(Exception):
     """A merge or a rebuild has not finished this database."""
 
-    rule = "18.21"
+    rule = "18.20"
 
 
 def check(condition, rule, where, what):

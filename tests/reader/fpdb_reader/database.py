@@ -68,7 +68,7 @@ class Database:
             check(not record.removed or record.key in self.documents, "Segment", name,
                   f"it removes the document {record.key!r}, which does not exist")
             if self.manifest.kind_of_ids == NAMES and not record.removed:
-                check(record.id < self.manifest.next_id, "18.34", "MANIFEST", "the next id is in use")
+                check(record.id < self.manifest.next_id, "18.33", "MANIFEST", "the next id is in use")
             self.put(record.key, None if record.removed else record)
 
     def remove_replaced(self, segment, name):
@@ -167,7 +167,7 @@ class Database:
 
         def accepted(other):
             if distance is None:
-                return self.manifest.rule.matches(fingerprint, other)
+                return self.manifest.index.matches(fingerprint, other)
             return sketch.distance(fingerprint, other, bits) <= distance
         found = [(sketch.distance(fingerprint, other, bits), other, identifier)
                  for other, identifier in self.entries if accepted(other)]

@@ -5,8 +5,7 @@ from collections import namedtuple
 from . import sketch
 from .conventions import Cursor, Damage, InUse, OtherVersion, check, crc32
 from .header import DOCUMENTS, BANDS, MANIFEST, POSTINGS, SIZE, SPARE, TABLE, TOMBSTONES, expect, read_header
-from .layout import Layout
-from .rule import MatchRule
+from .index import Index
 
 CHOSEN, NAMES, UNIQUE = range(3)
 
@@ -32,7 +31,7 @@ class Manifest:
         self.sessions = [Session(self.number(8), self.number(8)) for _ in range(self.counted(16))]
         self.logs = [Log(self.number(8), self.number(8), self.number(8)) for _ in range(self.counted(24))]
         segments = self.counted(92)
-        self.refuse_unless(segments <= 65536, "18.27", "there are more than 65,536 segments")
+        self.refuse_unless(segments <= 65536, "18.26", "there are more than 65,536 segments")
         self.segments = [self.read_segment() for _ in range(segments)]
         self.read_extensions()
         self.fields.finish()
@@ -58,7 +57,7 @@ class Manifest:
         to_read = self.number(8)
         self.number(8)  # To write.
         if to_read:
-            raise OtherVersion("18.35", f"MANIFEST: the database has the features {to_read:#x}, and this reader "
+            raise OtherVersion("18.34", f"MANIFEST: the database has the features {to_read:#x}, and this reader "
                                "knows none")
 
     def read_extensions(self):
@@ -67,57 +66,52 @@ class Manifest:
         for _ in range(self.counted(8)):
             tags.append(self.number(4))
             self.fields.take(self.counted(1))
-        self.refuse_unless(tags == sorted(set(tags)), "18.33", "the tags of the extensions do not ascend")
+        self.refuse_unless(tags == sorted(set(tags)), "18.32", "the tags of the extensions do not ascend")
 
     def read_settings(self):
         """Reads the settings, which never change."""
         fields = self.fields
         self.kind_of_ids = fields.bounded(1, CHOSEN, UNIQUE, "18.4", "kind of ids")
-        self.block_size = fields.bounded(4, 128, 4096, "18.5", "block size")
-        self.refuse_unless(self.block_size & self.block_size - 1 == 0, "18.5", "the block size is no power of two")
-        fields.bounded(1, 0, 0, "18.6", "block code")
-        self.filter_bits = fields.bounded(4, 0, 32, "18.7", "filter bits")
         self.recipe = fields.string(0, 255, "18.9", "recipe")
         self.extraction = fields.string(0, 255, "18.9", "extraction")
         self.bits = self.header.bits
         self.is_of_sketches = self.bits == sketch.BITS
         self.refuse_unless(not self.is_of_sketches or self.kind_of_ids != CHOSEN, "18.8",
                            "sketches have no documents")
-        self.layout = Layout(fields, sketch.PLANE if self.is_of_sketches else self.bits)
-        self.rule = MatchRule(fields, self.layout, self.bits)
+        self.index = Index(fields, self.bits)
 
     def read_state(self):
         """Reads the counters."""
         self.generation = self.number(8)
         self.session = self.number(8)
-        self.unfinished = self.fields.bounded(1, 0, 1, "18.20", "unfinished")
+        self.unfinished = self.fields.bounded(1, 0, 1, "18.19", "unfinished")
         self.next_id = self.number(8)
         self.last_commit = self.number(8)
         self.flushed = self.number(8)
         self.compacted = self.number(8)
-        self.refuse_unless(self.generation < 2**40, "18.23", "the generation is 2^40 or more")
-        self.refuse_unless(max(self.next_id, self.last_commit, self.flushed, self.compacted) < 2**63, "18.24",
+        self.refuse_unless(self.generation < 2**40, "18.22", "the generation is 2^40 or more")
+        self.refuse_unless(max(self.next_id, self.last_commit, self.flushed, self.compacted) < 2**63, "18.23",
                            "a counter is 2^63 or more")
-        self.refuse_unless(self.next_id == 0 or self.kind_of_ids == NAMES, "18.22",
+        self.refuse_unless(self.next_id == 0 or self.kind_of_ids == NAMES, "18.21",
                            "there is a next id without names")
 
     def read_segment(self):
         """Reads what the manifest says about a segment."""
         number, nonce, oldest, newest, fingerprints, entries, removed = (self.number(8) for _ in range(7))
-        self.refuse_unless(max(fingerprints, entries, removed) < 2**48, "18.28", "a count is 2^48 or more")
+        self.refuse_unless(max(fingerprints, entries, removed) < 2**48, "18.27", "a count is 2^48 or more")
         if self.is_of_sketches:
-            places = [(BANDS, part) for part in range(self.rule.bands)]
+            places = [(BANDS, part) for part in range(self.index.bands)]
         else:
-            places = [(TABLE, part) for part in range(self.layout.tables())] + [(POSTINGS, 0)]
+            places = [(TABLE, part) for part in range(self.index.layout.tables())] + [(POSTINGS, 0)]
         files = {place: self.read_file(True) for place in places}
         for kind in (TOMBSTONES, DOCUMENTS):
             found = self.read_file(False)
             if found:
                 files[kind, 0] = found
         if self.is_of_sketches:
-            self.refuse_unless((TOMBSTONES, 0) not in files and fingerprints == entries, "18.19",
+            self.refuse_unless((TOMBSTONES, 0) not in files and fingerprints == entries, "18.18",
                                "a segment has tombstones, or other numbers of sketches and entries")
-            self.refuse_unless((DOCUMENTS, 0) in files, "18.30", "a segment of sketches has no documents")
+            self.refuse_unless((DOCUMENTS, 0) in files, "18.29", "a segment of sketches has no documents")
         else:
             self.refuse_unless(((TOMBSTONES, 0) in files) == (removed > 0), "2.4",
                                "there are tombstones without a file, or the reverse")
@@ -126,7 +120,7 @@ class Manifest:
             self.refuse_unless(self.kind_of_ids != CHOSEN, "Segment",
                                "there are documents without names or unique ids")
             live, unlive, replaced = (self.number(8) for _ in range(3))
-            self.refuse_unless(max(live, unlive, replaced) < 2**48, "18.28", "a count is 2^48 or more")
+            self.refuse_unless(max(live, unlive, replaced) < 2**48, "18.27", "a count is 2^48 or more")
         spare = self.read_file(False)
         if spare:
             files[SPARE, 0] = spare
@@ -136,28 +130,28 @@ class Manifest:
         """The length and checksum of a file; None if there is none."""
         length, checksum = self.number(8), self.number(4)
         if length == 0:
-            self.refuse_unless(checksum == 0, "18.29", "a file of length 0 has a checksum")
-            self.refuse_unless(not required, "18.30", "a table, bands or the postings have length 0")
+            self.refuse_unless(checksum == 0, "18.28", "a file of length 0 has a checksum")
+            self.refuse_unless(not required, "18.29", "a table, bands or the postings have length 0")
             return None
         return length, checksum
 
     def check_numbers(self):
         """Checks lengths, generations, file numbers, and the ends of logs."""
         lengths = [length for segment in self.segments for length, _ in segment.files.values()]
-        self.refuse_unless(sum(lengths) < 2**56, "18.37", "the files have 2^56 bytes or more")
+        self.refuse_unless(sum(lengths) < 2**56, "18.36", "the files have 2^56 bytes or more")
         numbers = [element.number for element in self.logs + self.segments]
-        self.refuse_unless(len(set(numbers)) == len(numbers), "18.32", "a file number occurs twice")
+        self.refuse_unless(len(set(numbers)) == len(numbers), "18.31", "a file number occurs twice")
         for number in numbers:
-            self.refuse_unless(number >> 24 < self.generation, "18.31",
+            self.refuse_unless(number >> 24 < self.generation, "18.30",
                                f"file {number:016x} is not from an earlier generation")
         ages = [age for segment in self.segments for age in (segment.oldest, segment.newest + 1)]
-        self.refuse_unless(ages == sorted(ages) and all(s.oldest <= s.newest for s in self.segments), "18.36",
+        self.refuse_unless(ages == sorted(ages) and all(s.oldest <= s.newest for s in self.segments), "18.35",
                            "the segments are not in the order of their age")
         for session in self.sessions:
-            self.refuse_unless(session.last < self.generation, "18.25",
+            self.refuse_unless(session.last < self.generation, "18.24",
                                "an earlier session did not end earlier")
         for log in self.logs[:-1]:
-            self.refuse_unless(log.end != 0, "18.26", "a log other than the last has no end")
+            self.refuse_unless(log.end != 0, "18.25", "a log other than the last has no end")
 
 
 def read_manifest(folder):

@@ -56,7 +56,7 @@ class Segment:
 
     def read_tables(self):
         """Reads all tables, which must hold the same set."""
-        layout = self.manifest.layout
+        layout = self.manifest.index.layout
         self.table0 = None
         for kind, part in self.named.files:
             if kind != TABLE:
@@ -85,7 +85,7 @@ class Segment:
         documents = self.read_documents()
         for kind, part in self.named.files:
             if kind == BANDS:
-                check_bands(self.read_file(kind, part), part, self.manifest.rule, documents.leaves, self.named.entries)
+                check_bands(self.read_file(kind, part), part, self.manifest.index, documents.leaves, self.named.entries)
         self.entries = [(record.fingerprint, record.id) for record in self.records
                         if not record.removed and record.original is None]
 

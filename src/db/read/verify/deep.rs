@@ -53,7 +53,7 @@ impl<F: Fingerprint> Reader<F> {
 
     /// Compares the answers to some queries near stored fingerprints with a scan.
     fn wrong_answer(&self, meter: &Meter<'_>) -> Result<Option<Error>> {
-        let mut samples = self.samples(meter, self.settings.rule.distance())?;
+        let mut samples = self.samples(meter, self.settings.index.rule().distance())?;
         for entry in self.iter() {
             let entry = entry?;
             meter.advance(BYTES_PER_RECORD)?;

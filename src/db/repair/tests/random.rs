@@ -66,7 +66,7 @@ fn write<F: Fingerprint>(
 fn intact<F: Fingerprint>(options: &Options<F>, ids: Ids) -> Intact<F> {
     let folder = tempfile::tempdir().unwrap();
     let [path, copy] = ["db", "copy"].map(|name| folder.path().join(name));
-    let options = options.clone().ids(ids).block_size(128).background(false);
+    let options = options.clone().ids(ids).background(false);
     drop(options.clone().create(&path).unwrap());
     let mut states = Vec::new();
     write(&options, ids, &path, 0, &mut states);

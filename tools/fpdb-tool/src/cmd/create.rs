@@ -76,12 +76,12 @@ impl Args {
         let created = Created { path: self.path.display().to_string(), description };
         let Description { bits, rule, layout, block_size, filter_bits, ids, .. } =
             &created.description;
-        let how = match database::bands(rule) {
-            Some(bands) => format!("sketches, {rule}, {bands}"),
-            None => format!(
+        let how = match (layout, block_size, filter_bits) {
+            (Some(layout), Some(block_size), Some(filter_bits)) => format!(
                 "{bits} bits, {rule}, layout {layout}, blocks of {block_size} bytes, filters of \
                  {filter_bits} bits"
             ),
+            _ => format!("sketches, {rule}, {}", database::bands(rule).unwrap_or_default()),
         };
         context.conclude(
             "fpdb.create/1",

@@ -65,9 +65,11 @@ fn rows(stats: &Stats, description: &Description) -> Vec<(&'static str, String)>
         None => rows.extend([
             ("fingerprints", format!("{} bits", stats.bits)),
             ("max distance", stats.max_distance.to_string()),
-            ("layout", format!("{} ({} tables)", stats.layout, stats.tables)),
-            ("block size", iec(stats.block_size as u64)),
         ]),
+    }
+    if let (Some(layout), Some(bytes)) = (&stats.layout, stats.block_size) {
+        rows.push(("layout", format!("{layout} ({} tables)", stats.tables)));
+        rows.push(("block size", iec(bytes as u64)));
     }
     rows.extend([
         ("recipe", stats.recipe.clone().unwrap_or_else(|| "none".to_owned())),

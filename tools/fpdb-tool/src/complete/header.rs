@@ -28,8 +28,9 @@ pub(crate) struct Header {
     /// `None` for sketches, which have bands instead.
     layout: Option<LayoutLine>,
     rule: RuleLine,
-    block_size: usize,
-    filter_bits: u32,
+    /// `None` for sketches, which are in no blocks.
+    block_size: Option<usize>,
+    filter_bits: Option<u32>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ struct SimilarLine {
     jaccard: f64,
     recall: f64,
     bands: u32,
-    /// Of each key.
+    /// Of each band.
     minima: u32,
 }
 
@@ -69,7 +70,9 @@ impl Header {
                 bands,
                 minima,
             });
-        let orders = || (0..layout.tables()).map(|table| layout.order(table).to_vec()).collect();
+        let orders = |layout: &Layout| {
+            (0..layout.tables()).map(|table| layout.order(table).to_vec()).collect()
+        };
         Self {
             schema: SCHEMA.to_owned(),
             bits: description.bits,
@@ -78,10 +81,10 @@ impl Header {
             count,
             recipe: description.recipe.clone(),
             extraction: description.extraction.clone(),
-            layout: similar.is_none().then(|| LayoutLine {
+            layout: layout.as_ref().map(|layout| LayoutLine {
                 name: layout.name().to_owned(),
                 cells: layout.cells().to_vec(),
-                orders: orders(),
+                orders: orders(layout),
             }),
             rule: RuleLine { max_distance: rule.distance(), similar },
             block_size: description.block_size,
@@ -132,16 +135,23 @@ impl Header {
     pub(crate) fn apply<F: Fingerprint>(&self, options: Options<F>) -> Result<Options<F>> {
         let is_sketch = self.bits == SKETCH_BITS;
         let distance = self.rule.max_distance;
-        let mut options = match (&self.rule.similar, &self.layout) {
-            (None, Some(LayoutLine { name, cells, orders })) if !is_sketch => {
+        let tables = self.layout.as_ref().zip(self.block_size).zip(self.filter_bits);
+        let mut options = match (&self.rule.similar, tables) {
+            (None, Some(((LayoutLine { name, cells, orders }, block_size), filter_bits)))
+                if !is_sketch =>
+            {
                 let layout = Layout::with_orders(name, self.bits, cells, orders)?;
-                options.max_distance(distance).layout(layout)
+                let options = options.max_distance(distance).layout(layout);
+                options.block_size(block_size).filter_bits(filter_bits)
             }
             (Some(SimilarLine { jaccard, recall, bands, minima }), None) if is_sketch => {
                 let jaccard = Jaccard::at_least(*jaccard).recall(*recall);
                 options.rule(&MatchRule::of_bands(jaccard, *bands, *minima, distance)?)
             }
-            _ => bail!("expected a layout for fingerprints, or a rule by similarity for sketches"),
+            _ => bail!(
+                "expected a layout, block size and filter bits for fingerprints, or a rule by \
+                 similarity for sketches"
+            ),
         };
         if let Some(recipe) = &self.recipe {
             options = options.recipe(RecipeName::custom(recipe));
@@ -149,7 +159,6 @@ impl Header {
         if let Some(extraction) = &self.extraction {
             options = options.extraction(ExtractionName::custom(extraction));
         }
-        let options = options.ids(self.ids()?).block_size(self.block_size);
-        Ok(options.filter_bits(self.filter_bits))
+        Ok(options.ids(self.ids()?))
     }
 }

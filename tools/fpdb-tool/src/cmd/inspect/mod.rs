@@ -13,7 +13,7 @@ use fpdb::reports::SegmentStats;
 use fpdb::{Description, Layout};
 use serde::Serialize;
 
-use crate::args::database::{self, SKETCH_BITS, by_width};
+use crate::args::database::{self, by_width};
 use crate::output::failure::Exit;
 use crate::output::{self, Context, iec};
 use bits::{bit_order, ranges};
@@ -105,11 +105,10 @@ impl Args {
             let parts = parts::of_all(&db.snapshot(), &segments)?;
             (segments, parts)
         });
-        let layout = Some(&description.layout).filter(|_| description.bits != SKETCH_BITS);
-        let tables = layout.map_or(0, Layout::tables);
+        let layout = description.layout.as_ref();
         let report = Report {
             cells: layout.map(|layout| layout.cells().to_vec()).unwrap_or_default(),
-            tables: (0..tables).map(|n| TableReport::of(&description.layout, n)).collect(),
+            tables: layout.map(TableReport::of_all).unwrap_or_default(),
             segments,
             parts,
             files: files(&self.path)?,
@@ -125,8 +124,12 @@ impl Args {
 }
 
 impl TableReport {
-    fn of(layout: &Layout, table: usize) -> Self {
-        Self { cell_order: layout.order(table).to_vec(), bit_order: bit_order(layout, table) }
+    fn of_all(layout: &Layout) -> Vec<Self> {
+        let of = |table| Self {
+            cell_order: layout.order(table).to_vec(),
+            bit_order: bit_order(layout, table),
+        };
+        (0..layout.tables()).map(of).collect()
     }
 }
 
@@ -175,13 +178,11 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
         ("recipe", or_none(&description.recipe)),
         ("extraction", or_none(&description.extraction)),
     ];
-    match bands {
-        Some(bands) => rows.push(("bands", bands)),
-        None => rows.extend([
-            ("block size", iec(description.block_size as u64)),
-            ("layout", description.layout.to_string()),
-            ("cells", format!("{} bits", list(&report.cells))),
-        ]),
+    rows.extend(bands.map(|bands| ("bands", bands)));
+    rows.extend(description.block_size.map(|bytes| ("block size", iec(bytes as u64))));
+    if let Some(layout) = &description.layout {
+        rows.push(("layout", layout.to_string()));
+        rows.push(("cells", format!("{} bits", list(&report.cells))));
     }
     rows
 }

@@ -2,7 +2,7 @@
 
 mod similarity;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use fpdb::{Db, Fingerprint, Layout, Options, Word};
 use serde::Serialize;
 
@@ -126,11 +126,11 @@ impl Args {
         let distance = self.distance.unwrap_or(3);
         let options = options.expected_entries(self.n).background(false).max_distance(distance);
         let chosen = options.clone().in_memory().map_err(|e| failure::as_usage(&e))?;
-        let mut layouts = vec![Row::of(&chosen, self.n)];
+        let mut layouts = vec![Row::of(&chosen, self.n)?];
         for name in Layout::preset_names() {
             if *name != layouts[0].layout {
                 let preset = Layout::preset(name, F::BITS)?;
-                layouts.push(Row::of(&options.clone().layout(preset).in_memory()?, self.n));
+                layouts.push(Row::of(&options.clone().layout(preset).in_memory()?, self.n)?);
             }
         }
         let (bits, documents) = (F::BITS, self.n);
@@ -148,17 +148,17 @@ impl Args {
 
 impl Row {
     /// Returns the row of a database with the layout, which need not have documents.
-    fn of<F: Fingerprint>(db: &Db<F>, documents: u64) -> Self {
+    fn of<F: Fingerprint>(db: &Db<F>, documents: u64) -> Result<Self> {
         let description = db.description();
         let predicted = description.predict(documents);
-        let layout = &description.layout;
+        let layout = description.layout.as_ref().context("a database without tables")?;
         let leading = (0..layout.tables()).map(|table| layout.leading_bits(table));
         let leading_bits =
             leading.fold([u32::MAX, 0], |[least, most], bits| [least.min(bits), most.max(bits)]);
-        Self {
+        Ok(Self {
             layout: layout.name().to_owned(),
             tables: layout.tables(),
-            filter_bits: description.filter_bits,
+            filter_bits: description.filter_bits.unwrap_or(0),
             leading_bits,
             probes: predicted.probes,
             candidates: predicted.candidates,
@@ -168,7 +168,7 @@ impl Row {
             memory_bytes: predicted.memory_bytes,
             disk_bytes: predicted.disk_bytes,
             load_bytes: predicted.load_bytes,
-        }
+        })
     }
 
     fn cells(&self) -> [String; 12] {
