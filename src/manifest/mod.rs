@@ -7,6 +7,7 @@
 
 mod features;
 pub(crate) mod spare;
+mod writers;
 
 pub(crate) use features::{Extension, Features};
 

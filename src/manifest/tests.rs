@@ -221,7 +221,7 @@ fn unknown_extensions_survive_writing() {
     open().create("sim").unwrap().close().unwrap();
     let mut manifest = Manifest::read(&*sim).unwrap();
     let extension = |tag| Extension { tag, content: vec![1, 2, 3] };
-    manifest.extensions = vec![extension(4), extension(9)];
+    manifest.extensions.extend([extension(4), extension(9)]);
     manifest.install(&*sim).unwrap();
 
     let db = open().open("sim").unwrap();
@@ -230,4 +230,32 @@ fn unknown_extensions_survive_writing() {
     db.compact().unwrap();
     db.close().unwrap();
     assert_eq!(Manifest::read(&*sim).unwrap().extensions, manifest.extensions);
+}
+
+#[test]
+fn a_manifest_names_the_programs_that_created_and_wrote_the_database() {
+    let this = "fpdb 0.1";
+    let by = |manifest: &Manifest| {
+        manifest.writers().map(|writers| [writers.created_by, writers.written_by].join(", "))
+    };
+    let mut manifest = Manifest::new(sample().settings, 90).created_by(this);
+    assert_eq!(by(&manifest).unwrap(), format!("{this}, {this}"));
+    // An older program wrote it, and this one opens it.
+    let content = |texts: [&str; 2]| {
+        let mut content = Vec::new();
+        texts.iter().for_each(|text| content.put_string(text.as_bytes()));
+        content
+    };
+    manifest.extensions[0].content = content(["other 0.1", "fpdb 0.0.9"]);
+    assert_eq!(by(&manifest).unwrap(), "other 0.1, fpdb 0.0.9");
+    manifest.note_writer(this);
+    assert_eq!(
+        by(&Manifest::decode(&manifest.encode()).unwrap()).unwrap(),
+        format!("other 0.1, {this}")
+    );
+    // What a later release may write there is kept, and is no damage.
+    manifest.extensions[0].content = vec![1];
+    manifest.note_writer(this);
+    assert_eq!((by(&manifest), &*manifest.extensions[0].content), (None, &[1][..]));
+    assert!(Manifest::decode(&manifest.encode()).is_ok());
 }

@@ -86,6 +86,10 @@ impl Storage for CountedStorage {
         self.storage.page_budget()
     }
 
+    fn program(&self) -> &'static str {
+        self.storage.program()
+    }
+
     fn fresh_id(&self) -> Result<u128> {
         self.storage.fresh_id()
     }

@@ -168,6 +168,12 @@ pub trait Storage: Debug + Send + Sync {
     /// [`Io`](crate::ErrorKind::Io) if the system has no random numbers.
     fn fresh_id(&self) -> Result<u128>;
 
+    /// Returns the program that files name as their writer: this one, with its version. A simulation
+    /// has a name of its own, so that its files are the same in every version.
+    fn program(&self) -> &'static str {
+        concat!("fpdb ", env!("CARGO_PKG_VERSION"))
+    }
+
     /// Returns how many more bytes can be written to the file system.
     ///
     /// # Errors

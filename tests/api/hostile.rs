@@ -18,16 +18,18 @@ fn set_next_id(sim: &Sim, next_id: u64) {
         let bytes = manifest[at..at + len].iter().rev();
         bytes.fold(0, |number, &byte| number << 8 | usize::from(byte))
     };
-    // From the header to the strings: features to read and to write, kind of ids, block size, code,
-    // filter bits.
-    let mut at = 64 + 8 + 8 + 1 + 4 + 1 + 4;
-    for _string in ["recipe", "extraction", "layout's name"] {
+    // From the header to the strings: features to read and to write, kind of ids.
+    let mut at = 64 + 8 + 8 + 1;
+    for _string in ["recipe", "extraction"] {
         at += 4 + number(at, 4);
     }
+    // Kind of index, block size, code, filter bits, and the layout's name.
+    at += 1 + 4 + 1 + 4;
+    at += 4 + number(at, 4);
     let cells = number(at, 1);
     let tables = number(at + 1 + cells, 1);
-    // After the layout, the match rule: a distance.
-    let generation = at + 2 + cells + tables * cells + 2;
+    // After the layout, the distance.
+    let generation = at + 2 + cells + tables * cells + 1;
     // After the generation, the session, and whether it is unfinished.
     let next_id_at = generation + 8 + 8 + 1;
     manifest[next_id_at..next_id_at + 8].copy_from_slice(&next_id.to_le_bytes());

@@ -88,9 +88,7 @@ impl<F: Fingerprint> Setup<F> {
     pub(crate) fn options(&self, sim: &Arc<Sim>) -> Options<F> {
         let options = Options::<F>::default();
         let options = match Layout::preset(self.layout, F::BITS) {
-            Ok(layout) => {
-                options.layout(layout).max_distance(DISTANCE).block_size(self.block_size)
-            }
+            Ok(layout) => options.layout(layout).max_distance(DISTANCE).block_size(self.block_size),
             // Sketches that differ in fewer minima than there are bands share a band.
             Err(_) => {
                 let rule = MatchRule::of_bands(Jaccard::at_least(0.8), DISTANCE + 1, 3, DISTANCE);

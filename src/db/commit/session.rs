@@ -50,6 +50,7 @@ fn begin_log<F: Fingerprint>(
     let log = LogWriter::begin(file, core.settings.header(FileKind::Log, 0, id), start)?;
     install::manifest(core, folder, &mut |manifest| {
         manifest.begin_session(folder.session(), manifest.generation);
+        manifest.note_writer(folder.storage().program());
         manifest.logs.push(LogRef { id, end: None });
     })?;
     writer.committed_end = log.len();

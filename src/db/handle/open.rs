@@ -232,7 +232,7 @@ fn create(settings: Settings, folder: &LockedFolder, is_unfinished: bool) -> Res
         return Err(explain_missing(storage, no_manifest()));
     }
     refuse_foreign_files(storage)?;
-    let mut manifest = Manifest::new(settings, folder.session());
+    let mut manifest = Manifest::new(settings, folder.session()).created_by(storage.program());
     manifest.is_unfinished = is_unfinished;
     manifest.install(storage)?;
     Ok(manifest)

@@ -391,6 +391,10 @@ pub struct Description {
     pub format_version: (u16, u16),
     /// Number of changes to the set of files.
     pub generation: u64,
+    /// The program that created the database, with its version, such as `fpdb 0.1.0`.
+    pub created_by: Option<String>,
+    /// The program that opened the database for writing last.
+    pub written_by: Option<String>,
     #[cfg_attr(feature = "serde", serde(skip))]
     index: IndexSettings,
 }
@@ -418,6 +422,9 @@ impl Description {
     }
 
     pub(crate) fn of(manifest: Manifest) -> Self {
+        let writers = manifest.writers();
+        let [created_by, written_by] =
+            writers.map_or([None, None], |by| [Some(by.created_by), Some(by.written_by)]);
         let settings = manifest.settings;
         let tables = settings.index.tables();
         Self {
@@ -432,6 +439,8 @@ impl Description {
             filter_bits: tables.map(|tables| tables.filter_bits),
             format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
             generation: manifest.generation,
+            created_by,
+            written_by,
             index: settings.index,
         }
     }

@@ -238,6 +238,7 @@ fn begin_log(
     // One sync for the file names of segment and log, which the manifest needs.
     storage.sync_dir()?;
     manifest.begin_session(folder.session(), manifest.generation);
+    manifest.note_writer(storage.program());
     manifest.logs.push(LogRef { id: log_id, end: None });
     manifest.generation += 1;
     install::expect_installed(folder, found)?;

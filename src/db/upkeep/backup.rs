@@ -144,6 +144,7 @@ impl<F: Fingerprint> Source<'_, F> {
         }
         // The files are of earlier generations. What this database creates now is not in the copy.
         manifest.begin_session(target.session(), manifest.generation - 1);
+        manifest.note_writer(target.storage().program());
         manifest.generation += 1;
         target.check()?;
         manifest.prepare(&**target.storage())?;

@@ -348,6 +348,10 @@ impl Storage for Sim {
         self.pages.clone()
     }
 
+    fn program(&self) -> &'static str {
+        "fpdb simulation"
+    }
+
     fn fresh_id(&self) -> Result<u128> {
         let mut world = self.call("get a fresh id", &self.root, Need::Nothing)?;
         world.ids += 1;

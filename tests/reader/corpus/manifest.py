@@ -20,6 +20,7 @@ class Manifest:
         for segment in range(self.take("segments", 4)):
             self.read_segment(segment)
         self.take("extensions", 4)
+        self.take("all extensions", len(data) - 4 - self.at)
 
     def take(self, name, size):
         """Reads the next field, and returns it as a number."""

@@ -1,6 +1,6 @@
 """The manifest, without layout and match rule."""
 
-from .case import case
+from .case import case, sound
 from .log import Frame, Log, START
 from .matches import in_manifest, remove_segments
 from .numbers import u32, u64
@@ -13,12 +13,12 @@ def checksum_of_manifest(copy, file):
 
 @in_manifest("18.2", "1 bytes too many")
 def byte_left_over(copy, _):
-    copy.manifest.insert_after("extensions", {"more": b"\0"})
+    copy.manifest.insert_after("all extensions", {"more": b"\0"})
 
 
 @in_manifest("18.2", "4 bytes expected, only 0 left")
 def manifest_without_extensions(copy, _):
-    del copy.manifest.fields["extensions"]
+    del copy.manifest.fields["extensions"], copy.manifest.fields["all extensions"]
 
 
 @in_manifest("18.3", "such a file has at most 67108864")
@@ -135,7 +135,12 @@ def add_extensions(copy, *extensions):
     """Adds extensions with these tags and contents."""
     copy.manifest["extensions"] = len(extensions)
     data = b"".join(u32(tag) + u32(len(content)) + content for tag, content in extensions)
-    copy.manifest.insert_after("extensions", {"all extensions": data})
+    copy.manifest["all extensions"] = data
+
+
+@sound("user-half-2")
+def writers_of_another_form(copy):
+    add_extensions(copy, (1, b"a"), (9, b""))
 
 
 @in_manifest("18.32", "the tags of the extensions do not ascend")

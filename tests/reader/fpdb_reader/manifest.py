@@ -8,6 +8,7 @@ from .header import DOCUMENTS, BANDS, MANIFEST, POSTINGS, SIZE, SPARE, TABLE, TO
 from .index import Index
 
 CHOSEN, NAMES, UNIQUE = range(3)
+WRITERS = 1
 
 Session = namedtuple("Session", "nonce last")
 Log = namedtuple("Log", "number nonce end")
@@ -61,11 +62,13 @@ class Manifest:
                                "knows none")
 
     def read_extensions(self):
-        """Passes over the extensions."""
-        tags = []
+        """Reads which programs wrote the database, and passes over the other extensions."""
+        tags, self.writers = [], None
         for _ in range(self.counted(8)):
             tags.append(self.number(4))
-            self.fields.take(self.counted(1))
+            content = self.fields.take(self.counted(1))
+            if tags[-1] == WRITERS:
+                self.writers = writers_of(content)
         self.refuse_unless(tags == sorted(set(tags)), "18.32", "the tags of the extensions do not ascend")
 
     def read_settings(self):
@@ -160,3 +163,14 @@ def read_manifest(folder):
     if not path.exists():
         raise Damage("20.2", "MANIFEST", "there is no such file")
     return Manifest(path.read_bytes())
+
+
+def writers_of(content):
+    """The programs that created and last wrote the database, or None if the content has another form."""
+    try:
+        cursor = Cursor(content, "Compatibility", "extension 1")
+        writers = [cursor.string(0, len(content), "Compatibility", "program") for _ in range(2)]
+        cursor.finish()
+    except Damage:
+        return None
+    return writers

@@ -177,6 +177,8 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
         ("ids", description.ids.to_string()),
         ("recipe", or_none(&description.recipe)),
         ("extraction", or_none(&description.extraction)),
+        ("created by", or_none(&description.created_by)),
+        ("written by", or_none(&description.written_by)),
     ];
     rows.extend(bands.map(|bands| ("bands", bands)));
     rows.extend(description.block_size.map(|bytes| ("block size", iec(bytes as u64))));
