@@ -68,7 +68,9 @@ macro_rules! checked_with_zh {
 
 /// All recipes, in the order in which they are listed: this crate's own, then other programs'
 /// recipes.
-pub(crate) const CATALOGUE: &[Entry] = &[
+///
+/// This is a static, so that programs that look up a recipe do not compile all of them again.
+pub(crate) static CATALOGUE: &[Entry] = &[
     Entry {
         name: "pairs/1",
         purpose: "texts of any language; the set of two neighbouring words, one-bit MinHash",

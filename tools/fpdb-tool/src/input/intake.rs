@@ -93,7 +93,7 @@ impl Counts {
     }
 }
 
-impl<T> Intake<T> {
+impl<T: 'static> Intake<T> {
     pub(super) fn new(results: Ordered<Results<T>>, skip_bad: bool) -> Self {
         Self {
             results,

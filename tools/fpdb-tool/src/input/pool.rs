@@ -17,12 +17,13 @@
 
 use std::any::Any;
 use std::iter::FusedIterator;
+use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 
 /// Parts of an input that are read ahead of the one that the iterator returns next.
 const QUEUED: usize = 2;
@@ -35,13 +36,30 @@ const ROOM: usize = 32 << 20;
 /// false once no more are wanted.
 pub(crate) type Emit<'a, P> = &'a mut dyn FnMut(P, usize) -> bool;
 
+/// A result of any type. All pools share the code for threads and queues, which would be compiled
+/// for each type of results again.
+type AnyResult = Box<dyn Any + Send>;
+
+/// Computes the result of a part.
+type Work = Box<dyn FnOnce() -> AnyResult + Send>;
+
+/// Receives the work of each part, and about how many bytes the part takes. Returns false once no
+/// more is wanted.
+type EmitWork<'a> = &'a mut dyn FnMut(Work, usize) -> bool;
+
+/// Reads an input.
+type ReadInput = Box<dyn FnOnce(EmitWork<'_>) -> Result<()>>;
+
+/// The inputs, in order.
+type Inputs = Box<dyn FnMut() -> Option<ReadInput> + Send>;
+
 /// A result that a worker will send.
-type Pending<R> = Receiver<Result<R>>;
+type Pending = Receiver<Result<AnyResult>>;
 
 /// What a reader sends for its input: pending results, then how reading ended. If a queue closes
 /// without an [`End`](Message::End), its reader panicked.
-enum Message<R> {
-    Part(Pending<R>, Share),
+enum Message {
+    Part(Pending, Share),
     End(Result<()>),
 }
 
@@ -81,98 +99,118 @@ impl Drop for Share {
     }
 }
 
-type Input<R> = Receiver<Message<R>>;
+type Input = Receiver<Message>;
 
-struct Task<P, R> {
-    part: P,
-    reply: SyncSender<Result<R>>,
+struct Task {
+    work: Work,
+    reply: SyncSender<Result<AnyResult>>,
 }
 
 /// The results, in order. An error takes the place of its part, or of the rest of its input. The
 /// next input follows it.
 pub(crate) struct Ordered<R> {
-    inputs: Receiver<Input<R>>,
-    current: Option<Input<R>>,
+    results: Results,
+    of: PhantomData<fn() -> R>,
 }
 
 /// Starts to read `inputs` on up to `readers` threads and to process their parts on `workers`
 /// threads. Each is at least one.
 pub(crate) fn start<I, P, R>(
-    inputs: impl Iterator<Item = I> + Send + 'static,
+    mut inputs: impl Iterator<Item = I> + Send + 'static,
     readers: usize,
     workers: usize,
     read: impl Fn(I, Emit<'_, P>) -> Result<()> + Send + Sync + 'static,
     work: impl Fn(P) -> R + Send + Sync + 'static,
 ) -> Result<Ordered<R>>
 where
-    I: Send + 'static,
+    I: 'static,
     P: Send + 'static,
     R: Send + 'static,
 {
-    let (tasks, queue) = channel::<Task<P, R>>();
-    let queue = Arc::new(Mutex::new(queue));
-    let work = Arc::new(work);
-    for _ in 0..workers.max(1) {
-        let (queue, work) = (Arc::clone(&queue), Arc::clone(&work));
-        spawn("worker", move || work_on(&queue, &*work))?;
-    }
-    let readers = readers.max(1);
-    let (queues, started) = sync_channel(readers);
-    let inputs = Arc::new(Mutex::new((inputs, queues)));
-    let read = Arc::new(read);
-    for _ in 0..readers {
-        let (inputs, read, tasks) = (Arc::clone(&inputs), Arc::clone(&read), tasks.clone());
-        spawn("reader", move || {
-            while let Some((input, messages)) = next_input(&inputs) {
-                read_input(input, &*read, &tasks, &messages);
-            }
-        })?;
-    }
-    Ok(Ordered { inputs: started, current: None })
+    let (read, work) = (Arc::new(read), Arc::new(work));
+    let inputs = move || {
+        let (input, read, work) = (inputs.next()?, Arc::clone(&read), Arc::clone(&work));
+        let read_input = move |emit: EmitWork<'_>| {
+            let mut emit = |part, bytes| {
+                let work = Arc::clone(&work);
+                emit(Box::new(move || Box::new(work(part))), bytes)
+            };
+            read(input, &mut emit)
+        };
+        Some(Box::new(read_input) as ReadInput)
+    };
+    let results = Results::start(Box::new(inputs), readers.max(1), workers.max(1))?;
+    Ok(Ordered { results, of: PhantomData })
 }
 
-fn spawn(role: &str, run: impl FnOnce() + Send + 'static) -> Result<()> {
+/// The results of any type, in order.
+struct Results {
+    inputs: Receiver<Input>,
+    current: Option<Input>,
+}
+
+impl Results {
+    fn start(inputs: Inputs, readers: usize, workers: usize) -> Result<Self> {
+        let (tasks, queue) = channel::<Task>();
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..workers {
+            let queue = Arc::clone(&queue);
+            spawn("worker", Box::new(move || work_on(&queue)))?;
+        }
+        let (queues, started) = sync_channel(readers);
+        let inputs = Arc::new(Mutex::new((inputs, queues)));
+        for _ in 0..readers {
+            let (inputs, tasks) = (Arc::clone(&inputs), tasks.clone());
+            spawn(
+                "reader",
+                Box::new(move || {
+                    while let Some((input, messages)) = next_input(&inputs) {
+                        read_input(input, &tasks, &messages);
+                    }
+                }),
+            )?;
+        }
+        Ok(Self { inputs: started, current: None })
+    }
+}
+
+fn spawn(role: &str, run: Box<dyn FnOnce() + Send>) -> Result<()> {
     let thread = thread::Builder::new().name(format!("fpdb-{role}")).spawn(run);
     thread.map(drop).context("cannot start a thread")
 }
 
 /// Takes the next input and registers its queue in one step, so that queues have the order of the
 /// inputs.
-fn next_input<I, R>(
-    inputs: &Mutex<(impl Iterator<Item = I>, SyncSender<Input<R>>)>,
-) -> Option<(I, SyncSender<Message<R>>)> {
+fn next_input(
+    inputs: &Mutex<(Inputs, SyncSender<Input>)>,
+) -> Option<(ReadInput, SyncSender<Message>)> {
     let mut inputs = inputs.lock().unwrap_or_else(PoisonError::into_inner);
-    let input = inputs.0.next()?;
+    let input = inputs.0()?;
     let (messages, queue) = sync_channel(QUEUED);
     inputs.1.send(queue).ok()?;
     Some((input, messages))
 }
 
-fn read_input<I, P, R>(
-    input: I,
-    read: &impl Fn(I, Emit<'_, P>) -> Result<()>,
-    tasks: &Sender<Task<P, R>>,
-    messages: &SyncSender<Message<R>>,
-) {
+fn read_input(input: ReadInput, tasks: &Sender<Task>, messages: &SyncSender<Message>) {
     let room = Arc::new(Room::default());
-    let mut emit = |part, bytes| {
+    let mut emit = |work, bytes| {
         let (reply, pending) = sync_channel(1);
         // The place in the queue comes first, because it bounds the number of tasks.
         let is_wanted = messages.send(Message::Part(pending, room.take(bytes))).is_ok()
-            && tasks.send(Task { part, reply }).is_ok();
+            && tasks.send(Task { work, reply }).is_ok();
         room.wait();
         is_wanted
     };
-    let end = catch_panic(|| read(input, &mut emit)).and_then(|end| end);
+    let end = catch_panic(|| input(&mut emit)).and_then(|end| end);
     // This fails if the iterator was dropped.
     let _ = messages.send(Message::End(end));
 }
 
-fn work_on<P, R>(queue: &Mutex<Receiver<Task<P, R>>>, work: &impl Fn(P) -> R) {
+fn work_on(queue: &Mutex<Receiver<Task>>) {
     loop {
         let task = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Task { part, reply }) = task else { return };
-        let _ = reply.send(catch_panic(|| work(part)));
+        let Ok(Task { work, reply }) = task else { return };
+        let _ = reply.send(catch_panic(work));
     }
 }
 
@@ -187,10 +225,10 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-impl<R> Iterator for Ordered<R> {
-    type Item = Result<R>;
+impl Iterator for Results {
+    type Item = Result<AnyResult>;
 
-    fn next(&mut self) -> Option<Result<R>> {
+    fn next(&mut self) -> Option<Result<AnyResult>> {
         let gone = || anyhow!("a bug in the tool stopped a thread");
         loop {
             if self.current.is_none() {
@@ -216,14 +254,25 @@ impl<R> Iterator for Ordered<R> {
     }
 }
 
-impl<R> FusedIterator for Ordered<R> {}
+impl<R: 'static> Iterator for Ordered<R> {
+    type Item = Result<R>;
+
+    fn next(&mut self) -> Option<Result<R>> {
+        let result = self.results.next()?;
+        let typed = |result: AnyResult| match result.downcast() {
+            Ok(result) => Ok(*result),
+            Err(_) => bail!("a bug in the tool mixed up results"),
+        };
+        Some(result.and_then(typed))
+    }
+}
+
+impl<R: 'static> FusedIterator for Ordered<R> {}
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
-
-    use anyhow::bail;
 
     use super::*;
 
