@@ -101,12 +101,13 @@ pub fn run(
         Err(stop) => return failure::usage(&stop, out, err),
     };
     let Cli { json, quiet, .. } = cli;
+    let expects_reader = cli.command.changes_database();
     let mut context = Context { out, err, json, quiet, command_line: Cli::command, provenance };
     let result = cli.command.run(&mut context).and_then(|outcome: Exit| {
         context.out.flush()?;
         Ok(outcome)
     });
-    failure::exit_code(result, context.err)
+    failure::exit_code(result, expects_reader, context.err)
 }
 
 /// Parses the command line, and says what its reports come from.

@@ -67,6 +67,24 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Returns whether the command changes a database, or makes one. Then a reader of its output that
+    /// ends early is an error, because the command has not done what it was asked for.
+    pub(crate) fn changes_database(&self) -> bool {
+        matches!(
+            self,
+            Self::Create(_)
+                | Self::Import(_)
+                | Self::Dedup(_)
+                | Self::Remove(_)
+                | Self::Expire(_)
+                | Self::Compact(_)
+                | Self::Backup(_)
+                | Self::Merge(_)
+                | Self::Rebuild(_)
+                | Self::Repair(_)
+        )
+    }
+
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         match self {
             Self::Create(args) => args.run(context),

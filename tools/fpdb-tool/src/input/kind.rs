@@ -292,7 +292,7 @@ impl Look {
         if is_gzip(head) || is_zstd(head) {
             return Some(Self::Compressed);
         }
-        if begins(&[b"WARC/", b"filedesc://"]) {
+        if begins(&[b"WARC/", b"warc/", b"filedesc://"]) {
             return Some(Self::Warc);
         }
         if begins(&[b"PAR1"]) {
@@ -400,6 +400,7 @@ mod tests {
             (b"\xef\xbb\xbf{", Kind::Ndjson),
             (b"", Kind::Ndjson),
             (b"WARC/1.0\r\n", Kind::Warc),
+            (b"warc/1.0\r\n", Kind::Warc),
             (b"filedesc://x", Kind::Warc),
             (b"\n<!DOCTYPE HTML>", Kind::Html),
         ] {

@@ -20,12 +20,13 @@ pub(crate) enum Exit {
     CheckFailed,
 }
 
-/// Returns the exit code of a run. Writes an error to `err`.
-pub(crate) fn exit_code(result: Result<Exit>, err: &mut dyn Write) -> u8 {
+/// Returns the exit code of a run. Writes an error to `err`. That nobody reads the output any more
+/// is one only if the command `expects_reader`.
+pub(crate) fn exit_code(result: Result<Exit>, expects_reader: bool, err: &mut dyn Write) -> u8 {
     match result {
         Ok(Exit::Done) => 0,
         Ok(Exit::CheckFailed) => CHECK_FAILED,
-        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) if is_broken_pipe(&error) && !expects_reader => 0,
         Err(error) => {
             // If standard error fails too, there is nowhere to report that.
             let _ = writeln!(err, "fpdb-tool: {}", printable(&sentence(&error)));
@@ -48,7 +49,7 @@ pub(crate) fn usage(stop: &clap::Error, out: &mut dyn Write, err: &mut dyn Write
         return ERROR;
     }
     let written = write!(out, "{}", stop.render()).and_then(|()| out.flush());
-    exit_code(written.map(|()| Exit::Done).map_err(Into::into), err)
+    exit_code(written.map(|()| Exit::Done).map_err(Into::into), false, err)
 }
 
 /// Returns the error and its causes on one line. Leaves out a cause that the message before it
@@ -83,7 +84,8 @@ fn code_of(error: &anyhow::Error) -> u8 {
     }
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
+/// Returns whether a program that reads the output has ended.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
@@ -104,18 +106,20 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pipe_is_quiet_at_any_depth() {
+    fn a_broken_pipe_is_quiet_at_any_depth_unless_a_reader_is_expected() {
         let mut err = Vec::new();
-        let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
-        let error = Err(pipe).context("cannot write").context("cannot commit");
-        assert_eq!(exit_code(error, &mut err), 0);
+        let pipe = io::ErrorKind::BrokenPipe;
+        let error = || Err(io::Error::from(pipe)).context("cannot write").context("cannot commit");
+        assert_eq!(exit_code(error(), false, &mut err), 0);
         assert!(err.is_empty());
+        assert_eq!(exit_code(error(), true, &mut err), ERROR);
+        assert!(!err.is_empty());
     }
 
     #[test]
     fn control_characters_in_an_error_are_escaped() {
         let mut err = Vec::new();
-        exit_code(Err(anyhow::anyhow!("cannot open \u{1b}[31m")), &mut err);
+        exit_code(Err(anyhow::anyhow!("cannot open \u{1b}[31m")), false, &mut err);
         assert_eq!(err, b"fpdb-tool: cannot open \\u{1b}[31m\n");
     }
 }

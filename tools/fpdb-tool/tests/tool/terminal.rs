@@ -37,6 +37,43 @@ fn a_closed_standard_output_is_an_error() {
 
 #[cfg(unix)]
 #[test]
+fn a_command_that_changes_a_database_fails_if_its_reader_ends() {
+    use std::process::{Command, Stdio};
+
+    let folder = Folder::new();
+    let all: String = (0..5_000).map(|i| document(&format!("page {i}"), &text(i, 30))).collect();
+    folder.write("docs", all);
+    // Reads some lines of the output, or of the report, and ends.
+    let run = |line: &str, script: &str| {
+        let mut shell = Command::new("sh");
+        let script = format!("{script}; echo \"$code\" > code");
+        let args = ["-c", &script.replace("TOOL", &format!("\"$0\" {line}"))];
+        shell.args(args).arg(env!("CARGO_BIN_EXE_fpdb-tool")).current_dir(folder.path());
+        let output = shell.stderr(Stdio::piped()).output().unwrap();
+        let code = std::fs::read_to_string(folder.file("code")).unwrap();
+        (code.trim().to_owned(), String::from_utf8(output.stderr).unwrap())
+    };
+    let stored = |db: &str| {
+        let stats = folder.ok(&format!("stats {db} --json")).json();
+        stats["entries"].as_u64().unwrap()
+    };
+    let to_pipe = "{ TOOL; echo $? > code.tmp; } | head -n 1000 > /dev/null; code=$(cat code.tmp)";
+    let (code, err) = run("dedup a docs --from ndjson", to_pipe);
+    assert_eq!(code, "2", "{err}");
+    let said = format!("{} novel documents were printed and stored", stored("a"));
+    assert!(stored("a") < 5_000 && err.contains(&said), "{err}");
+    let report = "mkfifo report; (head -n 1 report > /dev/null) & TOOL > out; code=$?";
+    // All are duplicates, so each has a line in the report.
+    folder.ok("dedup b docs --from ndjson");
+    let (code, err) = run("dedup b docs --from ndjson --report report", report);
+    assert!(code == "2" && err.contains("0 novel documents"), "{code}: {err}");
+    // Whoever only reads may be left alone.
+    let (code, err) = run("export b", to_pipe);
+    assert_eq!((&*code, &*err), ("0", ""));
+}
+
+#[cfg(unix)]
+#[test]
 fn control_characters_from_data_are_escaped() {
     let folder = Folder::new();
     let name = "\u{1b}[31m.csv";

@@ -17,7 +17,7 @@ use crate::args::stamp::StampSource;
 use crate::args::suggested;
 use crate::args::writing::WritingArgs;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
-use crate::output::failure::Exit;
+use crate::output::failure::{self, Exit};
 use crate::output::progress;
 use crate::output::{self, Context, printable};
 use batch::{Deduplicator, Prepared, Printer, Recrawl};
@@ -40,7 +40,10 @@ Examples:
 ///   with "extraction", the name of the extraction that made the text
 ///
 /// A document is printed before it is stored. So if the run is interrupted, the next run over the
-/// same files may print some documents again, but none is lost. After a complete run without
+/// same files may print some documents again, but none is lost. A document is printed once the system
+/// has its line. If the program that reads the lines ends early, the exit code is 2, the message says
+/// how many documents were stored, and the lines that it had not read are gone with it: print to a
+/// file if that must not happen. After a complete run without
 /// --recrawl, all documents of the same files are duplicates.
 ///
 /// An id may occur with several contents, such as a URL that a web archive has captured twice. Each
@@ -296,7 +299,10 @@ impl Args {
         };
         let done = deduplicator.run(&mut documents, context);
         bar.finish_and_clear();
-        done?;
+        done.map_err(|error| match failure::is_broken_pipe(&error) {
+            true => error.context(without_reader(deduplicator.report.summary().novel)),
+            false => error,
+        })?;
         Ok((documents, deduplicator.report))
     }
 
@@ -310,6 +316,15 @@ impl Args {
         }
         (reading, None)
     }
+}
+
+/// Says what became of the novel documents if nobody reads the output to its end.
+fn without_reader(novel: u64) -> String {
+    format!(
+        "the program that reads the output has ended: {novel} novel documents were printed and \
+         stored, so the next run takes them for duplicates, also those that the program had not read \
+         yet"
+    )
 }
 
 /// A document as NDJSON.

@@ -22,7 +22,7 @@ pub(super) struct Summary {
     pub(super) read: u64,
     #[serde(flatten)]
     recrawl: Option<RecrawlCounts>,
-    novel: u64,
+    pub(super) novel: u64,
     pub(super) duplicates: u64,
     /// The duplicates that may be less similar than the database asks for: their estimated similarity
     /// is less than two standard errors above that. Only in databases of sketches.
