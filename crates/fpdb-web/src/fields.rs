@@ -17,7 +17,10 @@ impl Fields {
             let line = escaped(line.trim_ascii());
             match (fields.last_mut(), line.split_once(':')) {
                 (Some((_, value)), _) if folded => {
-                    value.push(' ');
+                    // The value may begin on this line.
+                    if !value.is_empty() && !line.is_empty() {
+                        value.push(' ');
+                    }
                     value.push_str(&line);
                 }
                 (_, Some((name, value))) => {
@@ -76,7 +79,7 @@ mod tests {
             b"CONTENT-type : text/html;\r\n\tcharset=big5\r\nnothing\nX: 1\nx:\n 2\r\n\r\n",
         );
         assert_eq!(fields.get("Content-Type"), Some("text/html; charset=big5"));
-        assert_eq!(fields.all("X").collect::<Vec<_>>(), ["1", " 2"]);
+        assert_eq!(fields.all("X").collect::<Vec<_>>(), ["1", "2"]);
         assert_eq!(fields.get("nothing"), None);
     }
 

@@ -180,8 +180,7 @@ impl<R: Read> Archive<R> {
         let start = self.peek()?;
         // Unless it begins as a record does, the first line may have any length. A member may end
         // in the middle of the first bytes.
-        let begun = start.starts_with(warc::MAGIC) || warc::MAGIC.starts_with(&start);
-        if self.format == Format::Warc && !begun {
+        if self.format == Format::Warc && !warc::may_begin(&start) {
             return Err(not_a_record(&start));
         }
         let mut lines = Vec::new();
@@ -299,7 +298,8 @@ impl<R: Read> Archive<R> {
             return Ok(true);
         }
         let next = next.trim_ascii_start();
-        let is_start = self.format == Format::Warc && warc::MAGIC.starts_with(next);
+        let is_short = next.len() < warc::MAGIC.len();
+        let is_start = self.format == Format::Warc && is_short && warc::may_begin(next);
         if next.is_empty() || is_start || self.format.is_header(next) {
             return Ok(false);
         }

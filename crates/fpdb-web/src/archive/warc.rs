@@ -4,12 +4,17 @@ use super::record::{Header, RecordKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fields::Fields;
 
-/// The bytes that every record begins with.
+/// The bytes that every record begins with, in either case.
 pub(super) const MAGIC: &[u8] = b"WARC/";
+
+/// Returns whether these bytes begin with [`MAGIC`], as far as they go.
+pub(super) fn may_begin(bytes: &[u8]) -> bool {
+    bytes.iter().zip(MAGIC).all(|(byte, magic)| byte.eq_ignore_ascii_case(magic))
+}
 
 /// Returns whether a record begins here: with `WARC/` and a version.
 pub(super) fn is_header(bytes: &[u8]) -> bool {
-    let version = bytes.strip_prefix(MAGIC);
+    let version = bytes.get(MAGIC.len()..).filter(|_| may_begin(bytes));
     version
         .is_some_and(|v| matches!(v, [a, b'.', c, ..] if a.is_ascii_digit() && c.is_ascii_digit()))
 }
@@ -17,7 +22,7 @@ pub(super) fn is_header(bytes: &[u8]) -> bool {
 /// Parses the lines of a header. The first line is the version.
 pub(super) fn parse(lines: &[u8]) -> Result<Header> {
     let version = lines.split(|&b| b == b'\n').next().unwrap_or_default().trim_ascii();
-    if !version.starts_with(b"WARC/0.") && !version.starts_with(b"WARC/1.") {
+    if !is_header(version) || !matches!(version.get(MAGIC.len()), Some(b'0' | b'1')) {
         let version = String::from_utf8_lossy(version);
         return Err(error(format!("{version} is not supported, only versions 0.17 to 1.1")));
     }
@@ -65,4 +70,52 @@ fn kind(name: &str) -> RecordKind {
 
 fn is_capture(kind: RecordKind) -> bool {
     matches!(kind, RecordKind::Response | RecordKind::Resource | RecordKind::Conversion)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: [(&str, &str); 5] = [
+        ("WARC-Type", "response"),
+        ("WARC-Target-URI", "http://a.example/1"),
+        ("WARC-Record-ID", "<urn:uuid:1>"),
+        ("Content-Type", "application/http; msgtype=response"),
+        ("Content-Length", "132"),
+    ];
+
+    /// Returns a header in which these fields begin in this way.
+    fn header(version: &str, is_folded: impl Fn(&str) -> bool, fold: &str) -> Header {
+        let line = |(name, value): &(&str, &str)| {
+            let between = if is_folded(name) { fold } else { " " };
+            format!("{name}:{between}{value}\r\n")
+        };
+        let lines = FIELDS.iter().map(line).collect::<String>();
+        parse(format!("{version}\r\n{lines}\r\n").as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_value_may_begin_on_a_later_line() {
+        let plain = header("WARC/1.0", |_| false, " ");
+        assert_eq!((plain.length, plain.kind), (132, RecordKind::Response));
+        for fold in ["\r\n ", "\r\n\t", " \r\n  ", "\n \n\t", "\r\n \r\n "] {
+            for (field, _) in FIELDS {
+                let folded = header("WARC/1.0", |name| name == field, fold);
+                assert_eq!(folded.fields, plain.fields, "{field} {fold:?}");
+            }
+            let all = header("WARC/1.0", |_| true, fold);
+            assert_eq!((all.length, all.kind, &all.url), (132, plain.kind, &plain.url));
+        }
+    }
+
+    #[test]
+    fn the_version_may_be_in_lower_case() {
+        for version in ["warc/1.0", "Warc/1.1", "WARC/0.17"] {
+            let header = header(version, |_| false, " ");
+            assert_eq!(header.url, "http://a.example/1", "{version}");
+        }
+        for version in ["warc/2.0", "warc 1.0", "warcs/1.0"] {
+            assert!(parse(format!("{version}\r\nContent-Length: 0\r\n\r\n").as_bytes()).is_err());
+        }
+    }
 }
