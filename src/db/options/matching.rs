@@ -24,7 +24,7 @@ impl<F> Options<F> {
     /// ```
     pub fn rule(mut self, rule: &MatchRule) -> Self {
         (self.max_distance, self.similar) = (rule.by_distance(), None);
-        self.rule = rule.by_distance().is_none().then(|| *rule);
+        self.rule = rule.by_distance().is_none().then_some(*rule);
         self
     }
 
