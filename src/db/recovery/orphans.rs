@@ -97,6 +97,22 @@ pub(crate) fn refuse_newer(
 /// Refuses to continue if a file comes from a writer that the manifest does not know. Then it is
 /// the manifest of a copy, or the file is from a copy or from another database.
 fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) -> Result<()> {
+    let Some(header) = header_of(storage, name)? else { return Ok(()) };
+    let is_ours = header.database_id == manifest.settings.database_id
+        && manifest.may_have_left(
+            FileId { number: name.number(), nonce: header.nonce },
+            header.kind == FileKind::Log,
+        );
+    if is_ours {
+        Ok(())
+    } else {
+        Err(put_back(storage, name, "is not from the writers that the manifest knows"))
+    }
+}
+
+/// Returns the header of a numbered file. Returns `None` if it has none, as a file whose creation was
+/// interrupted, and if it is of no use after a crash.
+pub(crate) fn header_of(storage: &dyn Storage, name: FileName) -> Result<Option<FileHeader>> {
     let kind = match name {
         FileName::Log(_) => FileKind::Log,
         FileName::Table(..) => FileKind::Table,
@@ -105,32 +121,20 @@ fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) ->
         FileName::Tombstones(_) => FileKind::Tombstones,
         FileName::Documents(_) => FileKind::Documents,
         FileName::Spare(_) => FileKind::Spare,
-        FileName::Run(_) => return Ok(()),
+        FileName::Run(_) => return Ok(None),
     };
     let file = storage.open(&name.to_string())?;
     let mut bytes = [0; HEADER_LEN];
-    let found = match file.read_at(0, &mut bytes) {
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+    match file.read_at(0, &mut bytes) {
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         Err(e) => return Err(Error::io("read", &storage.root().join(name.to_string()), e)),
-        Ok(()) => FileHeader::decode(kind, &bytes),
-    };
-    let header = match found {
-        Ok(header) => header,
+        Ok(()) => {}
+    }
+    match FileHeader::decode(kind, &bytes) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            return Err(error.at_path(storage.root().join(name.to_string())));
+            Err(error.at_path(storage.root().join(name.to_string())))
         }
-        // Without a header, its creation was interrupted.
-        Err(_) => return Ok(()),
-    };
-    let is_ours = header.database_id == manifest.settings.database_id
-        && manifest.may_have_left(
-            FileId { number: name.number(), nonce: header.nonce },
-            kind == FileKind::Log,
-        );
-    if is_ours {
-        Ok(())
-    } else {
-        Err(put_back(storage, name, "is not from the writers that the manifest knows"))
+        header => Ok(header.ok()),
     }
 }
 

@@ -8,6 +8,7 @@ mod blocks;
 mod documents;
 mod entries;
 mod logs;
+mod manifests;
 mod parts;
 mod survey;
 
@@ -29,9 +30,10 @@ use crate::segment::SegmentMeta;
 use crate::settings::{Ids, Settings};
 use documents::{Changed, RepairedDocuments, lost_records};
 use entries::{Read, live_entries};
+use manifests::newest_manifest;
 use parts::Parts;
+use survey::check_opening;
 pub(crate) use survey::verify;
-use survey::{check_opening, newest_manifest};
 
 /// Keys from which the symbols of the new file of documents are chosen.
 const SAMPLED_KEYS: usize = 1 << 12;

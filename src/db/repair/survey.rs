@@ -4,145 +4,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::logs;
-use super::parts::{Parts, is_damage, undamaged};
-use crate::codec::header::{FileHeader, FileKind};
+use super::manifests::{newest_manifest, read_manifest};
+use super::parts::{Parts, is_damage};
 use crate::db::build::{BuildReport, Loss, LossKind};
 use crate::db::handle::read_only::ReadOnlyHandle;
 use crate::db::options::Options;
 use crate::db::read::stats::Description;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::recovery::orphans;
-use crate::db::recovery::recover::{explain_missing, open_segments, replay};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileId, FileName, MANIFEST, generation_of};
+use crate::db::recovery::recover::{open_segments, replay};
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
-use crate::log::{MAX_LOG_LEN, ReadMode};
-use crate::manifest::spare::Spare;
-use crate::manifest::{LogRef, Manifest};
+use crate::log::ReadMode;
+use crate::manifest::Manifest;
 use crate::memtable::Memtable;
 use crate::progress::{Meter, Phase};
 use crate::segment::{Segment, SegmentMeta};
 use crate::settings::Settings;
 use crate::storage::{Disk, Storage};
 
-/// What an error says if there is nothing to begin a repair with.
-const LOST: &str = "nothing says what the database was, because the copy of the manifest and the spares of \
-                    all segments are lost, too; restore a backup: ";
-
 /// How often a manifest may be replaced while files are compared with it.
 const ATTEMPTS: usize = 16;
-
-/// Reads the manifest or its copy, whichever is newer. Without both, puts the manifest together from
-/// the spares of the segments. Reports what is wrong with them.
-pub(super) fn read_manifest(storage: &dyn Storage, report: &mut BuildReport) -> Result<Manifest> {
-    let copy = Manifest::read_copy(storage);
-    let error = match (Manifest::read(storage), &copy) {
-        (Ok(manifest), Ok(copy)) if is_older(&manifest, copy) => {
-            let message = "an earlier manifest was put back: its copy is newer";
-            Error::corruption(message).at_path(storage.root().join(MANIFEST))
-        }
-        (Err(error), _) if is_damage(&error) => explain_missing(storage, error),
-        (read, _) => return read,
-    };
-    let found = match copy {
-        Ok(copy) => copy,
-        Err(_) => match of_spares(storage, report)? {
-            Some(manifest) => manifest,
-            None if error.kind() == ErrorKind::NotFound => return Err(error),
-            None if storage.open(MANIFEST).is_ok() => {
-                return Err(error.repeat_as(ErrorKind::Corruption, LOST));
-            }
-            None => {
-                let message = format!("{LOST}the manifest is missing");
-                return Err(Error::corruption(message).at_path(storage.root().join(MANIFEST)));
-            }
-        },
-    };
-    report.damage.push(error);
-    Ok(found)
-}
-
-/// Puts the manifest together from the spares of the segments. Each of them has the manifest that was
-/// the first to name its segment.
-fn of_spares(storage: &dyn Storage, report: &mut BuildReport) -> Result<Option<Manifest>> {
-    let names = storage.list()?.unwrap_or_default();
-    let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
-    let mut spares = Vec::new();
-    for name in &names {
-        if let FileName::Spare(number) = *name
-            && let Some(spare) = undamaged(Spare::open(storage, number))?
-        {
-            spares.push(spare);
-        }
-    }
-    let Some(newest) = spares.iter().max_by_key(|spare| spare.manifest.generation) else {
-        return Ok(None);
-    };
-    let mut manifest = newest.manifest.clone();
-    let database_id = manifest.settings.database_id;
-    manifest.segments.retain(|segment| segment.spare.is_some());
-    for spare in spares.iter().filter(|s| s.manifest.settings.database_id == database_id) {
-        if let Some(segment) = undamaged(spare.segment())? {
-            manifest.add_segment(segment);
-        }
-        manifest.next_doc = manifest.next_doc.max(spare.manifest.next_doc);
-        manifest.last_seq = manifest.last_seq.max(spare.manifest.last_seq);
-    }
-    manifest.logs.clear();
-    for name in &names {
-        if let FileName::Log(number) = *name
-            && let Some(header) = undamaged(log_header(storage, *name))?
-            && header.database_id == database_id
-        {
-            let id = FileId { number, nonce: header.nonce };
-            manifest.logs.push(LogRef { id, end: None });
-            if !spares.iter().any(|spare| spare.knows(id.nonce)) {
-                // It is of a later session, or of one of a copy of the database.
-                let path = storage.root().join(name.to_string());
-                let message = "no other file proves that this log belongs to the database";
-                report.damage.push(Error::corruption(message).at_path(&path));
-                report.losses.push(Loss { kind: LossKind::Log, count: None, path });
-            }
-        }
-    }
-    // So that each file that is not named counts as lost: no session can have left it.
-    let newest = names.iter().map(|name| generation_of(name.number())).max();
-    manifest.generation = newest.unwrap_or(0) + 1;
-    (manifest.session, manifest.earlier_sessions) = (0, Vec::new());
-    Ok(Some(manifest))
-}
-
-fn log_header(storage: &dyn Storage, name: FileName) -> Result<FileHeader> {
-    FileHeader::decode(FileKind::Log, &storage.read(&name.to_string(), MAX_LOG_LEN)?)
-}
-
-/// Returns the manifest for a repair. If files that it does not name prove that it is an old one, puts
-/// the right one together from the spares of the segments. Reports what is wrong.
-pub(super) fn newest_manifest<F: Fingerprint>(
-    storage: &dyn Storage,
-    report: &mut BuildReport,
-) -> Result<Manifest> {
-    let manifest = read_manifest(storage, report)?;
-    let strays = orphans::strays::<F>(storage, &manifest)?;
-    let mut of_newer = BuildReport::default();
-    if !strays.is_empty()
-        && let Some(newer) = of_spares(storage, &mut of_newer)?
-        && newer.settings.database_id == manifest.settings.database_id
-        && newer.generation > manifest.generation
-    {
-        report.damage.extend(strays.into_iter().chain(of_newer.damage));
-        report.losses.append(&mut of_newer.losses);
-        return Ok(newer);
-    }
-    Ok(manifest)
-}
-
-/// Returns whether a manifest is from an earlier time than its copy, which is made after it.
-fn is_older(manifest: &Manifest, copy: &Manifest) -> bool {
-    manifest.settings.database_id == copy.settings.database_id
-        && manifest.generation < copy.generation
-}
 
 /// Adds what opening for writing would refuse to the report, and what is lost with it.
 pub(super) fn check_opening<F: Fingerprint>(

@@ -317,7 +317,7 @@ fn without_the_manifest_and_its_copy_nothing_is_lost() {
         let next_doc = Manifest::read(&storage).unwrap().next_doc;
         ["MANIFEST", "MANIFEST.copy"].iter().for_each(|name| storage.remove(name).unwrap());
         assert_eq!(
-            survey::read_manifest(&storage, &mut BuildReport::default()).unwrap().next_doc,
+            manifests::read_manifest(&storage, &mut BuildReport::default()).unwrap().next_doc,
             next_doc
         );
     }
@@ -464,6 +464,115 @@ fn verify_finds_the_log_that_an_old_manifest_does_not_name() {
     std::fs::write(path.join("MANIFEST"), &before["MANIFEST"]).unwrap();
     assert!(Db::options().open_read_only(&path).is_ok() && Db::options().open(&path).is_err());
     assert_eq!(verified().len(), 1);
+}
+
+/// All files of a database, and what it says. It was closed if `is_closed`.
+fn closed_or_not(
+    path: &Path,
+    range: std::ops::Range<u64>,
+    is_closed: bool,
+) -> (BTreeMap<String, Vec<u8>>, Contents<u64>) {
+    let db = Db::options().background(false).create(path).unwrap();
+    for i in range {
+        db.insert(fingerprint(i), DocId(i)).unwrap();
+        if i % 40 == 39 {
+            db.flush().unwrap();
+        }
+    }
+    let found = contents(&db.snapshot());
+    if is_closed {
+        db.close().unwrap();
+    } else {
+        drop(db);
+    }
+    (files(path), found)
+}
+
+/// The manifest of an empty, a smaller and a larger database, each instead of the manifest, of its
+/// copy, and of both.
+#[test]
+fn manifest_of_another_database_loses_nothing_and_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: String| folder.path().join(name);
+    for is_closed in [true, false] {
+        let at = path(format!("db {is_closed}"));
+        let (mut files, expected) = closed_or_not(&at, 0..100, is_closed);
+        files.remove("LOCK");
+        for (n, len) in [0, 10, 70, 500].into_iter().enumerate() {
+            let other = path(format!("other {n} {is_closed}"));
+            let (foreign, _) = closed_or_not(&other, 1000..1000 + len, is_closed);
+            for changed in [&["MANIFEST"][..], &["MANIFEST.copy"], &["MANIFEST", "MANIFEST.copy"]] {
+                let mut files = files.clone();
+                for name in changed {
+                    files.insert((*name).to_owned(), foreign["MANIFEST"].clone());
+                }
+                let (report, found) = repaired(Db::options(), &files, "none", |_| true);
+                let context = format!("{is_closed} {len} {changed:?} {report:?}");
+                assert!(found == expected, "{context}");
+                assert_eq!((report.read, report.written, report.losses.len()), (100, 100, 0));
+                let damage = report.damage.iter().map(ToString::to_string).collect::<String>();
+                let is_foreign = damage.contains("this is the manifest of another database");
+                assert_eq!(
+                    (is_foreign, report.damage.len()),
+                    match changed[0] {
+                        "MANIFEST" => (true, 1),
+                        _ => (false, 0),
+                    },
+                    "{context}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn files_of_another_database_beside_a_complete_one_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut files, expected) = closed_or_not(&folder.path().join("db"), 0..50, true);
+    let (foreign, _) = closed_or_not(&folder.path().join("other"), 1000..1500, true);
+    let mut added = 0;
+    for (name, bytes) in foreign {
+        let is_new = !files.contains_key(&name);
+        added += u64::from(is_new);
+        files.entry(name).or_insert(bytes);
+    }
+    let (report, found) = repaired(Db::options(), &files, "none", |_| true);
+    assert!(found == expected && added > 10, "{report:?}");
+    assert_eq!(count(&report, &[LossKind::Files]), added, "{report:?}");
+}
+
+/// Two copies of a database that both went on have the same id, and other random numbers.
+#[test]
+fn manifest_of_a_copy_that_went_on_loses_nothing_and_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, copy] = ["db", "copy"].map(|name| folder.path().join(name));
+    closed_or_not(&path, 0..50, true);
+    std::fs::create_dir(&copy).unwrap();
+    for (name, bytes) in files(&path) {
+        std::fs::write(copy.join(name), bytes).unwrap();
+    }
+    let go_on = |path: &Path, flushes: u64| {
+        let db = Db::options().background(false).open(path).unwrap();
+        for i in 0..flushes {
+            db.insert(fingerprint(100 * flushes + i), DocId(i)).unwrap();
+            db.flush().unwrap();
+        }
+        let found = contents(&db.snapshot());
+        db.close().unwrap();
+        (files(path), found)
+    };
+    for (ours, theirs) in [(3, 1), (4, 9)] {
+        let (right, expected) = go_on(&path, ours);
+        let (foreign, _) = go_on(&copy, theirs);
+        for lost in ["none", "MANIFEST.copy"] {
+            let mut files = right.clone();
+            files.insert("MANIFEST".to_owned(), foreign["MANIFEST"].clone());
+            files.remove(lost);
+            let (report, found) = repaired(Db::options(), &files, "none", |_| true);
+            assert!(found == expected, "{ours} {theirs} {lost} {report:?}");
+            assert!(!report.damage.is_empty() && report.losses.is_empty(), "{report:?}");
+        }
+    }
 }
 
 /// For each file of an open database: the file of an earlier time, or none, or another one's.
