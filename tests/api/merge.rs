@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fpdb::storage::Sim;
 use fpdb::{
-    Db, DocId, Document, Entry, ErrorKind, Ids, Layout, OnDuplicate, Options, RecipeName, Source,
-    Stamped,
+    Db, DocId, Document, Entry, ErrorKind, Ids, Jaccard, Layout, MatchRule, OnDuplicate, Options,
+    RecipeName, Sketch, Source, Stamped, Within,
 };
 
 use crate::common::{Oracle, Rng, assert_answers, assert_entries};
@@ -127,6 +127,53 @@ fn rebuild_without_options_keeps_the_settings() {
         (&c.description().layout, c.description().max_distance),
         (&fresh.description().layout, 1)
     );
+}
+
+#[test]
+fn rebuild_of_sketches_has_the_rule_that_was_asked_for() {
+    let sim = Sim::new();
+    let options = || Options::sketches().storage(sim.clone()).background(false);
+    let db = options().create("a").unwrap();
+    let mut rng = Rng::new(7);
+    let sketches: Vec<Sketch> =
+        (0..100).map(|_| std::array::from_fn(|_| u128::from(rng.next()) << 64 | 5)).collect();
+    for (id, &sketch) in (0..).zip(&sketches) {
+        db.insert(sketch, DocId(id)).unwrap();
+    }
+    db.close().unwrap();
+    let first = options().open("a").unwrap().description().rule.clone();
+    let at = |share| Jaccard::at_least(share);
+    let rules = [
+        first.clone(),
+        // Other bands for the same similarity, and other parts one by one.
+        MatchRule::of_bands(at(0.8), 13, 7, first.distance()).unwrap(),
+        MatchRule::of_bands(at(0.8), 8, 5, first.distance() + 1).unwrap(),
+        MatchRule::of_bands(at(0.7), 8, 5, first.distance()).unwrap(),
+    ];
+    for (n, rule) in rules.iter().enumerate() {
+        let out = format!("out {n}");
+        let report = options().rule(rule).build(&out, Source::databases(["a"])).unwrap();
+        assert_eq!((report.read, report.written), (100, 100));
+        let built = options().rule(rule).open(&out).unwrap();
+        assert_eq!(built.description().rule, *rule);
+        assert_eq!(built.query(sketches[3], Within::Rule).unwrap()[0].id, DocId(3));
+        assert!(built.verify(fpdb::VerifyLevel::Deep).unwrap().errors.is_empty());
+        built.close().unwrap();
+        // Whoever asks for another rule learns both.
+        if *rule != first {
+            let error = options().rule(&first).open(&out).unwrap_err().to_string();
+            for shown in [rule, &first] {
+                let ((bands, minima), distance) = (shown.bands().unwrap(), shown.distance());
+                let shown =
+                    format!("{shown} by {bands} bands of {minima} minima and distance {distance}");
+                assert!(error.contains(&shown), "{error}");
+            }
+        }
+    }
+    // A similarity that is asked for later counts.
+    let similar = options().rule(&rules[1]).similar(at(0.8));
+    let _ = similar.build("similar", Source::databases(["a"])).unwrap();
+    assert_eq!(options().open("similar").unwrap().description().rule, first);
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl<F> Options<F> {
     /// ```
     pub fn similar(mut self, jaccard: Jaccard) -> Self {
         match jaccard.check() {
-            Ok(()) => self.similar = Some(jaccard),
+            Ok(()) => (self.similar, self.rule) = (Some(jaccard), None),
             Err(error) => self.invalid = Some(error),
         }
         self

@@ -33,7 +33,10 @@ impl<F: Fingerprint> Options<F> {
             return Err(other_rule(format_args!("{requested}"), &found));
         }
         if let Some(requested) = self.rule.as_ref().filter(|&rule| *rule != found) {
-            return Err(other_rule(format_args!("another rule of {requested}"), &found));
+            let (requested, found) = (in_full(requested), in_full(&found));
+            return Err(Error::invalid(format!(
+                "{requested} was requested, but the database has {found}: leave the option out"
+            )));
         }
         agree("ids", self.ids.as_ref(), &settings.ids)?;
         match &settings.index {
@@ -54,6 +57,17 @@ fn agree<T: PartialEq + Display>(what: &str, requested: Option<&T>, stored: &T) 
             "{what} {requested} was requested, but the database has {stored}: leave the option out"
         ))),
         _ => Ok(()),
+    }
+}
+
+/// Returns all parts of a rule: two rules of one similarity can differ in the others.
+fn in_full(rule: &MatchRule) -> String {
+    let distance = rule.distance();
+    match rule.bands() {
+        Some((bands, minima)) => {
+            format!("{rule} by {bands} bands of {minima} minima and distance {distance}")
+        }
+        None => rule.to_string(),
     }
 }
 
