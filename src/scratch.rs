@@ -140,7 +140,7 @@ impl ScratchReader<'_> {
 }
 
 /// Most bytes of a spool in memory, and about as many as are written or read at a time; few in unit
-/// tests, so that small files use scratch files. The size of every record divides this one.
+/// tests, so that small files use scratch files.
 const SPOOL: usize = if cfg!(test) { 1 << 10 } else { 1 << 16 };
 
 /// Records that are written and then read once, in the same order: in memory if they are few, in a
@@ -182,11 +182,17 @@ impl<'a> Spool<'a> {
         self.memory.len()
     }
 
-    /// Appends a record.
+    /// Appends a record, whose size must divide that of a spool.
     #[inline]
     pub(crate) fn push(&mut self, record: &[u8]) -> Result<()> {
         debug_assert!(SPOOL.is_multiple_of(record.len()));
-        self.memory.extend_from_slice(record);
+        self.append(record)
+    }
+
+    /// Appends bytes, which may be in two slices when they are read.
+    #[inline]
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.memory.extend_from_slice(bytes);
         if self.memory.len() >= self.most { self.write() } else { Ok(()) }
     }
 
@@ -203,7 +209,7 @@ impl<'a> Spool<'a> {
         Ok(())
     }
 
-    /// Visits all bytes in order. Each slice consists of entire records.
+    /// Visits all bytes in order. Of [records](Self::push), each slice has entire ones.
     pub(crate) fn read(self, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         if let Some(file) = self.file {
             let file = file.finish()?;

@@ -62,7 +62,7 @@ impl<'a> BandBuilder<'a> {
             self.bytes.extend_from_slice(&row.rest(self.bucket_bits).to_le_bytes());
             let page = row.page().to_le_bytes();
             let (page, _) = page.split_at(self.page_bytes.into());
-            self.pages.push(page)?;
+            self.pages.append(page)?;
             self.rows += 1;
         }
         self.writer.write(&self.bytes)

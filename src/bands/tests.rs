@@ -50,6 +50,11 @@ fn sketches(count: usize) -> Vec<Sketch> {
 }
 
 fn build(sketches: &[Sketch]) -> Built {
+    build_for(sketches, 0)
+}
+
+/// Builds a table whose rows have room for the numbers of at least this many pages.
+fn build_for(sketches: &[Sketch], pages: u64) -> Built {
     let sim: Arc<dyn Storage> = Sim::new();
     sim.create_root().unwrap();
     let folder = LockedFolder::lock(&sim).unwrap();
@@ -74,7 +79,7 @@ fn build(sketches: &[Sketch]) -> Built {
     documents.for_each_leaf(add).unwrap();
     rows.sort_unstable();
     let (files, of_bands) = (ScratchFiles::InDatabase(&folder), header(FileKind::Bands));
-    let size = (documents.originals(), documents.leaf_pages());
+    let size = (documents.originals(), documents.leaf_pages().max(pages));
     let mut builder = BandBuilder::create(&*sim, "k", &of_bands, size, files).unwrap();
     rows.chunks(7).for_each(|some| builder.push_all(some).unwrap());
     let summary = builder.finish().unwrap();
@@ -100,9 +105,11 @@ fn pages(bands: &BandTable, band: u64) -> Vec<u32> {
 
 #[test]
 fn a_band_leads_to_every_leaf_that_has_it() {
-    for count in [0, 1, 7, 600, 5000] {
+    // With numbers of pages of 1 to 4 bytes, in spools that do and do not fit into memory.
+    let pages = [0, 1 << 9, 1 << 17, 1 << 25];
+    for (count, pages) in [0, 1, 7, 600, 5000].into_iter().flat_map(|n| pages.map(|p| (n, p))) {
         let sketches = sketches(count);
-        let built = build(&sketches);
+        let built = build_for(&sketches, pages);
         assert_eq!(built.bands.rows(), count);
         assert_eq!(errors(&built), [""; 0]);
         let mut leaves = Vec::new();
@@ -117,7 +124,7 @@ fn a_band_leads_to_every_leaf_that_has_it() {
             let has_band = |&&(_, other): &&(u32, u64)| other & mask == band & mask;
             let expected: Vec<u32> =
                 leaves.iter().filter(has_band).map(|&(page, _)| page).collect();
-            assert_eq!(pages(&built.bands, band), expected, "{count}");
+            assert_eq!(self::pages(&built.bands, band), expected, "{count} {pages}");
         }
     }
 }
