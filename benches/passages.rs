@@ -100,10 +100,10 @@ fn index(name: &str, texts: &[String], min_words: usize) {
             let start = Instant::now();
             let origins = index.find(text, 10).unwrap();
             times.push(start.elapsed().as_secs_f64() * 1e6);
-            words += Words::of(text).unwrap().len();
+            words += Words::of(text, 0).unwrap().len();
             found += origins.documents.len();
             let is_found = origins.documents.iter().any(|origin| origin.id == id);
-            let is_copy = name == "copies" && !Words::of(text).unwrap().is_empty();
+            let is_copy = name == "copies" && !Words::of(text, 0).unwrap().is_empty();
             assert!(!is_copy || is_found || origins.common > 0.0 || origins.documents.len() == 10);
         }
         times.sort_unstable_by(f64::total_cmp);
@@ -126,13 +126,13 @@ fn covered(places: impl Iterator<Item = (u64, u32, u32)>) -> u64 {
 /// Sorts all runs. Returns their number, and how many bytes are in a run that an earlier text has.
 fn all_runs(texts: &[String], min_words: usize) -> (u64, u64) {
     let (windows, mut words, mut runs) =
-        (Windows::new(min_words).unwrap(), Words::default(), Vec::new());
+        (Windows::new(min_words, 0).unwrap(), Words::new(0), Vec::new());
     let mut places = Vec::new();
     for (row, text) in (0u32..).zip(texts) {
         words.read(text).unwrap();
         windows.runs(&words, |run| {
             if run.is_full {
-                runs.push((windows.hash(&words, &run), u32::try_from(places.len()).unwrap()));
+                runs.push((run.hash, u32::try_from(places.len()).unwrap()));
                 let bytes = words.place(run.begin..run.end);
                 places.push((
                     row,

@@ -6,14 +6,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use fpdb::DocId;
 use fpdb::passages::{Index, Novelty, Origins};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::arrays::array;
 use crate::errors::{self, OrRaise};
 use crate::fork::Process;
 use crate::numbers::Number;
+use crate::passages::strings;
 use crate::results::named_tuple;
-use crate::strings::Strings;
 use crate::{arrays, options};
 
 /// Documents that are written in one commit.
@@ -21,7 +21,7 @@ const COMMIT: usize = 4096;
 
 /// An index of passages that lasts: for a text, which earlier documents have passages of it.
 ///
-/// It stores keys of some windows of 13 words, not texts. A run of min_words words that stands in an earlier document
+/// It stores hashes of some windows of 13 words, not texts. A run of min_words words that stands in an earlier document
 /// is always found. Where it begins and ends, and changes between two windows, it cannot see. A window remembers the
 /// first 8 documents that have it; then it is common.
 #[pyclass(frozen, module = "fpdb_engine")]
@@ -55,7 +55,7 @@ impl PassageIndex {
         work: impl Fn(&Index, &[(DocId, &str)]) -> fpdb::Result<Vec<T>> + Sync,
     ) -> PyResult<Vec<T>> {
         let (py, index) = (ids.py(), self.get()?);
-        let texts = Strings::new(texts, "text")?;
+        let texts = strings(texts)?;
         let texts = texts.all()?;
         arrays::with_numbers(ids, "id", |ids| {
             if ids.len() != texts.len() {
@@ -78,22 +78,29 @@ impl PassageIndex {
 #[pymethods]
 impl PassageIndex {
     /// Creates an index for runs of at least min_words words, 14 to 1000. In scripts that are written without spaces,
-    /// 1.6 times as many characters. The options are those of Db.create() that say how it is stored.
+    /// 1.6 times as many characters. The options are those of Db.create() that say how it is stored. The seed decides the
+    /// hashes of windows; by default it is random. Whoever knows it can write texts that seem to have passages of others.
     ///
     /// >>> with fpdb.PassageIndex.create(folder / "passages.fpdb", min_words=14) as index:
     /// ...     index.insert([7], ["the mills were closed in spring because the new owners had found cheaper coal"])
     /// ...     index.find("He said: the mills were closed in spring because the new owners had found cheaper coal.")
     /// [Origin(id=7, share=1.0, share_of_origin=1.0, places=[Place(begin=9, end=81, is_long=True)])]
     #[staticmethod]
-    #[pyo3(signature = (path, min_words=Number(50), **options), text_signature = "(path, min_words=50, **options)")]
+    #[pyo3(signature = (path, min_words=Number(50), seed=None, **options), text_signature = "(path, min_words=50, seed=None, **options)")]
     fn create(
         py: Python<'_>,
         path: PathBuf,
         min_words: Number,
+        seed: Option<Number>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let options = options::parse::<u64>(options)?;
-        let index = py.detach(|| Index::create(&path, min_words.count(), options)).or_raise()?;
+        let min_words = min_words.count();
+        let create = || match seed {
+            Some(Number(seed)) => Index::create_with_seed(&path, min_words, seed, options),
+            None => Index::create(&path, min_words, options),
+        };
+        let index = py.detach(create).or_raise()?;
         Ok(Self::new(path, index))
     }
 
@@ -119,8 +126,8 @@ impl PassageIndex {
     /// they do not if it has any in common with another document and is shorter than 200 words; the earlier document
     /// that has most of it, if it was not inserted; and the share.
     ///
-    /// >>> words = [f"word{n}" for n in range(600)]
-    /// >>> texts = [" ".join(words[:400]), " ".join(words[:600]), " ".join(words[100:400])]
+    /// >>> words = [f"word{n}" for n in range(1200)]
+    /// >>> texts = [" ".join(words[:400]), " ".join(words), " ".join(words[100:400])]
     /// >>> with fpdb.PassageIndex.create(folder / "passages.fpdb") as index:
     /// ...     found = index.insert_if_novel([1, 2, 3], texts, share=0.8)
     /// >>> found.novel.tolist(), found.ids.tolist()[2]
@@ -156,10 +163,12 @@ impl PassageIndex {
     fn find<'py>(
         &self,
         py: Python<'py>,
-        text: &str,
+        text: &Bound<'py, PyString>,
         limit: Number,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let index = self.get()?;
+        let texts = strings(PyList::new(py, [text])?.as_any())?;
+        let text = texts.all()?.into_iter().flatten().next().unwrap_or_default();
         let found = py.detach(|| index.find(text, limit.count())).or_raise()?;
         origins(py, &found)
     }
@@ -191,6 +200,12 @@ impl PassageIndex {
     #[getter]
     fn min_words(&self) -> PyResult<usize> {
         Ok(self.get()?.min_words())
+    }
+
+    /// The seed of the hashes of windows.
+    #[getter]
+    fn seed(&self) -> PyResult<u64> {
+        Ok(self.get()?.seed())
     }
 
     /// Merges all files into few.

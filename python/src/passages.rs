@@ -51,10 +51,11 @@ pub(crate) fn find_passages<'py>(
     read: &Bound<'py, PyAny>,
     min_words: Number,
     memory: Number,
+    seed: Number,
     threads: Option<Number>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let search = Passages::new(min_words.count()).or_raise()?.memory(memory.0);
-    let search = search.threads(parallel::threads(threads));
+    let search = search.seed(seed.0).threads(parallel::threads(threads));
     let read = read.clone().unbind();
     let mut lengths = None;
     let found = py.detach(|| {

@@ -18,7 +18,7 @@ struct Unit {
 }
 
 /// Returns the units of a text that have enough words. A unit ends where the next one begins.
-fn units_of(text: &str, is_paragraph: bool, min_words: usize) -> Result<Vec<Unit>> {
+fn units_of(text: &str, is_paragraph: bool, min_words: usize, seed: u64) -> Result<Vec<Unit>> {
     let (mut starts, mut at, mut is_ended) = (vec![0], 0, false);
     for line in text.split_inclusive('\n') {
         let is_blank = line.trim().is_empty();
@@ -29,7 +29,7 @@ fn units_of(text: &str, is_paragraph: bool, min_words: usize) -> Result<Vec<Unit
         at += line.len();
     }
     starts.push(at);
-    let (mut words, mut units) = (Words::default(), Vec::new());
+    let (mut words, mut units) = (Words::new(seed), Vec::new());
     for ends in starts.windows(2) {
         let place = ends[0]..ends[1];
         words.read(&text[place.clone()])?;
@@ -47,10 +47,11 @@ pub(crate) fn units<'py>(
     texts: &Bound<'py, PyAny>,
     paragraphs: bool,
     min_words: Number,
+    seed: Number,
     threads: Option<Number>,
 ) -> PyResult<Columns<'py>> {
     let found = map(texts, threads, |text| {
-        Ok((text.len() as u64, units_of(text, paragraphs, min_words.count())?))
+        Ok((text.len() as u64, units_of(text, paragraphs, min_words.count(), seed.0)?))
     })?;
     let of_texts: Vec<_> = found.iter().map(|(len, units)| [units.len() as u64, *len]).collect();
     let units = found.iter().flat_map(|(_, units)| units);
@@ -65,13 +66,14 @@ pub(crate) fn units<'py>(
 #[pyfunction]
 pub(crate) fn repetitions<'py>(
     texts: &Bound<'py, PyAny>,
+    seed: Number,
     threads: Option<Number>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let found = map(texts, threads, |text| {
-        let words = Words::of(text)?;
+        let words = Words::of(text, seed.0)?;
         let mut shares = Vec::with_capacity(13);
         for is_paragraph in [false, true] {
-            let units = units_of(text, is_paragraph, 1)?;
+            let units = units_of(text, is_paragraph, 1, seed.0)?;
             let mut seen = HashSet::new();
             let again: Vec<_> = units.iter().filter(|unit| !seen.insert(unit.hash)).collect();
             shares.push(share(again.len(), units.len()));

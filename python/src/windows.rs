@@ -52,20 +52,21 @@ fn with_pairs<T>(
     })
 }
 
-/// Returns the number of windows that are kept of each text, and their keys.
+/// Returns the number of windows that are kept of each text, and their hashes.
 #[pyfunction]
 pub(crate) fn kept_windows<'py>(
     texts: &Bound<'py, PyAny>,
     min_words: Number,
+    seed: Number,
     threads: Option<Number>,
 ) -> PyResult<Columns<'py>> {
-    let windows = Windows::new(min_words.count()).or_raise()?;
+    let windows = Windows::new(min_words.count(), seed.0).or_raise()?;
     let found = map(texts, threads, |text| {
-        let mut keys = Vec::new();
-        windows.keep(&Words::of(text)?, |key, _| keys.push(key));
-        Ok(keys)
+        let mut hashes = Vec::new();
+        windows.keep(&Words::of(text, seed.0)?, |hash, _| hashes.push(hash));
+        Ok(hashes)
     })?;
-    let counts = found.iter().map(|keys| keys.len() as u64).collect();
+    let counts = found.iter().map(|hashes| hashes.len() as u64).collect();
     Ok(vec![array(texts.py(), counts), array(texts.py(), found.concat())])
 }
 
@@ -109,10 +110,11 @@ pub(crate) fn find_quotes<'py>(
     sources: &Bound<'py, PyAny>,
     min_words: Number,
     gaps: u16,
+    seed: Number,
     threads: Option<Number>,
 ) -> PyResult<(Columns<'py>, Columns<'py>)> {
     let py = texts.py();
-    let windows = Windows::new(min_words.count()).or_raise()?;
+    let windows = Windows::new(min_words.count(), seed.0).or_raise()?;
     let read = map(texts, threads, |text| windows.text(text))?;
     let found = with_pairs(rows, sources, read.len(), |pairs| {
         let rows: Vec<_> = pairs.chunk_by(|a, b| a.0 == b.0).collect();
@@ -144,8 +146,8 @@ struct Runs {
 }
 
 impl Runs {
-    fn of(text: &str) -> Result<Self> {
-        let words = Words::of(text)?;
+    fn of(text: &str, seed: u64) -> Result<Self> {
+        let words = Words::of(text, seed)?;
         let runs = (3..=words.len()).map(|end| words.hash(end - 3..end)).collect();
         Ok(Self { words, runs: Shingles::of_hashes(runs) })
     }
@@ -155,10 +157,8 @@ impl Runs {
     #[expect(clippy::cast_precision_loss, reason = "texts have fewer than 2^52 words")]
     fn share_in(&self, other: &Self) -> f64 {
         let (all, others) = (self.words.len(), other.words.len());
-        let is_whole = || {
-            let hash = self.words.hash(0..all);
-            (all..=others).any(|end| other.words.hash(end - all..end) == hash)
-        };
+        let is_whole =
+            || (all..=others).any(|end| self.words.are_same(0..all, &other.words, end - all..end));
         if self.runs.is_empty() {
             f64::from(u8::from(all == others && is_whole()))
         } else if (self.runs.len() as f64) < DISTINCT * (all - 2) as f64 {
@@ -175,10 +175,11 @@ pub(crate) fn shares_contained<'py>(
     texts: &Bound<'py, PyAny>,
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
+    seed: Number,
     threads: Option<Number>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = texts.py();
-    let read = map(texts, threads, Runs::of)?;
+    let read = map(texts, threads, |text| Runs::of(text, seed.0))?;
     let found = with_pairs(a, b, read.len(), |pairs| {
         let share = |&(a, b): &(usize, usize)| read[a].share_in(&read[b]);
         let threads = parallel::threads(threads);

@@ -35,7 +35,7 @@ def test_documents_are_found_after_the_index_was_closed_and_opened(tmp_path: Pat
 def test_of_pages_with_an_earlier_article_those_with_little_else_are_known(tmp_path: Path) -> None:
     article = words(0, 500)
     pages = [article, f"{article} {words(5000, 5100)}", f"{article} {words(6000, 7000)}", words(0, 100), None]
-    with fpdb.PassageIndex.create(tmp_path / "passages.fpdb") as index:
+    with fpdb.PassageIndex.create(tmp_path / "passages.fpdb", seed=7) as index:
         found = index.insert_if_novel(range(5), pages, share=0.7)
         assert found.novel.tolist() == [True, False, True, False, True]
         assert found.decided.tolist() == [True, True, True, False, True]
@@ -44,6 +44,21 @@ def test_of_pages_with_an_earlier_article_those_with_little_else_are_known(tmp_p
         assert index.remove_all([0, 1]) == 1 and index.find(article) == []
         assert index.insert_if_novel([1], [article]).novel.tolist() == [True]
         index.compact()
+
+
+def test_the_seed_is_random_unless_it_is_set_and_is_stored(tmp_path: Path) -> None:
+    with fpdb.PassageIndex.create(tmp_path / "a.fpdb") as a, fpdb.PassageIndex.create(tmp_path / "b.fpdb") as b:
+        assert a.seed != b.seed
+    fpdb.PassageIndex.create(tmp_path / "c.fpdb", seed=2**64 - 1).close()
+    with fpdb.PassageIndex.open(tmp_path / "c.fpdb") as index:
+        assert index.seed == 2**64 - 1
+
+
+def test_a_lone_surrogate_is_replaced_as_in_dedup(tmp_path: Path) -> None:
+    text = f"\ud800 {words(0, 100)}"
+    with fpdb.PassageIndex.create(tmp_path / "passages.fpdb") as index:
+        index.insert([1], [text])
+        assert [origin.share for origin in index.find(text)] == [1.0]
 
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:

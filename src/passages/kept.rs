@@ -8,10 +8,10 @@ use crate::fingerprint::{DocId, Entry};
 use crate::scratch::ScratchFiles;
 use crate::sorter::Sorter;
 
-/// Takes the keys of all texts. Each key has a slot, counted over all texts.
+/// Takes the hashes of the windows of all texts. Each has a slot, counted over all texts.
 pub(super) struct Kept<'a> {
     sorter: Sorter<'a, Entry<u64>>,
-    /// The first slot of each text. A text without keys has one slot, too.
+    /// The first slot of each text. A text without windows has one slot, too.
     starts: Bits,
     rows: u64,
     windows: u64,
@@ -31,32 +31,32 @@ impl<'a> Kept<'a> {
         self.windows
     }
 
-    /// Adds the keys of the next text.
-    pub(super) fn add(&mut self, keys: &[u64]) -> Result<()> {
+    /// Adds the windows of the next text.
+    pub(super) fn add(&mut self, windows: &[u64]) -> Result<()> {
         self.rows += 1;
-        self.windows += keys.len() as u64;
-        for (number, &fingerprint) in keys.iter().enumerate() {
+        self.windows += windows.len() as u64;
+        for (number, &fingerprint) in windows.iter().enumerate() {
             self.sorter.push(Entry { fingerprint, id: DocId(self.starts.len()) })?;
             self.starts.push(number == 0);
         }
-        if keys.is_empty() {
+        if windows.is_empty() {
             self.starts.push(true);
         }
         Ok(())
     }
 
-    /// Finds the keys that occur in several texts.
+    /// Finds the windows that occur in several texts.
     pub(super) fn finish(self) -> Result<Slots> {
         let Self { sorter, starts, .. } = self;
         let texts = starts.counted();
         let mut repeated = Bits::zeros(starts.len());
         let sorted = sorter.finish(&|_| Ok(()))?.with_passes(1);
-        // The slots of the last key, as long as all of them are in one text.
-        let (mut key, mut slots, mut last) = (0, Vec::new(), None);
+        // The slots of the last window, as long as all of them are in one text.
+        let (mut window, mut slots, mut last) = (0, Vec::new(), None);
         sorted.for_each(&mut |entries| {
             for &Entry { fingerprint, id: DocId(slot) } in entries {
-                let before = last.replace(slot).filter(|_| fingerprint == key);
-                key = fingerprint;
+                let before = last.replace(slot).filter(|_| fingerprint == window);
+                window = fingerprint;
                 match before {
                     None => {
                         slots.clear();
@@ -75,7 +75,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The slots of all texts, and which of them have keys that occur in several texts.
+/// The slots of all texts, and which of them have windows that occur in several texts.
 pub(super) struct Slots {
     starts: Bits,
     repeated: Bits,

@@ -1,9 +1,9 @@
 //! Passages that texts repeat from earlier ones, in two passes over the texts.
 //!
-//! The first pass sorts the keys of the windows that are kept ([`fpdb_text::windows`]). A key that occurs in one text
-//! only cannot belong to a shared run. So the second pass sorts the hashes of only those runs of `min_words` words
+//! The first pass sorts the hashes of the windows that are kept ([`fpdb_text::windows`]). A window that occurs in one
+//! text only cannot belong to a shared run. So the second pass sorts the hashes of only those runs of `min_words` words
 //! whose kept window occurs in several texts. Runs with equal hashes are equal, and the first of them is the source of
-//! the others. Neighbouring runs whose first places are neighbours are one span.
+//! the others. Neighbouring runs whose first places are neighbours are one span. The hashes have a random seed.
 //!
 //! [`Index`] is for documents that come one by one: it keeps the windows, and says which earlier documents have passages
 //! of a text.
@@ -22,7 +22,7 @@ mod kept;
 mod runs;
 mod spans;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::result;
 
 use fpdb_text::windows::{Windows, Words};
@@ -30,7 +30,7 @@ use fpdb_text::windows::{Windows, Words};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::scratch::ScratchFiles;
-use crate::storage::PageBudget;
+use crate::storage::{Disk, PageBudget, Storage};
 pub use index::{Index, Novelty, Origin, Origins, Place};
 use kept::{Kept, Slots};
 use runs::Runs;
@@ -45,6 +45,8 @@ const PART: usize = 4 << 20;
 /// and punctuation make no difference. Of several places, a run's source is the first. A [`Span`] is one run in one
 /// earlier text. Spans of a text may overlap, and together they cover all words that stand in such a run. Two
 /// different runs count as equal if their hashes of 64 bits are: with 10^9 runs that is expected once in 40 searches.
+/// The hashes have a [seed](Self::seed), which is random. So whoever writes the texts cannot choose runs that count as
+/// equal.
 ///
 /// The time grows linearly with the length of the texts. What does not fit into [`memory`](Self::memory) is sorted on
 /// the disk: 16 bytes per kept window, and then 40 bytes per word of repeated passages. In addition, it takes 2 bits
@@ -67,8 +69,8 @@ const PART: usize = 4 << 20;
 #[derive(Debug, Clone)]
 #[must_use = "a search does nothing until find is called"]
 pub struct Passages {
-    windows: Windows,
     min_words: usize,
+    seed: Option<u64>,
     memory: u64,
     threads: usize,
     scratch: Option<PathBuf>,
@@ -107,9 +109,29 @@ impl Passages {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(min_words: usize) -> Result<Self> {
-        let windows = Windows::new(min_words)?;
+        Windows::new(min_words, 0)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self { windows, min_words, memory: 512 << 20, threads, scratch: None })
+        Ok(Self { min_words, seed: None, memory: 512 << 20, threads, scratch: None })
+    }
+
+    /// Sets the seed of the hashes. The default is a random one for each search.
+    ///
+    /// The spans are the same with every seed, unless the hashes of different runs are equal. The numbers of
+    /// [windows](Found::windows) and [runs](Found::runs) differ. Whoever knows the seed of a search can write texts that
+    /// count as equal although no word is. So do not set it for texts of strangers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Passages;
+    ///
+    /// let texts = ["one text ".repeat(30), "another text ".repeat(30)];
+    /// let find = || Passages::new(50)?.seed(7).find(|each| each(&[&texts[0], &texts[1]]));
+    /// assert_eq!(find()?, find()?);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..self }
     }
 
     /// Sets how many bytes of memory the sorting may take. The default is 512 MiB, for about 4 GB of text.
@@ -180,16 +202,22 @@ impl Passages {
         let pages = PageBudget::unlimited();
         let files = ScratchFiles::InFolder(&folder, &pages);
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
+        let seed = self.seed.map_or_else(|| random_seed(&folder), Ok)?;
+        let search = Search {
+            windows: Windows::new(self.min_words, seed).map_err(Error::from)?,
+            seed,
+            threads: self.threads,
+        };
 
         let mut kept = Kept::new(files, memory, self.threads);
-        read(&mut |texts| self.in_parts(texts, &mut |part| self.keep(part, &mut kept)))?;
+        read(&mut |texts| in_parts(texts, &mut |part| search.keep(part, &mut kept)))?;
         let (rows, windows) = (kept.rows(), kept.windows());
         let slots = kept.finish()?;
 
         let mut runs = Runs::new(files, memory / 2, self.threads);
         let mut next = Position { row: 0, slot: 0 };
         read(&mut |texts| {
-            self.in_parts(texts, &mut |part| self.compare(part, &slots, &mut next, &mut runs))
+            in_parts(texts, &mut |part| search.compare(part, &slots, &mut next, &mut runs))
         })?;
         if next.row != rows {
             return Err(changed(next.row).into());
@@ -198,26 +226,31 @@ impl Passages {
         let sources = runs.finish(files, memory / 2, self.threads)?;
         Ok(Found { spans: sources.spans(self.min_words)?, ..found })
     }
+}
 
-    /// Divides texts into parts of about [`PART`] bytes.
-    fn in_parts(
-        &self,
-        mut texts: &[&str],
-        each: &mut dyn FnMut(&[&str]) -> Result<()>,
-    ) -> Result<()> {
-        while !texts.is_empty() {
-            let mut bytes = 0;
-            let more = texts.iter().take_while(|text| {
-                bytes += text.len();
-                bytes <= PART
-            });
-            let (part, rest) = texts.split_at(more.count().max(1));
-            each(part)?;
-            texts = rest;
-        }
-        Ok(())
+/// Divides texts into parts of about [`PART`] bytes.
+fn in_parts(mut texts: &[&str], each: &mut dyn FnMut(&[&str]) -> Result<()>) -> Result<()> {
+    while !texts.is_empty() {
+        let mut bytes = 0;
+        let more = texts.iter().take_while(|text| {
+            bytes += text.len();
+            bytes <= PART
+        });
+        let (part, rest) = texts.split_at(more.count().max(1));
+        each(part)?;
+        texts = rest;
     }
+    Ok(())
+}
 
+/// What both passes do with a part of the texts.
+struct Search {
+    windows: Windows,
+    seed: u64,
+    threads: usize,
+}
+
+impl Search {
     /// Does the work for each item, in several threads, and returns the results in the order of the items.
     fn map<I: Send, T: Default + Send>(
         &self,
@@ -226,22 +259,27 @@ impl Passages {
     ) -> Result<Vec<T>> {
         let mut results: Vec<T> = items.iter().map(|_| T::default()).collect();
         let tasks = items.into_iter().zip(&mut results);
-        parallel::for_each(self.threads, tasks, Words::default, |words, (item, result)| {
-            *result = work(words, item)?;
-            Ok(())
-        })?;
+        parallel::for_each(
+            self.threads,
+            tasks,
+            || Words::new(self.seed),
+            |words, (item, result)| {
+                *result = work(words, item)?;
+                Ok(())
+            },
+        )?;
         Ok(results)
     }
 
-    /// The first pass: adds the keys of texts.
+    /// The first pass: adds the windows of texts.
     fn keep(&self, texts: &[&str], kept: &mut Kept<'_>) -> Result<()> {
-        let keys = self.map(texts.to_vec(), |words, text| {
+        let windows = self.map(texts.to_vec(), |words, text| {
             words.read(text)?;
-            let mut keys = Vec::new();
-            self.windows.keep(words, |key, _| keys.push(key));
-            Ok(keys)
+            let mut windows = Vec::new();
+            self.windows.keep(words, |hash, _| windows.push(hash));
+            Ok(windows)
         })?;
-        keys.iter().try_for_each(|keys| kept.add(keys))
+        windows.iter().try_for_each(|windows| kept.add(windows))
     }
 
     /// The second pass: adds the runs of texts that may be in other texts.
@@ -275,6 +313,12 @@ impl Passages {
 struct Position {
     row: u64,
     slot: u64,
+}
+
+/// Returns a number of the system that nobody can predict.
+#[expect(clippy::cast_possible_truncation, reason = "half of the bits suffice")]
+fn random_seed(folder: &Path) -> Result<u64> {
+    Ok(Disk::new(folder).fresh_id()? as u64)
 }
 
 fn changed(row: u64) -> Error {

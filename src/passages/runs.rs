@@ -41,8 +41,7 @@ pub(super) fn repeated(
             let bytes = words.place(run.begin..run.end);
             // Texts are shorter than 2^32 bytes.
             let [begin, end] = [bytes.start, bytes.end].map(|at| u32::try_from(at).unwrap_or(0));
-            let hash = windows.hash(words, &run);
-            found.push(Candidate { word: run.begin, hash, begin, end });
+            found.push(Candidate { word: run.begin, hash: run.hash, begin, end });
         }
     });
     (slot + 1 == of_row.end).then_some(found)

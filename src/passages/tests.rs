@@ -51,10 +51,10 @@ impl Random {
 
 /// The bytes of each text that stand in a run of an earlier one, in order and without overlaps.
 fn by_brute_force(texts: &[String], min_words: usize) -> Vec<Vec<Range<usize>>> {
-    let windows = Windows::new(min_words).unwrap();
+    let windows = Windows::new(min_words, 7).unwrap();
     let mut seen: HashMap<Vec<String>, usize> = HashMap::new();
     let of_row = |(row, text): (usize, &String)| {
-        let words = Words::of(text).unwrap();
+        let words = Words::of(text, 7).unwrap();
         let mut found = Vec::new();
         windows.runs(&words, |run| {
             let word = |word| text[words.place(word..word + 1)].to_lowercase();
@@ -90,7 +90,7 @@ fn check(texts: &[String], min_words: usize, found: &Found) {
             assert!(span.source < span.row);
             let source = usize::try_from(span.source).unwrap();
             let cut = |text: &str| {
-                let words = Words::of(text).unwrap();
+                let words = Words::of(text, 7).unwrap();
                 let word = |word| text[words.place(word..word + 1)].to_lowercase();
                 (0..words.len()).map(word).collect::<Vec<_>>()
             };
@@ -118,7 +118,7 @@ fn spans_are_exactly_the_runs_that_stand_in_an_earlier_text() {
         for min_words in [14, 50] {
             // Everything in memory, and nearly nothing.
             let searches = [(512 << 20, 1), (0, 2)].map(|(memory, threads)| {
-                Passages::new(min_words).unwrap().memory(memory).threads(threads)
+                Passages::new(min_words).unwrap().seed(round as u64).memory(memory).threads(threads)
             });
             let found = find(&searches[0], &texts, 1);
             check(&texts, min_words, &found);
@@ -151,6 +151,42 @@ fn a_text_that_repeats_itself_has_few_spans_and_no_passage_by_itself() {
     check(&texts, 50, &found);
     assert!(found.spans.len() < 200, "{}", found.spans.len());
     assert_eq!(find(&Passages::new(50).unwrap(), &texts[..1], 2).spans, []);
+}
+
+#[test]
+fn each_search_has_a_seed_of_its_own_unless_it_is_set() {
+    let texts = [Random(3).words(2000, 100_000, 0)];
+    let windows = |search: &Passages| {
+        let times = (0..10).map(|_| find(search, &texts, 1).windows);
+        times.collect::<std::collections::HashSet<_>>().len()
+    };
+    let search = Passages::new(50).unwrap();
+    assert!(windows(&search) > 1);
+    assert_eq!(windows(&search.seed(7)), 1);
+}
+
+/// The Thue-Morse sequence of two words.
+fn thue_morse(count: u32, pair: [&str; 2]) -> String {
+    (0..count).map(|i| format!("{} ", pair[i.count_ones() as usize % 2])).collect()
+}
+
+#[test]
+fn texts_that_were_made_to_collide_have_no_passage_in_common() {
+    // Modulo 2^64, with seed 0, the two sequences of each length have equal hashes. Those of 1,024 words have them for
+    // any two words.
+    let pairs = [(1024, ["0", "1"]), (32, ["kalogadej", "retidex"]), (32, ["4a130e", "594a7c"])];
+    let mut random = Random(4);
+    for seed in 0..100 {
+        for (least, [a, b]) in pairs {
+            for count in [32, 64, 128, 256, 512, 1024].into_iter().filter(|&count| count >= least) {
+                // The equal words have a window that is kept.
+                let common = random.words(18, 100_000, 0);
+                let texts = [[a, b], [b, a]].map(|pair| thue_morse(count, pair) + &common);
+                let search = Passages::new((count as usize + 18).min(1000)).unwrap();
+                assert_eq!(find(&search.seed(seed), &texts, 2).spans, [], "{seed} {count}");
+            }
+        }
+    }
 }
 
 #[test]

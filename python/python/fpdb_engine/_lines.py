@@ -12,6 +12,7 @@ from . import _columns
 from ._errors import InvalidArgumentError
 from ._native import repetitions, units
 from ._passages import Passages, reader
+from ._seed import random_seed
 
 _Shares = npt.NDArray[np.float64]
 
@@ -48,12 +49,12 @@ def dedup_lines(
         raise InvalidArgumentError(f'unit {unit!r}: expected "line" or "paragraph"')
     if most < 1:
         raise InvalidArgumentError(f"most {most}: expected 1 or more")
-    read = reader(texts, rows, progress, 2)
+    read, seed = reader(texts, rows, progress, 2), random_seed()
 
     def each() -> Any:
         first = 0
         for chunk in read():
-            counts, lengths, *columns = units(chunk, unit == "paragraph", min_words, threads)
+            counts, lengths, *columns = units(chunk, unit == "paragraph", min_words, seed, threads)
             yield np.repeat(np.arange(first, first + len(counts)), counts.astype(np.int64)), lengths, columns
             first += len(counts)
 
@@ -119,6 +120,6 @@ def repetition(texts: Any, *, threads: int | None = None) -> Repetition:
     >>> found.lines.round(2).tolist(), found.top.tolist()
     ([0.33, 0.0], [[0.6, 0.0, 0.0], [0.0, 0.0, 0.0]])
     """
-    parts = [np.zeros((0, 13)), *(repetitions(it, threads).reshape(-1, 13) for it in _columns.chunks(texts))]
+    parts = [np.zeros((0, 13)), *(repetitions(it, random_seed(), threads).reshape(-1, 13) for it in _columns.chunks(texts))]
     found = np.concatenate(parts)
     return Repetition(found[:, 0], found[:, 1], found[:, 2], found[:, 3], top=found[:, 4:7], repeated=found[:, 7:])

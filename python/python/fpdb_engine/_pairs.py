@@ -64,17 +64,17 @@ def _ranks(rows: Numbers) -> Numbers:
     return np.arange(len(rows)) - np.searchsorted(rows, rows)
 
 
-def shared_windows(chunks: Iterable[Any], min_words: int, threads: int | None) -> Shared:
+def shared_windows(chunks: Iterable[Any], min_words: int, seed: int, threads: int | None) -> Shared:
     """Finds the windows that several texts have. In memory, this takes 24 bytes per window that is kept."""
-    found = [kept_windows(chunk, min_words, threads) for chunk in chunks]
+    found = [kept_windows(chunk, min_words, seed, threads) for chunk in chunks]
     ends = np.cumsum(np.concatenate([np.zeros(0, np.uint64), *(counts for counts, _ in found)]))
-    keys = np.concatenate([np.zeros(0, np.uint64), *(keys for _, keys in found)])
+    hashes = np.concatenate([np.zeros(0, np.uint64), *(hashes for _, hashes in found)])
     del found
-    ordered = np.sort(keys)
+    ordered = np.sort(hashes)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     del ordered
-    window = np.searchsorted(repeated, keys)
-    places = np.flatnonzero(np.append(repeated, repeated[:1])[window] == keys) if len(repeated) else window[:0]
+    window = np.searchsorted(repeated, hashes)
+    places = np.flatnonzero(np.append(repeated, repeated[:1])[window] == hashes) if len(repeated) else window[:0]
     rows = np.searchsorted(ends, places.astype(np.uint64), "right")
     total = max(len(ends), 1)
     window, rows = np.divmod(np.unique(window[places] * total + rows), total)

@@ -14,6 +14,7 @@ from . import _columns
 from ._errors import InvalidArgumentError
 from ._native import find_passages
 from ._quotes import with_gaps
+from ._seed import random_seed
 
 
 class Span(NamedTuple):
@@ -162,6 +163,7 @@ def dedup_passages(
     rows: Any = None,
     against: Any = None,
     memory: int = 512 << 20,
+    seed: int | None = None,
     threads: int | None = None,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Passages:
@@ -184,6 +186,10 @@ def dedup_passages(
     Look for near-duplicates first, and for passages in the rows that are kept: rows are those to look at, for example
     found.keep of dedup(). Otherwise the differences of near-duplicates remain as fragments.
 
+    Words are compared by hashes. Their seed is random for each call, so whoever writes the texts cannot choose others that
+    count as equal. It decides which windows are kept, so with gaps, calls may find different quotes. For the same ones
+    each time, set the seed, a number from 0 to 2^64 - 1, if the texts are not those of strangers.
+
     The time grows linearly with the length of the texts. What does not fit into memory, in bytes, is sorted in
     temporary files. In addition, it takes 8 bytes per row and 150 per span. progress is called with the number
     of texts that were read, and with twice the number of all.
@@ -204,9 +210,10 @@ def dedup_passages(
         yield from own()
 
     texts, read = (texts, own) if against is None else (None, both)
-    found = Passages(*find_passages(read, min_words, memory, threads))
+    seed = random_seed() if seed is None else seed
+    found = Passages(*find_passages(read, min_words, memory, seed, threads))
     if gaps:
-        found = with_gaps(found, texts, read, min_words, gaps, threads)
+        found = with_gaps(found, texts, read, min_words, gaps, seed, threads)
     return _after(found, earlier)
 
 

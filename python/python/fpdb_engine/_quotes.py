@@ -20,17 +20,23 @@ _MOST = 64
 
 
 def with_gaps(
-    found: Passages, texts: Any, read: Callable[[], Iterator[Any]], min_words: int, gaps: int, threads: int | None
+    found: Passages,
+    texts: Any,
+    read: Callable[[], Iterator[Any]],
+    min_words: int,
+    gaps: int,
+    seed: int,
+    threads: int | None,
 ) -> Passages:
     """Adds the quotes to the exact spans, and leaves out spans that are in quotes."""
-    rows, others = _candidates(found, read, min_words, threads)
+    rows, others = _candidates(found, read, min_words, seed, threads)
     wanted = np.zeros(len(found.lengths), np.bool_)
     wanted[rows] = wanted[others] = True
     # A list is at hand. Other texts are read again.
     spool = Texts(texts if isinstance(texts, (list, tuple)) else read(), wanted)
     quotes, changes = [np.zeros((6, 0), np.uint64)], [np.zeros((3, 0), np.uint64)]
     for batch in batches(spool, rows, others):
-        of_quotes, of_changes = find_quotes(batch.texts, batch.a, batch.b, min_words, gaps, threads)
+        of_quotes, of_changes = find_quotes(batch.texts, batch.a, batch.b, min_words, gaps, seed, threads)
         for columns in (of_quotes, of_changes):
             columns[0] = batch.rows[columns[0]].astype(np.uint64)
         of_quotes[3] = batch.rows[of_quotes[3]].astype(np.uint64)
@@ -53,10 +59,10 @@ def with_gaps(
 
 
 def _candidates(
-    found: Passages, read: Callable[[], Iterator[Any]], min_words: int, threads: int | None
+    found: Passages, read: Callable[[], Iterator[Any]], min_words: int, seed: int, threads: int | None
 ) -> tuple[Numbers, Numbers]:
     """Returns which rows to look for quotes in, in ascending order, and the earlier rows that they may be from."""
-    rows, others = shared_windows(read(), min_words, threads).with_first(_MOST)
+    rows, others = shared_windows(read(), min_words, seed, threads).with_first(_MOST)
     total = len(found.lengths)
     # The sources of exact spans first.
     exact = np.unique(found.row * np.uint64(total) + found.source).astype(np.int64)

@@ -76,10 +76,10 @@ pub enum Novelty {
 
 /// The windows that are kept of a text.
 pub(super) struct Kept {
-    /// The keys, ascending, each once.
-    pub(super) keys: Vec<u64>,
-    /// In the order of the text, the number of each window's key, and its words.
-    windows: Vec<(usize, Range<usize>)>,
+    /// Their fingerprints, ascending, each once.
+    pub(super) windows: Vec<u64>,
+    /// In the order of the text, the number of each window among these, and its words.
+    places: Vec<(usize, Range<usize>)>,
     words: Words,
     min_words: usize,
 }
@@ -87,8 +87,8 @@ pub(super) struct Kept {
 /// What an earlier document and a text have in common.
 #[derive(Default)]
 struct Hits {
-    /// Numbers of keys, ascending.
-    keys: Vec<usize>,
+    /// Numbers of windows, ascending.
+    windows: Vec<usize>,
     /// How many of them are common.
     common: usize,
 }
@@ -98,19 +98,19 @@ impl Kept {
         windows: &Windows,
         words: Words,
         min_words: usize,
-        cut: impl Fn(u64) -> u64,
+        fingerprint: impl Fn(u64) -> u64,
     ) -> Self {
         let mut kept = Vec::new();
-        windows.keep(&words, |key, run| kept.push((cut(key), run)));
-        let mut keys: Vec<u64> = kept.iter().map(|&(key, _)| key).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        let number = |key| keys.partition_point(|&other| other < key);
-        let windows = kept.into_iter().map(|(key, run)| (number(key), run)).collect();
-        Self { keys, windows, words, min_words }
+        windows.keep(&words, |hash, run| kept.push((fingerprint(hash), run)));
+        let mut windows: Vec<u64> = kept.iter().map(|&(window, _)| window).collect();
+        windows.sort_unstable();
+        windows.dedup();
+        let number = |window| windows.partition_point(|&other| other < window);
+        let places = kept.into_iter().map(|(window, run)| (number(window), run)).collect();
+        Self { windows, places, words, min_words }
     }
 
-    /// Returns the answer for a text whose keys these documents have. `windows_of` returns how many windows a document
+    /// Returns the answer for a text whose windows these documents have. `windows_of` returns how many windows a document
     /// has.
     pub(super) fn origins(
         &self,
@@ -119,20 +119,20 @@ impl Kept {
         windows_of: impl Fn(DocId) -> Result<u64>,
     ) -> Result<Origins> {
         let mut documents: Vec<_> = self.hits(holders).into_iter().collect();
-        documents.sort_unstable_by_key(|(id, hits)| (usize::MAX - hits.keys.len(), *id));
+        documents.sort_unstable_by_key(|(id, hits)| (usize::MAX - hits.windows.len(), *id));
         documents.truncate(limit);
         let origin = |(id, hits): (DocId, Hits)| {
-            let shared = hits.keys.len();
+            let shared = hits.windows.len();
             Ok(Origin {
                 id,
-                share: share(shared, self.keys.len() as u64),
+                share: share(shared, self.windows.len() as u64),
                 share_of_origin: share(shared, windows_of(id)?),
                 places: self.places(&hits, holders),
             })
         };
         let documents = documents.into_iter().map(origin).collect::<Result<_>>()?;
         let common = holders.iter().filter(|ids| is_common(ids)).count();
-        Ok(Origins { documents, common: share(common, self.keys.len() as u64) })
+        Ok(Origins { documents, common: share(common, self.windows.len() as u64) })
     }
 
     /// Returns why a text is not novel, if it is not: the document with most of it has at least this share.
@@ -142,23 +142,23 @@ impl Kept {
             .hits(holders)
             .into_iter()
             .map(|(id, hits)| {
-                (hits.keys.len() - hits.common + common, hits.keys.len(), Reverse(id))
+                (hits.windows.len() - hits.common + common, hits.windows.len(), Reverse(id))
             })
             .max()?;
-        let share = share(had, self.keys.len() as u64);
+        let share = share(had, self.windows.len() as u64);
         if self.words.length(0..self.words.len()) < MIN_DECIDED as f64 {
             return Some(Novelty::TooShort { id, share });
         }
         (share >= least).then_some(Novelty::Known { id, share })
     }
 
-    /// Returns which keys each document has. There are at most [`Index::MOST_ORIGINS`](super::Index::MOST_ORIGINS) per key.
+    /// Returns which windows each document has. There are at most [`MOST_ORIGINS`] documents per window.
     fn hits(&self, holders: &[Vec<DocId>]) -> HashMap<DocId, Hits> {
         let mut hits: HashMap<DocId, Hits> = HashMap::new();
-        for (key, ids) in holders.iter().enumerate() {
+        for (window, ids) in holders.iter().enumerate() {
             for &id in ids {
                 let hits = hits.entry(id).or_default();
-                hits.keys.push(key);
+                hits.windows.push(window);
                 hits.common += usize::from(is_common(ids));
             }
         }
@@ -170,15 +170,15 @@ impl Kept {
     fn places(&self, hits: &Hits, holders: &[Vec<DocId>]) -> Vec<Place> {
         let mut places: Vec<Range<usize>> = Vec::new();
         let mut goes_on = false;
-        for (key, words) in &self.windows {
-            if hits.keys.binary_search(key).is_ok() {
+        for (window, words) in &self.places {
+            if hits.windows.binary_search(window).is_ok() {
                 match places.last_mut().filter(|_| goes_on) {
                     Some(last) => last.end = words.end,
                     None => places.push(words.clone()),
                 }
                 goes_on = true;
             } else {
-                goes_on &= holders.get(*key).is_some_and(|ids| is_common(ids));
+                goes_on &= holders.get(*window).is_some_and(|ids| is_common(ids));
             }
         }
         let place = |words: Range<usize>| {

@@ -19,6 +19,11 @@ fn id_of(number: usize) -> DocId {
     DocId(number as u64)
 }
 
+/// Returns an index that keeps the same windows each time.
+fn in_memory(min_words: usize) -> Index {
+    Index::new(min_words, 5, Db::options(), Options::in_memory).unwrap()
+}
+
 /// Inserts texts, each with its number as the id.
 fn insert(index: &Index, texts: &[String]) {
     let documents: Vec<_> =
@@ -73,7 +78,7 @@ fn every_run_of_min_words_of_an_earlier_document_is_found_and_its_place() {
 
 #[test]
 fn a_place_ends_where_the_document_does_not_go_on() {
-    let index = Index::in_memory(14).unwrap();
+    let index = in_memory(14);
     insert(&index, &[words(0..200), words(300..500)]);
     let text = words(20..80) + &words(900..990) + &words(100..160) + &words(310..330);
     let found = index.find(&text, 10).unwrap();
@@ -89,13 +94,13 @@ fn a_place_ends_where_the_document_does_not_go_on() {
 
 #[test]
 fn a_window_remembers_few_documents_and_a_text_with_it_is_known_all_the_same() {
-    let index = Index::in_memory(50).unwrap();
+    let index = in_memory(50);
     let licence = words(0..1000);
     let texts: Vec<_> =
         (0..40).map(|i| licence.clone() + &words(5000 + 10 * i..5010 + 10 * i)).collect();
     insert(&index, &texts);
-    let keys = |text: &str| index.kept(text).unwrap().keys.len() as u64;
-    let of_licence = keys(&licence);
+    let windows = |text: &str| index.kept(text).unwrap().windows.len() as u64;
+    let of_licence = windows(&licence);
     let entries = index.database().stats().entries;
     assert!(entries <= 8 * (of_licence + 1) + 40 * 3, "{entries}");
     // It has what is common and little more, and the 20th is not remembered for that.
@@ -109,7 +114,7 @@ fn a_window_remembers_few_documents_and_a_text_with_it_is_known_all_the_same() {
 
 #[test]
 fn documents_are_decided_in_turn_and_short_ones_are_not() {
-    let index = Index::in_memory(50).unwrap();
+    let index = in_memory(50);
     let texts = [
         words(0..400),
         words(0..300) + &words(1000..1100), // three quarters
@@ -137,7 +142,7 @@ fn documents_are_decided_in_turn_and_short_ones_are_not() {
 
 #[test]
 fn of_equal_texts_that_are_inserted_at_the_same_time_one_is_novel() {
-    let index = Index::in_memory(50).unwrap();
+    let index = in_memory(50);
     let text = words(0..500);
     let novel: usize = thread::scope(|scope| {
         let insert = |first: u64| {
@@ -154,7 +159,7 @@ fn of_equal_texts_that_are_inserted_at_the_same_time_one_is_novel() {
 
 #[test]
 fn removed_documents_are_not_found_and_can_be_inserted_again() {
-    let index = Index::in_memory(50).unwrap();
+    let index = in_memory(50);
     let texts: Vec<_> = (0..6).map(|i| words(0..100) + &words(1000 * i..1000 * i + 300)).collect();
     insert(&index, &texts);
     let error = index.remove(&[(DocId(1), &texts[1]), (DocId(2), "Another text.")]).unwrap_err();
@@ -175,7 +180,7 @@ fn removed_documents_are_not_found_and_can_be_inserted_again() {
 
 #[test]
 fn nothing_is_inserted_with_an_id_that_is_known_or_too_large() {
-    let index = Index::in_memory(50).unwrap();
+    let index = in_memory(50);
     index.insert(&[(DocId(1), "One text.")]).unwrap();
     for id in [1, 2, 1 << 46, u64::MAX] {
         let documents = [(DocId(2), "A text."), (DocId(id), "Another text.")];
@@ -190,7 +195,13 @@ fn nothing_is_inserted_with_an_id_that_is_known_or_too_large() {
 #[test]
 fn only_an_index_is_opened_as_one() {
     let folder = tempfile::tempdir().unwrap();
-    for recipe in ["passages/1", "passages/1 50 x", "passages/1 9 46", "pairs 50 46"] {
+    for recipe in [
+        "passages/1",
+        "passages/1 50 46 x",
+        "passages/1 50 0 0000000000000007",
+        "passages/1 9 46 0000000000000007",
+        "pairs 50 46",
+    ] {
         let path = folder.path().join(recipe.replace('/', "-"));
         Db::options().recipe(RecipeName::custom(recipe)).create(&path).unwrap().close().unwrap();
         let error = Index::open(&path, Db::options()).unwrap_err();
@@ -202,7 +213,7 @@ fn only_an_index_is_opened_as_one() {
 }
 
 #[test]
-fn unused_bits_of_keys_take_no_space_after_flush_compaction_and_load() {
+fn unused_bits_of_windows_take_no_space_after_flush_compaction_and_load() {
     let fingerprint = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) << 39;
     let entries = |round: u64| (20_000 * round..20_000 * (round + 1)).map(fingerprint);
     let options = || Db::options().max_distance(0).filter_bits(0).background(false);

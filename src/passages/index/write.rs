@@ -58,7 +58,7 @@ impl Index {
     /// let index = Index::in_memory(50)?;
     /// let words = |from: u32, to: u32| (from..to).map(|n| format!("word{n} ")).collect::<String>();
     /// let article = words(0, 500);
-    /// let with_comments = article.clone() + &words(5000, 5100);
+    /// let with_comments = article.clone() + &words(5000, 5040);
     /// let answers = index.insert_if_novel(&[(DocId(1), &article), (DocId(2), &with_comments)], 0.7)?;
     /// assert!(matches!(&answers[..], [Novelty::Novel, Novelty::Known { id: DocId(1), .. }]));
     /// # Ok::<(), fpdb::Error>(())
@@ -83,17 +83,21 @@ impl Index {
         let mut batch = Batch { entries: Vec::new(), pending: HashMap::new() };
         let snapshot = self.db.snapshot();
         self.refuse_known_ids(&snapshot, documents)?;
-        let all: Vec<u64> = kept.iter().flat_map(|kept| kept.keys.iter().copied()).collect();
+        let all: Vec<u64> = kept.iter().flat_map(|kept| kept.windows.iter().copied()).collect();
         let answers = snapshot.query_batch(&all, 0)?;
         let mut answers = answers.iter();
         let mut outcomes = Vec::with_capacity(documents.len());
         for (&(id, _), kept) in documents.iter().zip(&kept) {
-            let stored = answers.by_ref().take(kept.keys.len()).map(ids);
-            let holders: Vec<_> =
-                kept.keys.iter().zip(stored).map(|(&key, ids)| batch.holders(key, ids)).collect();
+            let stored = answers.by_ref().take(kept.windows.len()).map(ids);
+            let holders: Vec<_> = kept
+                .windows
+                .iter()
+                .zip(stored)
+                .map(|(&window, ids)| batch.holders(window, ids))
+                .collect();
             let known = known(kept, &holders);
             if known.is_none() {
-                batch.insert(id, self.document(id)?, &kept.keys, &holders);
+                batch.insert(id, self.document(id)?, &kept.windows, &holders);
             }
             outcomes.push(known.unwrap_or(Novelty::Novel));
         }
@@ -154,11 +158,11 @@ impl Index {
             let count = snapshot.ids(document)?.first().map(|count| count.0);
             existed.push(count.is_some());
             let Some(count) = count else { continue };
-            if count != kept.keys.len() as u64 {
+            if count != kept.windows.len() as u64 {
                 let message = "was inserted with another text; give the text that was inserted, or use remove_all";
                 return Err(Error::invalid(format!("document {id} {message}")));
             }
-            entries.extend(kept.keys.iter().map(|&fingerprint| Entry { fingerprint, id }));
+            entries.extend(kept.windows.iter().map(|&fingerprint| Entry { fingerprint, id }));
             entries.push(Entry { fingerprint: document, id: DocId(count) });
         }
         self.db.remove_entries(&entries)?;
@@ -220,18 +224,18 @@ struct Batch {
 
 impl Batch {
     /// Returns the documents that have a window, stored ones and new ones.
-    fn holders(&self, key: u64, mut stored: Vec<DocId>) -> Vec<DocId> {
-        stored.extend(self.pending.get(&key).into_iter().flatten());
+    fn holders(&self, window: u64, mut stored: Vec<DocId>) -> Vec<DocId> {
+        stored.extend(self.pending.get(&window).into_iter().flatten());
         stored
     }
 
-    fn insert(&mut self, id: DocId, document: u64, keys: &[u64], holders: &[Vec<DocId>]) {
-        for (&key, holders) in keys.iter().zip(holders) {
+    fn insert(&mut self, id: DocId, document: u64, windows: &[u64], holders: &[Vec<DocId>]) {
+        for (&window, holders) in windows.iter().zip(holders) {
             if holders.len() < Index::MOST_ORIGINS {
-                self.pending.entry(key).or_default().push(id);
-                self.entries.push((key, id));
+                self.pending.entry(window).or_default().push(id);
+                self.entries.push((window, id));
             }
         }
-        self.entries.push((document, DocId(keys.len() as u64)));
+        self.entries.push((document, DocId(windows.len() as u64)));
     }
 }

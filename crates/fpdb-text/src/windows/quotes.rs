@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{BASE, WORD, Windows, Words, hash_of_run};
+use super::{WORD, Windows, Words};
 use crate::error::Result;
 
 /// The least number of words, or of characters of a script without spaces, in a run of a quote.
@@ -12,11 +12,11 @@ const RUN: usize = 8;
 const SEED: u32 = 20;
 
 /// A text to compare: its words, and its windows.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Text {
     words: Words,
-    /// The keys of all windows, and the first place of those that are kept.
-    keys: Vec<u64>,
+    /// The hashes of all windows, and the first place of those that are kept.
+    windows: Vec<u64>,
     first: HashMap<u64, usize>,
 }
 
@@ -60,17 +60,18 @@ impl Windows {
     ///
     /// ```
     /// use fpdb_text::windows::Windows;
-    /// assert_eq!(Windows::new(50)?.text("Two words")?.words().len(), 2);
+    /// assert_eq!(Windows::new(50, 7)?.text("Two words")?.words().len(), 2);
     /// # Ok::<(), fpdb_text::Error>(())
     /// ```
     pub fn text(&self, text: &str) -> Result<Text> {
-        let words = Words::of(text)?;
+        let words = Words::of(text, self.seed)?;
         let mut first = HashMap::new();
         let kept = Self { min_length: self.min_length.min(SEED * WORD), ..self.clone() };
-        kept.keep(&words, |key, window| {
-            first.entry(key).or_insert(window.start);
+        kept.keep(&words, |hash, window| {
+            first.entry(hash).or_insert(window.start);
         });
-        Ok(Text { keys: self.keys(&words), words, first })
+        let windows = self.hashes(&words, &self.polynomial.before(&words));
+        Ok(Text { windows, words, first })
     }
 
     /// Looks for quotes in a text: runs of at least 8 words that stand in the same order in a source, joined over at
@@ -88,7 +89,7 @@ impl Windows {
     ///             of the country, then as now.";
     /// let page = "Nobody knew why the mills were closed, but (so they say) the owners had found better coal in the north \
     ///             of the country, then as now.";
-    /// let windows = Windows::new(14)?;
+    /// let windows = Windows::new(14, 7)?;
     /// let (source, text) = (windows.text(news)?, windows.text(page)?);
     /// let runs = [Same { word: 0, source: 0, len: 8 }, Same { word: 11, source: 8, len: 15 }];
     /// assert_eq!(windows.quotes(&text, 5).from(&source), [runs]);
@@ -111,7 +112,7 @@ impl Quotes<'_> {
     /// use fpdb_text::windows::Windows;
     ///
     /// let source = "the mills were closed in spring because the new owners had found cheaper coal in the north";
-    /// let windows = Windows::new(14)?;
+    /// let windows = Windows::new(14, 7)?;
     /// let (text, source) = (windows.text(source)?, windows.text(source)?);
     /// let mut quotes = windows.quotes(&text, 5);
     /// assert_eq!([quotes.from(&source).len(), quotes.from(&source).len()], [1, 0]);
@@ -119,8 +120,8 @@ impl Quotes<'_> {
     /// ```
     pub fn from(&mut self, source: &Text) -> Vec<Vec<Same>> {
         let (mut floor, mut next, mut found) = (0, 0, Vec::new());
-        for (word, key) in self.text.keys.iter().enumerate() {
-            let Some(&place) = source.first.get(key).filter(|_| word >= next) else { continue };
+        for (word, hash) in self.text.windows.iter().enumerate() {
+            let Some(&place) = source.first.get(hash).filter(|_| word >= next) else { continue };
             if self.quoted[word] {
                 continue;
             }
@@ -203,8 +204,10 @@ impl Part<'_> {
         }
     }
 
-    fn hash(&self, words: Range<usize>) -> u64 {
-        self.words.hash(self.place(words))
+    /// Returns whether so many words are the same from here on in both parts.
+    fn are_same(&self, word: usize, other: &Part<'_>, place: usize, len: usize) -> bool {
+        let others = other.place(place..place + len);
+        self.words.are_same(self.place(word..word + len), other.words, others)
     }
 
     /// Returns how many words from this one on are at most so long together.
@@ -219,9 +222,7 @@ impl Part<'_> {
     /// Returns how many words are the same from here on in both parts.
     fn same(&self, word: usize, other: &Part<'_>, place: usize) -> usize {
         let most = (self.range.len() - word).min(other.range.len() - place);
-        let is_same = |at: &usize| {
-            self.hash(word + at..word + at + 1) == other.hash(place + at..place + at + 1)
-        };
+        let is_same = |at: &usize| self.are_same(word + at, other, place + at, 1);
         (0..most).take_while(is_same).count()
     }
 
@@ -229,28 +230,7 @@ impl Part<'_> {
     fn has_run(&self, word: usize, other: &Part<'_>, place: usize) -> bool {
         word + RUN <= self.range.len()
             && place + RUN <= other.range.len()
-            && self.hash(word..word + RUN) == other.hash(place..place + RUN)
-    }
-}
-
-impl Words {
-    /// Returns the hash of a run of words, which says whether two runs are the same.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use fpdb_text::windows::Words;
-    ///
-    /// let words = Words::of("Again, and again!")?;
-    /// assert_eq!(words.hash(0..1), words.hash(2..3));
-    /// assert_ne!(words.hash(0..2), words.hash(1..3));
-    /// # Ok::<(), fpdb_text::Error>(())
-    /// ```
-    #[must_use]
-    #[inline]
-    pub fn hash(&self, words: Range<usize>) -> u64 {
-        let power = BASE.wrapping_pow(u32::try_from(words.len()).unwrap_or(0));
-        hash_of_run(self.hashes[words.start], self.hashes[words.end], power)
+            && self.are_same(word, other, place, RUN)
     }
 }
 

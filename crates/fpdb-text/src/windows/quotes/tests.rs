@@ -50,7 +50,7 @@ fn expected(same: &[(usize, usize)], text: &Words, source: &Words, gaps: u32) ->
 
 #[test]
 fn quotes_are_the_runs_between_the_changes() {
-    let (mut random, windows) = (Random(1), Windows::new(50).unwrap());
+    let (mut random, windows) = (Random(1), Windows::new(50, 7).unwrap());
     let (mut count, mut longest) = (0, 0);
     for round in 0..180 {
         let (script, gaps) = (round % 3, [0, 3, 5][round / 3 % 3]);
@@ -64,10 +64,10 @@ fn quotes_are_the_runs_between_the_changes() {
                 let added = random.below(5);
                 text.extend(random.words(added, script));
             } else {
-                let place = |words: &[String]| Words::of(&words.concat()).unwrap().len();
+                let place = |words: &[String]| Words::of(&words.concat(), 7).unwrap().len();
                 let (word_at, source_at) = (place(&text), place(&source[..at]));
                 text.push(word.clone());
-                let len = Words::of(word).unwrap().len();
+                let len = Words::of(word, 7).unwrap().len();
                 same.extend((0..len).map(|part| (word_at + part, source_at + part)));
             }
         }
@@ -87,7 +87,7 @@ fn quotes_are_the_runs_between_the_changes() {
 
 #[test]
 fn texts_that_repeat_themselves_are_compared_in_linear_time() {
-    let windows = Windows::new(50).unwrap();
+    let windows = Windows::new(50, 7).unwrap();
     let of = |text: &str, times: usize| windows.text(&text.repeat(times)).unwrap();
     // With each window on its own, it would take minutes.
     let (a, b) = (of("buy now ", 200_000), of("buy now ", 199_999));
@@ -101,7 +101,7 @@ fn texts_that_repeat_themselves_are_compared_in_linear_time() {
 
 #[test]
 fn a_quote_is_attributed_to_one_source() {
-    let windows = Windows::new(14).unwrap();
+    let windows = Windows::new(14, 7).unwrap();
     let mut random = Random(3);
     let (first, second) = (random.words(40, 0), random.words(40, 0));
     let text = windows.text(&[&first[..], &second[..]].concat().concat()).unwrap();

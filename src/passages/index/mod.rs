@@ -2,10 +2,11 @@
 //!
 //! | fingerprint | id |
 //! | --- | --- |
-//! | 0, the leading bits of the key of a window, zeros | a document that has the window |
+//! | 0, the leading bits of the hash of a window, zeros | a document that has the window |
 //! | 1, the id of a document, zeros | how many windows of it are kept |
 //!
-//! Equal windows of a document count once. The number of bits, and `min_words`, are in the name of the recipe.
+//! Equal windows of a document count once. `min_words`, the number of bits and the seed of the hashes
+//! are in the name of the recipe.
 
 mod answer;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::sync::Mutex;
 
 use fpdb_text::windows::{Windows, Words};
 
+use super::random_seed;
 use crate::db::{Db, Options, RecipeName, Snapshot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{DocId, Match};
@@ -27,20 +29,24 @@ pub use answer::{Novelty, Origin, Origins, Place};
 /// The first bit of the fingerprint of a document.
 const DOCUMENT: u64 = 1 << 63;
 
-/// The least number of bits of a key that are stored. With 2^26 windows, one lookup in a million then finds a window
+/// The least number of bits of a hash that are stored. With 2^26 windows, one lookup in a million then finds a window
 /// that is not equal.
-const MIN_KEY_BITS: u32 = 46;
-const MAX_KEY_BITS: u32 = 63;
+const MIN_BITS: u32 = 46;
+const MAX_BITS: u32 = 63;
 
 /// An index of passages that lasts: for a text, which earlier documents have passages of it.
 ///
-/// It stores keys of the windows that [`Windows`] keeps, not texts. A run of `min_words` words that stands in an
+/// It stores hashes of the windows that [`Windows`] keeps, not texts. A run of `min_words` words that stands in an
 /// earlier document is always found: at least one kept window lies in it. What it cannot see is where exactly the run
 /// begins and ends, and changes between two windows. Where the earlier text is at hand, compare the two.
 ///
 /// A window remembers the first [`MOST_ORIGINS`](Self::MOST_ORIGINS) documents that have it. Later ones are not added,
 /// so that a licence or a menu costs no more to look up than anything else. Then the window is *common*: it leads to
 /// these documents only. [`Origins::common`] says how many of a text's windows are.
+///
+/// The hashes have a seed, which is random for each index. Whoever knows it can write texts with windows of a document
+/// without a word of it. Two indexes with the same seed have the same windows, so their entries can be exchanged: see
+/// [`create_with_seed`](Self::create_with_seed).
 ///
 /// An index is a folder, like a [`Db`], with the same promises about crashes and failures. One process at a time writes
 /// to it. It takes about 6.5 bytes per kept window: at 50 words, 5 % of English and 6 % of Chinese text.
@@ -64,10 +70,18 @@ const MAX_KEY_BITS: u32 = 63;
 pub struct Index {
     db: Db<u64>,
     windows: Windows,
-    min_words: usize,
-    key_bits: u32,
+    settings: Settings,
     /// Held by whoever writes: which windows are full must not change between the lookup and the commit.
     writing: Mutex<()>,
+}
+
+/// What never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Settings {
+    min_words: usize,
+    /// How many bits of a window's hash and of an id are stored.
+    bits: u32,
+    seed: u64,
 }
 
 impl Index {
@@ -104,7 +118,37 @@ impl Index {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create(path: impl AsRef<Path>, min_words: usize, options: Options<u64>) -> Result<Self> {
-        Self::new(min_words, options, |options| options.create(path))
+        let path = path.as_ref();
+        Self::new(min_words, random_seed(path)?, options, |options| options.create(path))
+    }
+
+    /// Creates an index whose hashes have this seed, for those who exchange entries between indexes. Do not publish the
+    /// seed: see [`Index`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create`](Self::create).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Index;
+    /// use fpdb::Db;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let [first, second] = ["a.fpdb", "b.fpdb"].map(|name| folder.path().join(name));
+    /// let first = Index::create(&first, 50, Db::options())?;
+    /// let second = Index::create_with_seed(&second, 50, first.seed(), Db::options())?;
+    /// assert_eq!(second.seed(), first.seed());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn create_with_seed(
+        path: impl AsRef<Path>,
+        min_words: usize,
+        seed: u64,
+        options: Options<u64>,
+    ) -> Result<Self> {
+        Self::new(min_words, seed, options, |options| options.create(path))
     }
 
     /// Creates an index in memory.
@@ -122,20 +166,21 @@ impl Index {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn in_memory(min_words: usize) -> Result<Self> {
-        Self::new(min_words, Db::options(), Options::in_memory)
+        Self::new(min_words, random_seed(Path::new(""))?, Db::options(), Options::in_memory)
     }
 
     fn new(
         min_words: usize,
+        seed: u64,
         options: Options<u64>,
         create: impl FnOnce(Options<u64>) -> Result<Db<u64>>,
     ) -> Result<Self> {
-        let windows = Windows::new(min_words)?;
+        let windows = Windows::new(min_words, seed)?;
         let log = options.expected_entries.max(1).ilog2();
-        let key_bits = (log + 20).clamp(MIN_KEY_BITS, MAX_KEY_BITS);
-        let recipe = RecipeName::custom(recipe(min_words, key_bits));
+        let settings = Settings { min_words, bits: (log + 20).clamp(MIN_BITS, MAX_BITS), seed };
+        let recipe = RecipeName::custom(settings.recipe());
         let db = create(options.max_distance(0).ids(Ids::User).recipe(recipe))?;
-        Ok(Self { db, windows, min_words, key_bits, writing: Mutex::new(()) })
+        Ok(Self { db, windows, settings, writing: Mutex::new(()) })
     }
 
     /// Opens an index.
@@ -160,19 +205,13 @@ impl Index {
     pub fn open(path: impl AsRef<Path>, options: Options<u64>) -> Result<Self> {
         let db = options.open(&path)?;
         let name = db.description().recipe.as_deref().unwrap_or_default();
-        let of_name = name.split_once(' ').and_then(|(_, numbers)| numbers.split_once(' '));
-        let parsed =
-            of_name.and_then(|(words, bits)| Some((words.parse().ok()?, bits.parse().ok()?)));
-        match parsed {
-            Some((min_words, key_bits)) if name == recipe(min_words, key_bits) => {
-                let windows = Windows::new(min_words)?;
-                Ok(Self { db, windows, min_words, key_bits, writing: Mutex::new(()) })
-            }
-            _ => {
-                let message = "the database is not an index of passages; open one that `Index::create` has made";
-                Err(Error::new(ErrorKind::Unsupported, message).at_path(path.as_ref()))
-            }
-        }
+        let Some(settings) = Settings::parse(name) else {
+            let message =
+                "the database is not an index of passages; open one that `Index::create` has made";
+            return Err(Error::new(ErrorKind::Unsupported, message).at_path(path.as_ref()));
+        };
+        let windows = Windows::new(settings.min_words, settings.seed)?;
+        Ok(Self { db, windows, settings, writing: Mutex::new(()) })
     }
 
     /// Returns the length of the runs that are always found, in words.
@@ -186,7 +225,21 @@ impl Index {
     /// ```
     #[must_use]
     pub fn min_words(&self) -> usize {
-        self.min_words
+        self.settings.min_words
+    }
+
+    /// Returns the seed of the hashes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Index;
+    /// assert_ne!(Index::in_memory(50)?.seed(), Index::in_memory(50)?.seed());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.settings.seed
     }
 
     /// Returns the database that has the windows: to flush, compact, verify, back up or close it.
@@ -259,32 +312,31 @@ impl Index {
     pub fn find(&self, text: &str, limit: usize) -> Result<Origins> {
         let kept = self.kept(text)?;
         let snapshot = self.db.snapshot();
-        let answers = snapshot.query_batch(&kept.keys, 0)?;
+        let answers = snapshot.query_batch(&kept.windows, 0)?;
         let holders = answers.iter().map(ids).collect::<Vec<_>>();
         kept.origins(&holders, limit, |id| self.windows_of(&snapshot, id))
     }
 
     /// Returns the windows that are kept of a text.
     fn kept(&self, text: &str) -> Result<Kept> {
-        let unused = u64::BITS - self.key_bits;
-        let cut = |key: u64| key >> unused << (unused - 1);
-        Ok(Kept::new(&self.windows, Words::of(text)?, self.min_words, cut))
+        let Settings { min_words, bits, seed } = self.settings;
+        let unused = u64::BITS - bits;
+        let fingerprint = |hash: u64| hash >> unused << (unused - 1);
+        Ok(Kept::new(&self.windows, Words::of(text, seed)?, min_words, fingerprint))
     }
 
     /// Returns the fingerprint of a document.
     fn document(&self, id: DocId) -> Result<u64> {
-        if id.0 >> self.key_bits != 0 {
-            return Err(Error::invalid(format!(
-                "id {id}: expected a number below 2^{}",
-                self.key_bits
-            )));
+        let bits = self.settings.bits;
+        if id.0 >> bits != 0 {
+            return Err(Error::invalid(format!("id {id}: expected a number below 2^{bits}")));
         }
-        Ok(DOCUMENT | id.0 << (MAX_KEY_BITS - self.key_bits))
+        Ok(DOCUMENT | id.0 << (MAX_BITS - bits))
     }
 
     /// Returns the document that has a fingerprint.
     fn id_of(&self, fingerprint: u64) -> DocId {
-        DocId((fingerprint & !DOCUMENT) >> (MAX_KEY_BITS - self.key_bits))
+        DocId((fingerprint & !DOCUMENT) >> (MAX_BITS - self.settings.bits))
     }
 
     /// Returns how many windows of a document are kept.
@@ -297,9 +349,21 @@ impl Index {
     }
 }
 
-/// Returns the name of the recipe, from which an index is opened.
-fn recipe(min_words: usize, key_bits: u32) -> String {
-    format!("passages/1 {min_words} {key_bits}")
+impl Settings {
+    /// Returns the name of the recipe, from which an index is opened.
+    fn recipe(&self) -> String {
+        let Self { min_words, bits, seed } = self;
+        format!("passages/1 {min_words} {bits} {seed:016x}")
+    }
+
+    fn parse(recipe: &str) -> Option<Self> {
+        let mut parts = recipe.split(' ').skip(1);
+        let mut next = || parts.next();
+        let (min_words, bits) = (next()?.parse().ok()?, next()?.parse().ok()?);
+        let settings = Self { min_words, bits, seed: u64::from_str_radix(next()?, 16).ok()? };
+        let is_right = (MIN_BITS..=MAX_BITS).contains(&bits) && settings.recipe() == recipe;
+        is_right.then_some(settings)
+    }
 }
 
 /// Returns the documents that have a window.
