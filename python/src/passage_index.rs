@@ -22,8 +22,9 @@ const COMMIT: usize = 4096;
 /// An index of passages that lasts: for a text, which earlier documents have passages of it.
 ///
 /// It stores hashes of some windows of 13 words, not texts. A run of min_words words that stands in an earlier document
-/// is always found. Where it begins and ends, and changes between two windows, it cannot see. A window remembers the
-/// first 8 documents that have it; then it is common.
+/// is always found, unless it is common. Where it begins and ends, and changes between two windows, it cannot see. A window
+/// remembers the first 8 documents that have it; then it is common, and leads to these only, also after some of them were
+/// removed.
 #[pyclass(frozen, module = "fpdb_engine")]
 #[derive(Debug)]
 pub(crate) struct PassageIndex {
@@ -173,7 +174,9 @@ impl PassageIndex {
         origins(py, &found)
     }
 
-    /// Removes documents, given with the texts that were inserted. Returns for each whether it was in the index.
+    /// Removes documents, given with the texts that were inserted. Returns for each whether it was in the index. Other
+    /// texts are refused. A window that was common does not learn of the documents that it has forgotten: what stands
+    /// only in these is not found afterwards.
     fn remove<'py>(
         &self,
         ids: &Bound<'py, PyAny>,

@@ -61,6 +61,23 @@ def test_a_lone_surrogate_is_replaced_as_in_dedup(tmp_path: Path) -> None:
         assert [origin.share for origin in index.find(text)] == [1.0]
 
 
+def test_a_page_that_was_edited_is_not_removed_with_its_new_text(tmp_path: Path) -> None:
+    pages = [words(1000 * i, 1000 * i + 300) for i in range(100)]
+    with fpdb.PassageIndex.create(tmp_path / "passages.fpdb", seed=7) as index:
+        index.insert(range(100), pages)
+        refused = 0
+        for i, page in enumerate(pages):
+            try:
+                index.remove([i], [page.replace(f"word{1000 * i + 150} ", "other ")])
+            except fpdb.InvalidArgumentError:
+                refused += 1
+                assert [origin.id for origin in index.find(page)] == [i]
+        # The others have no window with the word, so the new text has the same ones.
+        assert 40 < refused < 95
+        assert sum(i in index for i in range(100)) == refused
+        assert all(index.find(page) == [] for i, page in enumerate(pages) if i not in index)
+
+
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(fpdb.InvalidArgumentError, match="14 to 1000"):
         fpdb.PassageIndex.create(tmp_path / "short.fpdb", min_words=5)

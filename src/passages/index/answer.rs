@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use fpdb_text::windows::{Windows, Words};
 
-use crate::error::Result;
+use super::records::Holders;
 use crate::fingerprint::DocId;
 
 /// The most documents that a window remembers.
@@ -110,29 +110,27 @@ impl Kept {
         Self { windows, places, words, min_words }
     }
 
-    /// Returns the answer for a text whose windows these documents have. `windows_of` returns how many windows a document
-    /// has.
-    pub(super) fn origins(
-        &self,
-        holders: &[Vec<DocId>],
-        limit: usize,
-        windows_of: impl Fn(DocId) -> Result<u64>,
-    ) -> Result<Origins> {
-        let mut documents: Vec<_> = self.hits(holders).into_iter().collect();
+    /// Returns the answer for a text whose windows these documents have.
+    pub(super) fn origins(&self, holders: &Holders, limit: usize) -> Origins {
+        let Holders { of_windows, records } = holders;
+        let mut documents: Vec<_> = self.hits(of_windows).into_iter().collect();
         documents.sort_unstable_by_key(|(id, hits)| (usize::MAX - hits.windows.len(), *id));
         documents.truncate(limit);
+        let placed = Placed::new(self, of_windows);
         let origin = |(id, hits): (DocId, Hits)| {
             let shared = hits.windows.len();
-            Ok(Origin {
+            let of_origin = records.get(&id).map_or(0, |record| u64::from(record.windows));
+            Origin {
                 id,
                 share: share(shared, self.windows.len() as u64),
-                share_of_origin: share(shared, windows_of(id)?),
-                places: self.places(&hits, holders),
-            })
+                // Not above 1, whatever a damaged record says.
+                share_of_origin: share(shared, of_origin.max(shared as u64)),
+                places: placed.places(&hits),
+            }
         };
-        let documents = documents.into_iter().map(origin).collect::<Result<_>>()?;
-        let common = holders.iter().filter(|ids| is_common(ids)).count();
-        Ok(Origins { documents, common: share(common, self.windows.len() as u64) })
+        let documents = documents.into_iter().map(origin).collect();
+        let common = of_windows.iter().filter(|ids| is_common(ids)).count();
+        Origins { documents, common: share(common, self.windows.len() as u64) }
     }
 
     /// Returns why a text is not novel, if it is not: the document with most of it has at least this share.
@@ -164,29 +162,60 @@ impl Kept {
         }
         hits
     }
+}
+
+/// The windows of a text by number, so that the time to find those of a document does not depend on the others.
+struct Placed<'a> {
+    kept: &'a Kept,
+    /// The number of each window, and its place in the order of the text, in ascending order.
+    by_number: Vec<(usize, usize)>,
+    /// How many windows before each place are not common.
+    others: Vec<usize>,
+}
+
+impl<'a> Placed<'a> {
+    fn new(kept: &'a Kept, holders: &[Vec<DocId>]) -> Self {
+        let numbers = kept.places.iter().map(|&(number, _)| number);
+        let mut by_number: Vec<_> = numbers.clone().zip(0..).collect();
+        by_number.sort_unstable();
+        let mut others = Vec::with_capacity(kept.places.len() + 1);
+        others.push(0);
+        for number in numbers {
+            let is_other = !holders.get(number).is_some_and(|ids| is_common(ids));
+            others.push(others[others.len() - 1] + usize::from(is_other));
+        }
+        Self { kept, by_number, others }
+    }
 
     /// Returns where the windows of a document are. Common ones join those that it has, but neither begin nor end a
     /// place.
-    fn places(&self, hits: &Hits, holders: &[Vec<DocId>]) -> Vec<Place> {
-        let mut places: Vec<Range<usize>> = Vec::new();
-        let mut goes_on = false;
-        for (window, words) in &self.places {
-            if hits.windows.binary_search(window).is_ok() {
-                match places.last_mut().filter(|_| goes_on) {
-                    Some(last) => last.end = words.end,
-                    None => places.push(words.clone()),
-                }
-                goes_on = true;
-            } else {
-                goes_on &= holders.get(*window).is_some_and(|ids| is_common(ids));
+    fn places(&self, hits: &Hits) -> Vec<Place> {
+        let mut at: Vec<usize> = hits.windows.iter().flat_map(|&number| self.at(number)).collect();
+        at.sort_unstable();
+        let (kept, mut places, mut last) = (self.kept, Vec::<Range<usize>>::new(), None);
+        for place in at {
+            let words = &kept.places[place].1;
+            let goes_on =
+                last.is_some_and(|last: usize| self.others[last + 1] == self.others[place]);
+            match places.last_mut().filter(|_| goes_on) {
+                Some(before) => before.end = words.end,
+                None => places.push(words.clone()),
             }
+            last = Some(place);
         }
         let place = |words: Range<usize>| {
-            let bytes = self.words.place(words.clone());
-            let is_long = self.words.length(words) >= self.min_words as f64;
+            let bytes = kept.words.place(words.clone());
+            let is_long = kept.words.length(words) >= kept.min_words as f64;
             Place { begin: bytes.start, end: bytes.end, is_long }
         };
         places.into_iter().map(place).collect()
+    }
+
+    /// Returns the places of a window.
+    fn at(&self, number: usize) -> impl Iterator<Item = usize> {
+        let first = self.by_number.partition_point(|&(other, _)| other < number);
+        let same = self.by_number[first..].iter().take_while(move |&&(other, _)| other == number);
+        same.map(|&(_, place)| place)
     }
 }
 

@@ -3,12 +3,13 @@
 //! | fingerprint | id |
 //! | --- | --- |
 //! | 0, the leading bits of the hash of a window, zeros | a document that has the window |
-//! | 1, the id of a document, zeros | how many windows of it are kept |
+//! | 1, the id of a document, zeros | a digest of its windows, and how many of them are kept |
 //!
 //! Equal windows of a document count once. `min_words`, the number of bits and the seed of the hashes
 //! are in the name of the recipe.
 
 mod answer;
+mod records;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -19,7 +20,7 @@ use std::sync::Mutex;
 use fpdb_text::windows::{Windows, Words};
 
 use super::random_seed;
-use crate::db::{Db, Options, RecipeName, Snapshot};
+use crate::db::{Db, Options, RecipeName};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{DocId, Match};
 use crate::settings::Ids;
@@ -42,7 +43,13 @@ const MAX_BITS: u32 = 63;
 ///
 /// A window remembers the first [`MOST_ORIGINS`](Self::MOST_ORIGINS) documents that have it. Later ones are not added,
 /// so that a licence or a menu costs no more to look up than anything else. Then the window is *common*: it leads to
-/// these documents only. [`Origins::common`] says how many of a text's windows are.
+/// these documents only, and [`Origins::common`] says how many of a text's windows are. If documents that it remembers
+/// are removed, it does not learn of those that it has forgotten: a passage that is left only in these is not found. Where
+/// documents are removed and inserted all the time, such as news pages that expire, insert what must be found again.
+///
+/// After a repair, documents may have lost windows, which is as if their texts had been shorter. A document whose record
+/// is lost is no longer in the index, and can be inserted again, after [`remove`](Self::remove) or
+/// [`remove_all`](Self::remove_all) has removed what is left of it.
 ///
 /// The hashes have a seed, which is random for each index. Whoever knows it can write texts with windows of a document
 /// without a word of it. Two indexes with the same seed have the same windows, so their entries can be exchanged: see
@@ -312,9 +319,7 @@ impl Index {
     pub fn find(&self, text: &str, limit: usize) -> Result<Origins> {
         let kept = self.kept(text)?;
         let snapshot = self.db.snapshot();
-        let answers = snapshot.query_batch(&kept.windows, 0)?;
-        let holders = answers.iter().map(ids).collect::<Vec<_>>();
-        kept.origins(&holders, limit, |id| self.windows_of(&snapshot, id))
+        Ok(kept.origins(&self.holders(&snapshot, &kept.windows)?, limit))
     }
 
     /// Returns the windows that are kept of a text.
@@ -337,15 +342,6 @@ impl Index {
     /// Returns the document that has a fingerprint.
     fn id_of(&self, fingerprint: u64) -> DocId {
         DocId((fingerprint & !DOCUMENT) >> (MAX_BITS - self.settings.bits))
-    }
-
-    /// Returns how many windows of a document are kept.
-    fn windows_of(&self, snapshot: &Snapshot<u64>, id: DocId) -> Result<u64> {
-        let count = snapshot.ids(self.document(id)?)?.first().map(|count| count.0);
-        count.ok_or_else(|| {
-            let message = format!("the index has windows of document {id}, but not the document");
-            Error::corruption(message).at_path(self.db.path())
-        })
     }
 }
 

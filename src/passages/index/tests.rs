@@ -179,6 +179,107 @@ fn removed_documents_are_not_found_and_can_be_inserted_again() {
 }
 
 #[test]
+fn a_document_is_removed_with_its_own_text_only_and_counts_once() {
+    let index = in_memory(50);
+    let text = words(0..300);
+    index.insert(&[(DocId(1), &text), (DocId(2), &words(100..200))]).unwrap();
+    // Texts that have as many windows: other ones, and those of which one word of a window was changed.
+    let windows = |text: &str| index.kept(text).unwrap().windows;
+    let edited = (0..300).map(|n| text.replace(&format!("word{n} "), "other "));
+    let others = (0..200).map(|i| words(1000 * i + 1000..1000 * i + 1300));
+    let same_count = edited.chain(others).filter(|other| {
+        let (of_text, of_other) = (windows(&text), windows(other));
+        of_text != of_other && of_text.len() == of_other.len()
+    });
+    let same_count: Vec<_> = same_count.collect();
+    assert!(same_count.len() > 50, "{}", same_count.len());
+    for other in &same_count {
+        let error = index.remove(&[(DocId(2), &words(100..200)), (DocId(1), other)]).unwrap_err();
+        assert!(error.to_string().contains("document 1 was inserted with another text"), "{error}");
+        assert!(index.contains(DocId(1)).unwrap() && index.contains(DocId(2)).unwrap());
+    }
+    assert_eq!(index.remove(&[(DocId(1), &text), (DocId(1), &text)]).unwrap(), [true, false]);
+    assert_eq!(ids_of(&index.find(&text, 9).unwrap()), [2]);
+}
+
+#[test]
+fn a_document_without_a_record_is_not_in_the_index_and_what_is_left_of_it_can_be_removed() {
+    let index = in_memory(50);
+    let texts = [words(0..400), words(200..600)];
+    insert(&index, &texts);
+    // As after a repair that has lost the page with the record of document 0.
+    let fingerprint = index.document(DocId(0)).unwrap();
+    let id = index.database().snapshot().ids(fingerprint).unwrap()[0];
+    index.database().remove_entries(&[Entry { fingerprint, id }]).unwrap();
+    let found = index.find(&texts[0], 9).unwrap();
+    assert_eq!(ids_of(&found), [1]);
+    assert!(found.documents[0].share < 0.7 && found.common == 0.0);
+    // It does not keep its own text out.
+    let novel = words(0..200) + &words(5000..5200);
+    assert_eq!(index.insert_if_novel(&[(DocId(7), &novel)], 0.3).unwrap(), [Novelty::Novel]);
+    let entries = || index.database().stats().entries;
+    let before = entries();
+    assert_eq!(index.remove(&[(DocId(0), &texts[0])]).unwrap(), [false]);
+    assert_eq!(before - entries(), index.kept(&texts[0]).unwrap().windows.len() as u64);
+    index.insert(&[(DocId(0), &words(9000..9400))]).unwrap();
+    assert!(!ids_of(&index.find(&texts[0], 9).unwrap()).contains(&0));
+    // Windows of ids that no document can have, which only another program writes.
+    let window = index.kept(&texts[1]).unwrap().windows[0];
+    index.database().insert(window, DocId(u64::MAX)).unwrap();
+    assert!(ids_of(&index.find(&texts[1], 9).unwrap()).contains(&1));
+}
+
+#[test]
+fn a_document_that_lost_windows_is_found_by_the_others_and_can_be_removed() {
+    let index = in_memory(50);
+    let text = words(0..400);
+    index.insert(&[(DocId(1), &text)]).unwrap();
+    let windows = index.kept(&text).unwrap().windows;
+    let lost = windows.iter().step_by(2).map(|&fingerprint| Entry { fingerprint, id: DocId(1) });
+    index.database().remove_entries(&lost.collect::<Vec<_>>()).unwrap();
+    let found = index.find(&text, 9).unwrap();
+    let half = (windows.len() / 2) as f64 / windows.len() as f64;
+    assert_eq!((found.documents[0].share, found.documents[0].share_of_origin), (half, half));
+    assert_eq!(index.remove(&[(DocId(1), &text)]).unwrap(), [true]);
+    assert_eq!(index.database().stats().entries, 0);
+}
+
+#[test]
+fn places_are_those_of_all_windows_of_the_text_in_order() {
+    let index = in_memory(14);
+    // The licence is common, and the texts repeat themselves.
+    let licence = words(0..60);
+    let texts: Vec<_> = (0..30)
+        .map(|i| words(1000 + 20 * i..1060 + 20 * i).repeat(2) + &licence + &words(9000..9020))
+        .collect();
+    insert(&index, &texts);
+    for i in 0..30 {
+        let text =
+            texts[i].clone() + &words(20_000..20_040) + &licence + &texts[29 - i] + &texts[i];
+        let kept = index.kept(&text).unwrap();
+        let holders = index.holders(&index.database().snapshot(), &kept.windows).unwrap();
+        for origin in index.find(&text, usize::MAX).unwrap().documents {
+            // Through all windows of the text.
+            let (mut expected, mut goes_on) = (Vec::new(), false);
+            index.windows.keep(&Words::of(&text, index.seed()).unwrap(), |hash, run| {
+                let bits = u64::BITS - index.settings.bits;
+                let number = kept.windows.binary_search(&(hash >> bits << (bits - 1))).unwrap();
+                let ids = &holders.of_windows[number];
+                match ids.contains(&origin.id) {
+                    true if goes_on => *expected.last_mut().unwrap() = run,
+                    true => expected.push(run),
+                    false => {}
+                }
+                goes_on = ids.contains(&origin.id) || goes_on && ids.len() >= Index::MOST_ORIGINS;
+            });
+            let all = Words::of(&text, 0).unwrap();
+            let ends: Vec<_> = expected.into_iter().map(|run| all.place(run).end).collect();
+            assert_eq!(origin.places.iter().map(|place| place.end).collect::<Vec<_>>(), ends);
+        }
+    }
+}
+
+#[test]
 fn nothing_is_inserted_with_an_id_that_is_known_or_too_large() {
     let index = in_memory(50);
     index.insert(&[(DocId(1), "One text.")]).unwrap();

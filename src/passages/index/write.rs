@@ -1,9 +1,10 @@
 //! Inserting and removing documents.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::answer::{Kept, Novelty};
-use super::{DOCUMENT, Index, ids};
+use super::records::Record;
+use super::{DOCUMENT, Index};
 use crate::db::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
@@ -84,17 +85,12 @@ impl Index {
         let snapshot = self.db.snapshot();
         self.refuse_known_ids(&snapshot, documents)?;
         let all: Vec<u64> = kept.iter().flat_map(|kept| kept.windows.iter().copied()).collect();
-        let answers = snapshot.query_batch(&all, 0)?;
-        let mut answers = answers.iter();
+        let mut stored = self.holders(&snapshot, &all)?.of_windows.into_iter();
         let mut outcomes = Vec::with_capacity(documents.len());
         for (&(id, _), kept) in documents.iter().zip(&kept) {
-            let stored = answers.by_ref().take(kept.windows.len()).map(ids);
-            let holders: Vec<_> = kept
-                .windows
-                .iter()
-                .zip(stored)
-                .map(|(&window, ids)| batch.holders(window, ids))
-                .collect();
+            let windows = kept.windows.iter().zip(stored.by_ref());
+            let holders: Vec<_> =
+                windows.map(|(&window, ids)| batch.holders(window, ids)).collect();
             let known = known(kept, &holders);
             if known.is_none() {
                 batch.insert(id, self.document(id)?, &kept.windows, &holders);
@@ -128,14 +124,16 @@ impl Index {
     }
 
     /// Removes documents, given with the texts that were inserted, in one commit. Returns for each whether it was in
-    /// the index.
+    /// the index. A document that is given twice was in it the first time only.
     ///
     /// A window that was common may have had more documents than it remembers. It does not learn of them by a removal.
     ///
+    /// If a repair has lost the record of a document, it is not in the index, and what it has left of the text is removed.
+    ///
     /// # Errors
     ///
-    /// `InvalidArgument` if a text has another number of windows than the one that was inserted; those of
-    /// [`Db::remove`](crate::Db::remove).
+    /// `InvalidArgument` if a text has other windows than the one that was inserted; those of
+    /// [`Db::remove`](crate::Db::remove). Then nothing is removed.
     ///
     /// # Examples
     ///
@@ -145,25 +143,29 @@ impl Index {
     ///
     /// let index = Index::in_memory(50)?;
     /// index.insert(&[(DocId(1), "A text.")])?;
+    /// assert!(index.remove(&[(DocId(1), "Not the text.")]).is_err());
     /// assert_eq!(index.remove(&[(DocId(1), "A text."), (DocId(2), "Another text.")])?, [true, false]);
     /// assert!(!index.contains(DocId(1))?);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn remove(&self, documents: &[(DocId, &str)]) -> Result<Vec<bool>> {
         let _writing = lock(&self.writing);
-        let snapshot = self.db.snapshot();
+        let mut records = self.records(
+            &self.db.snapshot(),
+            documents.iter().map(|&(id, _)| id).collect::<HashSet<_>>(),
+        )?;
         let (mut entries, mut existed) = (Vec::new(), Vec::with_capacity(documents.len()));
         for &(id, text) in documents {
-            let (kept, document) = (self.kept(text)?, self.document(id)?);
-            let count = snapshot.ids(document)?.first().map(|count| count.0);
-            existed.push(count.is_some());
-            let Some(count) = count else { continue };
-            if count != kept.windows.len() as u64 {
+            let (kept, fingerprint) = (self.kept(text)?, self.document(id)?);
+            let record = records.remove(&id);
+            if record.is_some_and(|record| record != Record::of(&kept.windows)) {
                 let message = "was inserted with another text; give the text that was inserted, or use remove_all";
                 return Err(Error::invalid(format!("document {id} {message}")));
             }
+            // Entries that do not exist, of windows that were common or are lost, are left alone.
             entries.extend(kept.windows.iter().map(|&fingerprint| Entry { fingerprint, id }));
-            entries.push(Entry { fingerprint: document, id: DocId(count) });
+            entries.extend(record.map(|record| Entry { fingerprint, id: record.to_id() }));
+            existed.push(record.is_some());
         }
         self.db.remove_entries(&entries)?;
         Ok(existed)
@@ -236,6 +238,6 @@ impl Batch {
                 self.entries.push((window, id));
             }
         }
-        self.entries.push((document, DocId(windows.len() as u64)));
+        self.entries.push((document, Record::of(windows).to_id()));
     }
 }
