@@ -13,7 +13,7 @@ use crate::code::{Failure, FpdbCode};
 ///
 /// # Safety
 ///
-/// `error` is null or may be written to.
+/// `error` is null or may be written to. It is left alone if it is not aligned.
 pub(crate) unsafe fn call(
     error: *mut *mut c_char,
     work: impl FnOnce() -> Result<FpdbCode, Failure>,
@@ -29,7 +29,7 @@ pub(crate) unsafe fn call(
             Failure { code: FpdbCode::Panic, message }
         }
     };
-    if !error.is_null() {
+    if !error.is_null() && error.is_aligned() {
         // SAFETY: the caller says that it may be written to.
         unsafe { error.write(owned_text(&failure.message)) };
     }
@@ -74,7 +74,7 @@ pub(crate) unsafe fn values<'a, T>(
 ///
 /// # Safety
 ///
-/// `pointer` is null, or was made by [`give_handle`] and not taken back.
+/// `pointer` is null, or was made by [`Places::give_handle`] and not taken back.
 pub(crate) unsafe fn handle<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> {
     // SAFETY: the caller says so.
     unsafe { pointer.as_ref() }.ok_or_else(|| Failure::invalid(format!("{what} is null")))
@@ -90,80 +90,68 @@ pub(crate) unsafe fn take<T>(pointer: *mut T) -> Option<T> {
     (!pointer.is_null()).then(|| *unsafe { Box::from_raw(pointer) })
 }
 
-/// Writes a value to where the caller wants it.
-///
-/// # Safety
-///
-/// `slot` is null or may be written to.
-pub(crate) unsafe fn give<T>(slot: *mut T, value: T, what: &str) -> Result<(), Failure> {
-    if slot.is_null() {
-        return Err(Failure::invalid(format!("{what} is null")));
-    }
-    // SAFETY: the caller says so.
-    unsafe { slot.write(value) };
-    Ok(())
+/// Where a call writes values. It was looked at before the call did anything, so that a call which cannot give its
+/// answer changes nothing.
+pub(crate) struct Places<T> {
+    first: *mut T,
+    count: usize,
 }
 
-/// Makes a handle and writes it to where the caller wants it.
-///
-/// # Safety
-///
-/// As for [`give`].
-pub(crate) unsafe fn give_handle<T>(
-    slot: *mut *mut T,
-    value: T,
-    what: &str,
-) -> Result<(), Failure> {
-    if slot.is_null() {
-        return Err(Failure::invalid(format!("{what} is null")));
+impl<T: Copy> Places<T> {
+    /// Checks the place of one value.
+    ///
+    /// # Safety
+    ///
+    /// `slot` is null, or may be written to until the call returns.
+    pub(crate) unsafe fn one(slot: *mut T, what: &str) -> Result<Self, Failure> {
+        // SAFETY: the caller says so.
+        unsafe { Self::many(slot, 1, what) }
     }
-    // SAFETY: the caller says so.
-    unsafe { give(slot, Box::into_raw(Box::new(value)), what) }
+
+    /// Checks the places of `count` values. The pointer may be null if there are none.
+    ///
+    /// # Safety
+    ///
+    /// `slots` is null, or may be written to, `count` times, until the call returns.
+    pub(crate) unsafe fn many(slots: *mut T, count: usize, what: &str) -> Result<Self, Failure> {
+        if count > 0 && (slots.is_null() || !slots.is_aligned()) {
+            return Err(Failure::invalid(format!("{what} is null or not aligned")));
+        }
+        Ok(Self { first: slots, count })
+    }
+
+    /// Writes a value to the first place.
+    pub(crate) fn give(self, value: T) {
+        self.give_many(&[value]);
+    }
+
+    /// Writes as many of the values as there are places.
+    pub(crate) fn give_many(self, values: &[T]) {
+        let count = values.len().min(self.count);
+        if count > 0 {
+            // SAFETY: there is space for so many, and a slice of Rust does not overlap memory that C may write to.
+            unsafe { self.first.copy_from_nonoverlapping(values.as_ptr(), count) };
+        }
+    }
 }
 
-/// Writes a text that the caller must free, or null, to where the caller wants it.
-///
-/// # Safety
-///
-/// As for [`give`].
-pub(crate) unsafe fn give_text(
-    slot: *mut *mut c_char,
-    text: Option<String>,
-    what: &str,
-) -> Result<(), Failure> {
-    if slot.is_null() {
-        return Err(Failure::invalid(format!("{what} is null")));
+impl<T> Places<*mut T> {
+    /// Makes a handle and writes it to the place.
+    pub(crate) fn give_handle(self, value: T) {
+        self.give(Box::into_raw(Box::new(value)));
     }
-    let text = text.map_or(std::ptr::null_mut(), |text| owned_text(&text));
-    // SAFETY: the caller says so.
-    unsafe { give(slot, text, what) }
+}
+
+impl Places<*mut c_char> {
+    /// Writes a text that the caller must free, or null, to the place.
+    pub(crate) fn give_text(self, text: Option<&str>) {
+        self.give(text.map_or(std::ptr::null_mut(), owned_text));
+    }
 }
 
 /// Makes a text that [`free_text`] frees.
 fn owned_text(text: &str) -> *mut c_char {
     CString::new(text.replace('\0', "\\0")).unwrap_or_default().into_raw()
-}
-
-/// Writes as many of the values as there is space for.
-///
-/// # Safety
-///
-/// `slots` may be written to, `capacity` times.
-pub(crate) unsafe fn give_many<T: Copy>(
-    slots: *mut T,
-    capacity: usize,
-    values: &[T],
-    what: &str,
-) -> Result<(), Failure> {
-    let count = values.len().min(capacity);
-    if count > 0 && slots.is_null() {
-        return Err(Failure::invalid(format!("{what} is null")));
-    }
-    if count > 0 {
-        // SAFETY: there is space for so many, and a slice of Rust does not overlap memory that C may write to.
-        unsafe { slots.copy_from_nonoverlapping(values.as_ptr(), count) };
-    }
-    Ok(())
 }
 
 /// Frees a text that [`owned_text`] made.

@@ -20,7 +20,7 @@ use std::ffi::c_char;
 
 use fpdb::Key;
 
-use crate::border::{call, free_text, give, give_handle, give_many, take, text, values};
+use crate::border::{Places, call, free_text, take, text, values};
 use crate::code::Failure;
 
 pub use crate::code::FpdbCode;
@@ -42,9 +42,9 @@ pub unsafe extern "C" fn fpdb_create(
 ) -> FpdbCode {
     // SAFETY: README.md says what the caller keeps, and `border` asks for nothing else. So it is below.
     let work = || unsafe {
-        let path = text(path, "path")?;
+        let (path, db) = (text(path, "path")?, Places::one(db, "db")?);
         let created = FpdbDb::create(path, recipe.as_ref(), names, max_distance, buffered)?;
-        give_handle(db, created, "db")?;
+        db.give_handle(created);
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -61,7 +61,8 @@ pub unsafe extern "C" fn fpdb_open(
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
-        give_handle(db, FpdbDb::open(text(path, "path")?, buffered)?, "db")?;
+        let (path, db) = (text(path, "path")?, Places::one(db, "db")?);
+        db.give_handle(FpdbDb::open(path, buffered)?);
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -90,7 +91,7 @@ pub unsafe extern "C" fn fpdb_count(
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
-        give(count, border::handle(db, "db")?.len(), "count")?;
+        Places::one(count, "count")?.give(border::handle(db, "db")?.len());
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -141,11 +142,9 @@ pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
                 .collect::<Result<_, Failure>>()?
         };
         let fingerprints = values(fingerprints, count, "fingerprints")?.iter().copied();
-        if count > 0 && outcomes.is_null() {
-            return Err(Failure::invalid("outcomes is null"));
-        }
+        let outcomes = Places::many(outcomes, count, "outcomes")?;
         let documents: Vec<_> = fingerprints.zip(keys).collect();
-        give_many(outcomes, count, &db.insert_if_novel(&documents)?, "outcomes")?;
+        outcomes.give_many(&db.insert_if_novel(&documents)?);
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -166,9 +165,11 @@ pub unsafe extern "C" fn fpdb_query(
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
+        let matches = Places::many(matches, capacity, "matches")?;
+        let found = Places::one(found, "found")?;
         let answers = border::handle(db, "db")?.query(fingerprint, distance)?;
-        give_many(matches, capacity, &answers, "matches")?;
-        give(found, answers.len(), "found")?;
+        matches.give_many(&answers);
+        found.give(answers.len());
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -185,8 +186,8 @@ pub unsafe extern "C" fn fpdb_name(
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
-        let found = border::handle(db, "db")?.name(id)?;
-        border::give_text(name, found, "name")?;
+        let name = Places::one(name, "name")?;
+        name.give_text(border::handle(db, "db")?.name(id)?.as_deref());
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -202,7 +203,8 @@ pub unsafe extern "C" fn fpdb_recipe(
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
-        give_handle(recipe, FpdbRecipe::named(text(name, "name")?)?, "recipe")?;
+        let recipe = Places::one(recipe, "recipe")?;
+        recipe.give_handle(FpdbRecipe::named(text(name, "name")?)?);
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -231,9 +233,13 @@ pub unsafe extern "C" fn fpdb_fingerprint(
         let recipe = border::handle(recipe, "recipe")?;
         let text = std::str::from_utf8(values(text.cast::<u8>(), bytes, "text")?)
             .map_err(|error| Failure::invalid(format!("text is not UTF-8: {error}")))?;
+        let fingerprint = Places::one(fingerprint, "fingerprint")?;
         match recipe.fingerprint(text) {
             None => Ok(FpdbCode::TooShort),
-            Some(value) => give(fingerprint, value, "fingerprint").map(|()| FpdbCode::Ok),
+            Some(value) => {
+                fingerprint.give(value);
+                Ok(FpdbCode::Ok)
+            }
         }
     };
     // SAFETY: as above.

@@ -1,8 +1,12 @@
 /* Uses every function, and every kind of wrong argument. A sanitizer watches. */
+#define _POSIX_C_SOURCE 200809L
 #include "fpdb.h"
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define CHECK(condition) \
     do { \
@@ -49,11 +53,51 @@ static void refuses_wrong_arguments(const char *path, FpdbDb *db, FpdbRecipe *re
     fails(fpdb_query(db, 1, 3, &match, 1, NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "found is null");
     fails(fpdb_query(db, 1, 64, NULL, 1, &found, &error), FPDB_CODE_INVALID_ARGUMENT, "matches is null");
     fails(fpdb_name(db, 0, NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "name is null");
+    fails(fpdb_fingerprint(recipe, "a", 1, NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "fingerprint is null");
+    fails(fpdb_recipe("default", NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "recipe is null");
+    fails(fpdb_open("no/such/folder", false, NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "db is null");
     fails(fpdb_fingerprint(recipe, "\xff\xfe", 2, &number, &error), FPDB_CODE_INVALID_ARGUMENT, "UTF-8");
     fails(fpdb_fingerprint(recipe, NULL, 2, &number, &error), FPDB_CODE_INVALID_ARGUMENT, "text is null");
     /* Whoever wants no text gets none. */
     CHECK(fpdb_open("no/such/folder", false, &other, NULL) == FPDB_CODE_NOT_FOUND);
     CHECK(other == NULL && unknown == NULL && number == 7);
+}
+
+/* A call that cannot give its answer does nothing, and writes no other answer. */
+static void refuses_places_before_it_does_anything(void) {
+    char bytes[sizeof(FpdbMatch) + sizeof(FpdbOutcome) + 16] = {0};
+    FpdbDb *db = NULL;
+    FpdbOutcome outcome;
+    FpdbMatch match = {7, 7, 7};
+    size_t found = 7;
+    uint64_t count = 7;
+    char *odd = bytes + 1 - ((uintptr_t)bytes & 1);
+    fails(fpdb_create("places", NULL, false, 3, false, NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "db is null");
+    fails(fpdb_create("places", NULL, false, 3, false, (FpdbDb **)(void *)odd, &error),
+          FPDB_CODE_INVALID_ARGUMENT, "db is null or not aligned");
+    CHECK(fpdb_create("places", NULL, false, 3, false, &db, &error) == FPDB_CODE_OK);
+    fails(fpdb_insert_if_novel(db, 1, NULL, 5, (FpdbOutcome *)(void *)odd, &error),
+          FPDB_CODE_INVALID_ARGUMENT, "outcomes is null or not aligned");
+    CHECK(fpdb_count(db, &count, &error) == FPDB_CODE_OK && count == 0);
+    CHECK(fpdb_insert_if_novel(db, 1, NULL, 5, &outcome, &error) == FPDB_CODE_OK);
+    CHECK(fpdb_query(db, 1, 3, &match, 1, NULL, NULL) == FPDB_CODE_INVALID_ARGUMENT && match.distance == 7);
+    fails(fpdb_query(db, 1, 3, (FpdbMatch *)(void *)odd, 1, &found, &error),
+          FPDB_CODE_INVALID_ARGUMENT, "matches is null or not aligned");
+    CHECK(found == 7 && fpdb_query(db, 1, 3, &match, 1, NULL, (char **)(void *)odd) == FPDB_CODE_INVALID_ARGUMENT);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        CHECK(bytes[i] == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        fails(fpdb_query(db, 1, 3, &match, 1, &found, &error), FPDB_CODE_CLOSED, "");
+        fails(fpdb_insert_if_novel(db, 2, NULL, 6, &outcome, &error), FPDB_CODE_CLOSED, "");
+        CHECK(fpdb_count(db, &count, &error) == FPDB_CODE_OK && count == 1);
+        fails(fpdb_close(db, &error), FPDB_CODE_CLOSED, "");
+        _exit(0);
+    }
+    int status = 1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    CHECK(fpdb_query(db, 1, 3, &match, 1, &found, &error) == FPDB_CODE_OK && found == 1 && match.id == 5);
+    CHECK(fpdb_close(db, &error) == FPDB_CODE_OK);
 }
 
 static void finds_near_duplicates(FpdbDb *db, FpdbRecipe *recipe) {
@@ -116,6 +160,7 @@ int main(int count, char **arguments) {
     refuses_wrong_arguments(arguments[1], db, recipe);
     CHECK(fpdb_close(db, &error) == FPDB_CODE_OK);
     writes_batches(arguments[2]);
+    refuses_places_before_it_does_anything();
     fpdb_free_recipe(recipe);
     fpdb_free_recipe(NULL);
     fpdb_free_text(NULL);
