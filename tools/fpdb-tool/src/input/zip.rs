@@ -44,7 +44,22 @@ fn list(path: &Path) -> Result<Vec<Member>> {
             members.push(Member { name, method, range });
         }
     }
+    refuse_overlap(&members)?;
     Ok(members)
+}
+
+/// Refuses members that share bytes, as no program writes them. Otherwise a small file could stand for as much work as
+/// one that is as long as its members together (D. Fifield, *A better zip bomb*, WOOT 2019).
+fn refuse_overlap(members: &[Member]) -> Result<()> {
+    let mut ranges: Vec<_> = members.iter().map(|member| (member.range, &member.name)).collect();
+    ranges.sort_unstable();
+    for pair in ranges.windows(2) {
+        let [((_, end), name), ((start, _), next)] = pair else { continue };
+        if start < end {
+            bail!("the members {name} and {next} overlap: unzip it, and give the files in it");
+        }
+    }
+    Ok(())
 }
 
 impl Member {

@@ -257,3 +257,29 @@ fn archives_within_a_zip_file_are_read() {
     let run = folder.run_with(&["extract", "-"], &wacz);
     assert!(run.code == 2 && run.err.contains("from standard input"), "{run:?}");
 }
+
+/// Members that share bytes, entirely, in part, or as a later one within an earlier one.
+#[test]
+fn zip_file_whose_members_overlap_is_refused() {
+    let folder = Folder::new();
+    let page = html("u:1", "the text of a page");
+    let names: Vec<String> = (0..8).map(|n| format!("archive/{n}.warc")).collect();
+    let files: Vec<_> =
+        names.iter().map(|name| (name.as_str(), &page[..], CompressionMethod::STORE)).collect();
+    let wacz = zip(&files);
+    folder.write("apart.wacz", &wacz);
+    assert_eq!(texts(&folder.exits(0, "extract apart.wacz")).len(), 8);
+    // The offset of the local header is 42 bytes after the beginning of each entry of the directory.
+    let is_entry = |at: &usize| wacz[*at..].starts_with(b"PK\x01\x02");
+    let entries: Vec<usize> = (0..wacz.len()).filter(is_entry).collect();
+    assert_eq!(entries.len(), 8);
+    let offset = |bytes: &[u8], entry: usize| bytes[entry + 42..entry + 46].to_vec();
+    for (changed, original) in [(1, 0), (7, 0), (0, 7), (3, 4)] {
+        let mut same = wacz.clone();
+        let of_original = offset(&wacz, entries[original]);
+        same[entries[changed] + 42..entries[changed] + 46].copy_from_slice(&of_original);
+        folder.write("same.wacz", &same);
+        let run = folder.exits(2, "extract same.wacz");
+        assert!(run.err.contains("overlap") && run.out.is_empty(), "{run:?}");
+    }
+}
