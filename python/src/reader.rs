@@ -380,7 +380,7 @@ impl Reader {
     }
 
     /// Returns an iterator over all entries, by fingerprint and then id, as chunks of arrays. Those of sketches
-    /// are by id.
+    /// are by id or, with names, by name.
     ///
     /// >>> _ = db.write([9, 7], [1, 2])
     /// >>> for fingerprints, ids in db.entries():

@@ -211,7 +211,8 @@ impl<F: Fingerprint> Snapshot<F> {
         self.engine.ids(fingerprint)
     }
 
-    /// Returns an iterator over all entries, by fingerprint and then id. It ends after an error.
+    /// Returns an iterator over all entries, by fingerprint and then id. In a database of sketches, these
+    /// are the originals, in the order of their keys: by id, or by name as bytes. It ends after an error.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, F> {
         Iter(self.engine.iter())
