@@ -36,6 +36,10 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// The damage found, each with file and offset. Empty if everything is sound.
     pub errors: Vec<Error>,
+    /// What is not damage, because no read or write needs it, but would let a repair save less: why
+    /// the copy of the manifest cannot replace it. Only [`Options::verify`](crate::Options::verify)
+    /// looks.
+    pub remarks: Vec<Error>,
 }
 
 /// How thoroughly [`Snapshot::verify`](crate::Snapshot::verify) checks. Each level does what those

@@ -13,7 +13,8 @@ use crate::db::read::stats::Description;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::recovery::orphans;
 use crate::db::recovery::recover::{open_segments, replay};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_names::MANIFEST_COPY;
 use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
 use crate::log::ReadMode;
@@ -88,7 +89,9 @@ pub(crate) fn verify<F: Fingerprint>(
     let error = match opened.and_then(|db| db.reader().verify(level)) {
         Err(error) if is_damage(&error) => error,
         Ok(mut report) => {
-            report.errors.extend(strays_beside_a_writer::<F>(&*storage)?);
+            let (strays, remark) = beside_a_writer::<F>(&*storage)?;
+            report.errors.extend(strays);
+            report.remarks.extend(remark);
             return Ok(report);
         }
         Err(error) => return Err(error),
@@ -115,17 +118,38 @@ pub(crate) fn verify<F: Fingerprint>(
     Ok(report)
 }
 
-/// Returns what opening for writing would refuse although readers do not. Another process may be writing
-/// to the database.
-fn strays_beside_a_writer<F: Fingerprint>(storage: &dyn Storage) -> Result<Vec<Error>> {
+/// Returns what opening for writing would refuse although readers do not, and what is wrong with the copy
+/// of the manifest. Another process may be writing to the database.
+fn beside_a_writer<F: Fingerprint>(storage: &dyn Storage) -> Result<(Vec<Error>, Option<Error>)> {
     for _ in 0..ATTEMPTS {
         let manifest = Manifest::read(storage)?;
         let strays = orphans::strays::<F>(storage, &manifest);
+        let remark = remark_on_copy(storage, &manifest);
         if Manifest::read(storage)?.generation == manifest.generation {
-            return strays;
+            return Ok((strays?, remark?));
         }
     }
-    Ok(Vec::new())
+    Ok((Vec::new(), None))
+}
+
+/// Returns why the copy cannot replace the manifest.
+fn remark_on_copy(storage: &dyn Storage, manifest: &Manifest) -> Result<Option<Error>> {
+    let path = storage.root().join(MANIFEST_COPY);
+    let message = match Manifest::read_copy(storage) {
+        Ok(copy) if copy == *manifest => return Ok(None),
+        Ok(copy) if copy.settings.database_id != manifest.settings.database_id => {
+            "the copy of the manifest is that of another database"
+        }
+        Ok(_) => "the copy of the manifest is that of an earlier or later one",
+        Err(error) if error.kind() == ErrorKind::NotFound => "the copy of the manifest is missing",
+        Err(error) if is_damage(&error) => "the copy of the manifest is damaged",
+        Err(error) => return Err(error),
+    };
+    let message = format!(
+        "{message}, so a repair could not use it if the manifest were lost: the next write to \
+         the database replaces it"
+    );
+    Ok(Some(Error::corruption(message).at_path(path)))
 }
 
 fn verify_segment<F: Fingerprint>(

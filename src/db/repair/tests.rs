@@ -736,6 +736,40 @@ fn verification_lists_the_damage_of_every_file_of_a_database_that_cannot_be_open
     options.verify(&path, VerifyLevel::Full).unwrap_err();
 }
 
+/// Whether the copy of the manifest is whole, missing, damaged, old or foreign, all is sound.
+#[test]
+fn verify_remarks_on_a_copy_of_the_manifest_that_cannot_replace_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let [before, after] = before_and_after_a_flush(&path);
+    let (foreign, _) = closed_or_not(&folder.path().join("other"), 0..3, true);
+    let whole = &after["MANIFEST"];
+    let cases: [(Option<&[u8]>, Option<&str>); 6] = [
+        (Some(whole), None),
+        (None, Some("is missing")),
+        (Some(&whole[..50]), Some("is damaged")),
+        (Some(b""), Some("is damaged")),
+        (Some(&before["MANIFEST"]), Some("is that of an earlier or later one")),
+        (Some(&foreign["MANIFEST"]), Some("is that of another database")),
+    ];
+    for (copy, expected) in cases {
+        let name = path.join("MANIFEST.copy");
+        match copy {
+            Some(bytes) => std::fs::write(&name, bytes).unwrap(),
+            None => std::fs::remove_file(&name).unwrap(),
+        }
+        for level in [VerifyLevel::Quick, VerifyLevel::Deep] {
+            let report = Db::options().verify(&path, level).unwrap();
+            assert_eq!(report.errors.len(), 0, "{expected:?} {:?}", report.errors);
+            assert_eq!(report.remarks.len(), usize::from(expected.is_some()), "{expected:?}");
+            for remark in report.remarks {
+                assert!(remark.to_string().contains(expected.unwrap()), "{remark}");
+                assert_eq!(remark.path(), Some(&*name));
+            }
+        }
+    }
+}
+
 #[test]
 fn header_page_checksums_and_footer_are_not_needed() {
     for (options, ids, _) in all_64() {

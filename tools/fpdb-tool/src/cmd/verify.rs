@@ -14,7 +14,7 @@ use crate::args::memory::MemoryArgs;
 use crate::output::damage;
 use crate::output::failure::Exit;
 use crate::output::progress;
-use crate::output::{Context, iec};
+use crate::output::{Context, iec, printable};
 
 const EXAMPLE: &str = "\
 Example:
@@ -23,7 +23,8 @@ Example:
 /// Reads every byte and reports damage
 ///
 /// Lists each damaged file, with the offset and kind of all damage in it, and changes nothing. The
-/// exit code is 0 if the database is sound and 1 if it is damaged.
+/// exit code is 0 if the database is sound and 1 if it is damaged. Notes say what is no damage, but
+/// would let a repair save less.
 ///
 /// `--level quick` compares all bytes with their checksums. `full` also decodes everything, and
 /// checks that the files of each segment agree. `deep` also compares the segments with each other,
@@ -71,6 +72,8 @@ struct Report {
     files: u64,
     bytes: u64,
     errors: Vec<Error>,
+    /// What is no damage, but would let a repair save less.
+    remarks: Vec<Error>,
 }
 
 impl Args {
@@ -99,6 +102,7 @@ impl Args {
             files: verified.files as u64,
             bytes: verified.bytes,
             errors: verified.errors,
+            remarks: verified.remarks,
         })
     }
 
@@ -117,6 +121,9 @@ impl Report {
     fn print(&self, context: &mut Context<'_>) -> io::Result<()> {
         let damaged = damage::print(&self.errors, context)?;
         let (files, bytes) = (self.files, iec(self.bytes));
+        for remark in &self.remarks {
+            context.say(format_args!("note: {}", printable(&remark.to_string())));
+        }
         if self.clean {
             context.say(format_args!("sound: {files} files, {bytes}"));
             return Ok(());
@@ -141,5 +148,5 @@ impl Report {
 
 /// Returns the report on a database that has lost its manifest, the copy and all spares.
 fn unreadable(error: Error) -> Report {
-    Report { clean: false, files: 0, bytes: 0, errors: vec![error] }
+    Report { clean: false, files: 0, bytes: 0, errors: vec![error], remarks: Vec::new() }
 }
