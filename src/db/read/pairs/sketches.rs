@@ -93,16 +93,17 @@ struct PartSearch<'a> {
 }
 
 impl PartSearch<'_> {
-    /// Passes all pairs to the sink. Returns the number of rows. `check` is called for each band that
-    /// several documents have.
+    /// Passes all pairs to the sink. Returns the number of rows. `check` is called for each row that
+    /// shares its band.
     fn run(&self, check: &dyn Fn() -> Result<()>) -> Result<u64> {
         let (places, mask) = self.places()?;
         for same in places.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
-            check()?;
-            let mut entries = self.entries(same, mask)?;
+            let mut entries = self.entries(same, mask, check)?;
             let band = |entry: &Entry<Sketch>| self.band(&entry.fingerprint);
             entries.sort_unstable_by_key(|entry| (band(entry), entry.fingerprint, entry.id));
-            entries.chunk_by(|a, b| band(a) == band(b)).try_for_each(|same| self.compare(same))?;
+            for same in entries.chunk_by(|a, b| band(a) == band(b)) {
+                self.compare(same, check)?;
+            }
         }
         Ok(places.len() as u64)
     }
@@ -136,11 +137,17 @@ impl PartSearch<'_> {
     }
 
     /// Returns the live documents at these places, which agree in the band as far as it is known.
-    fn entries(&self, places: &[Place], mask: u64) -> Result<Vec<Entry<Sketch>>> {
+    fn entries(
+        &self,
+        places: &[Place],
+        mask: u64,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Vec<Entry<Sketch>>> {
         let segments = &self.view.version.segments;
         let (mut entries, mut found) = (Vec::new(), Vec::new());
         let mut last = None;
         for &(band, source, place) in places {
+            check()?;
             // Several documents of a leaf may have the band.
             if source == segments.len() {
                 entries.extend(self.recent.get(place as usize));
@@ -164,11 +171,12 @@ impl PartSearch<'_> {
     }
 
     /// Compares documents that share the band, which are sorted by sketch.
-    fn compare(&self, same: &[Entry<Sketch>]) -> Result<()> {
+    fn compare(&self, same: &[Entry<Sketch>], check: &dyn Fn() -> Result<()>) -> Result<()> {
         let rule = &self.test.rule;
         let classes: Vec<&[Entry<Sketch>]> =
             same.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
         for (number, class) in classes.iter().enumerate() {
+            check()?;
             let sketch = class[0].fingerprint;
             if class.len() > 1 && self.part.table == 0 {
                 let ids: Vec<DocId> = class.iter().map(|entry| entry.id).collect();
