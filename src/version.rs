@@ -214,6 +214,36 @@ impl<F: Fingerprint> Version<F> {
     }
 }
 
+/// Reads a version in parts, so that the pages of one part can be dropped before the next.
+#[derive(Debug)]
+pub(crate) struct InParts<'a, F: Fingerprint> {
+    given: &'a Version<F>,
+    renewed: Option<Version<F>>,
+}
+
+impl<'a, F: Fingerprint> InParts<'a, F> {
+    pub(crate) fn new(given: &'a Version<F>) -> Self {
+        Self { given, renewed: None }
+    }
+
+    /// Returns what to read the next part with. Frees pages that were read for earlier parts.
+    #[inline]
+    pub(crate) fn get(&mut self) -> &Version<F> {
+        if self.renewed.as_ref().unwrap_or(self.given).is_spent() {
+            self.renew();
+        }
+        self.renewed.as_ref().unwrap_or(self.given)
+    }
+
+    #[cold]
+    fn renew(&mut self) {
+        // Without memory for that, the pages stay as they are.
+        if let Ok(renewed) = self.given.renewed() {
+            self.renewed = Some(renewed);
+        }
+    }
+}
+
 /// Holds the current version.
 ///
 /// When another generation of pages begins (see [`PageBudget`]), it is replaced by one with the same

@@ -16,7 +16,7 @@ mod tests;
 mod verify;
 
 pub(crate) use builder::{BandBuilder, most_body_bytes};
-pub(crate) use reader::{BandTable, BandView};
+pub(crate) use reader::{BandTable, BandView, MOST_AT_ONCE};
 pub(crate) use row::rows_of_leaf;
 #[cfg(test)]
 pub(crate) use row::{MAX_BUCKET_BITS, REST_BITS, bucket_bits};

@@ -214,7 +214,7 @@ impl<'a> BandView<'a> {
     /// Asks the system for the pages of the rests of these rows.
     #[cold]
     pub(crate) fn fetch_rests(&self, rows: &Range<usize>) {
-        self.bands.file.fetch(rest_at(rows.start), 2 * rows.len());
+        self.bands.file.fetch(rest_at(rows.start), 2 * rows.len().min(MOST_AT_ONCE));
     }
 
     fn rests(&self, rows: &Range<usize>) -> Result<&'a [[u8; 2]]> {
@@ -226,6 +226,9 @@ impl<'a> BandView<'a> {
     #[inline(always)]
     pub(crate) fn rows_with(&self, band: u64, bucket: &Range<usize>) -> Result<Range<usize>> {
         let rest = rest_of(band, self.bands.bucket_bits);
+        if bucket.len() > MOST_AT_ONCE {
+            return self.rows_with_among_many(rest, bucket);
+        }
         let rests = self.rests(bucket)?;
         let before = match rests.len() {
             // Counting needs no branches.
@@ -242,6 +245,27 @@ impl<'a> BandView<'a> {
         Ok(bucket.start + before..bucket.start + before + same)
     }
 
+    /// Returns which rows of a bucket have a rest. Reads only some of them.
+    #[cold]
+    fn rows_with_among_many(&self, rest: u16, bucket: &Range<usize>) -> Result<Range<usize>> {
+        let start = self.first_row(bucket.clone(), |other| other >= rest)?;
+        Ok(start..self.first_row(start..bucket.end, |other| other > rest)?)
+    }
+
+    /// Returns the first of these rows whose rest is one of the last ones, or else their end.
+    fn first_row(&self, rows: Range<usize>, is_late: impl Fn(u16) -> bool) -> Result<usize> {
+        let Range { mut start, mut end } = rows;
+        while start < end {
+            let middle = start + (end - start) / 2;
+            let bytes = self.body.bytes(rest_at(middle), 2)?.first_chunk();
+            match is_late(bytes.map_or(0, |&bytes| u16::from_le_bytes(bytes))) {
+                true => end = middle,
+                false => start = middle + 1,
+            }
+        }
+        Ok(start)
+    }
+
     /// Starts to read the page of a row.
     #[inline(always)]
     pub(crate) fn prefetch_page(&self, row: usize) {
@@ -251,7 +275,9 @@ impl<'a> BandView<'a> {
     /// Asks the system for where the pages of these rows are.
     #[cold]
     pub(crate) fn fetch_pages(&self, rows: &Range<usize>) {
-        self.bands.file.fetch(self.page_at(rows.start), self.page_bytes * rows.len());
+        self.bands
+            .file
+            .fetch(self.page_at(rows.start), self.page_bytes * rows.len().min(MOST_AT_ONCE));
     }
 
     #[inline(always)]
@@ -297,6 +323,9 @@ impl<'a> BandView<'a> {
 fn rest_at(row: usize) -> usize {
     HEADER_LEN + 2 * row
 }
+
+/// Most rows that are read at once; few in unit tests, so that small tables have more.
+pub(crate) const MOST_AT_ONCE: usize = if cfg!(test) { 1 << 6 } else { 1 << 14 };
 
 /// Most rests that are compared one by one.
 const MOST_COUNTED: usize = 128;

@@ -10,6 +10,9 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::paged::Sequential;
 
+/// About how many originals of a scan of all leaves are passed on at a time.
+const FOUND_AT_ONCE: usize = if cfg!(test) { 1 << 5 } else { 1 << 12 };
+
 /// An original that was found in a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FoundInLeaf {
@@ -57,21 +60,26 @@ impl<F: Fingerprint> Documents<F> {
         Ok(find_in(&self.leaf(page.into())?, page, &distance, found))
     }
 
-    /// Appends the originals of all leaves for which `distance` returns a distance. Returns how
-    /// many leaves and originals there are.
+    /// Passes the originals of all leaves for which `distance` returns a distance to `visit`, some at a
+    /// time, in order. Returns how many leaves and originals there are.
     pub(crate) fn find_in_all_leaves(
         &self,
         distance: impl Fn(F) -> Option<u32>,
-        found: &mut Vec<FoundInLeaf>,
+        mut visit: impl FnMut(&[FoundInLeaf]) -> Result<()>,
     ) -> Result<(u64, u64)> {
-        let (mut leaves, mut originals) = (0, 0);
+        let (mut leaves, mut originals, mut found) = (0, 0, Vec::new());
         let (mut reader, mut page) = (Sequential::new(self), 0u32);
         while u64::from(page) < self.meta.leaf_pages {
             let leaf = reader.get()?.leaf(page.into())?;
             leaves += 1;
-            originals += find_in(&leaf, page, &distance, found);
+            originals += find_in(&leaf, page, &distance, &mut found);
             page += u32::try_from(leaf.pages).unwrap_or(u32::MAX);
+            if found.len() >= FOUND_AT_ONCE {
+                visit(&found)?;
+                found.clear();
+            }
         }
+        visit(&found)?;
         Ok((leaves, originals))
     }
 

@@ -12,6 +12,7 @@ use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Fingerprint, Match, Word};
 use crate::parallel;
+use crate::version::InParts;
 
 /// Hits whose ids are read together, and a few more with the same fingerprint.
 const HITS: usize = 1024;
@@ -22,6 +23,10 @@ const MATCHES: usize = 8;
 
 /// Queries for which a thread searches the memtables at a time.
 const QUERIES: usize = 1024;
+
+/// Queries that a thread answers one by one before it takes more. Starting the thread takes less time
+/// than they do.
+const ONE_BY_ONE: usize = 64;
 
 /// Returns whether this many queries are answered faster in a sweep than one by one.
 pub(super) fn sweep_pays<F: Word>(view: &View<'_, F>, queries: usize, within: Within) -> bool {
@@ -68,10 +73,30 @@ impl<F: Fingerprint> View<'_, F> {
                 nearest.extend(answers.iter().map(|matches| matches.first().copied()));
                 continue;
             }
-            for &query in queries {
-                nearest.push(self.query(query, options)?.pop());
-            }
+            nearest.extend(self.nearest_one_by_one(queries, options, threads)?);
         }
+        Ok(nearest)
+    }
+}
+
+impl<F: Fingerprint> View<'_, F> {
+    /// Returns the first match of each query.
+    fn nearest_one_by_one(
+        &self,
+        queries: &[F],
+        options: QueryOptions,
+        threads: usize,
+    ) -> Result<Vec<Option<Match<F>>>> {
+        let mut nearest = vec![None; queries.len()];
+        let parts = queries.chunks(ONE_BY_ONE).zip(nearest.chunks_mut(ONE_BY_ONE));
+        let state = || InParts::new(self.version);
+        parallel::for_each(threads, parts, state, |in_parts, (queries, nearest)| {
+            for (&query, nearest) in queries.iter().zip(nearest) {
+                let view = View { version: in_parts.get(), ..*self };
+                *nearest = view.query(query, options)?.pop();
+            }
+            Ok(())
+        })?;
         Ok(nearest)
     }
 }

@@ -100,8 +100,8 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         if let (Some(requested), None) = (&options.extraction, &settings.extraction) {
             return Err(other_extraction(requested, None).at_path(path));
         }
-        let planner =
-            Arc::new(Planner::of(&settings, options.costs.clone(), options.tuning.candidate_pages));
+        let candidates = options.tuning.most_candidate_pages(storage.page_budget().limit());
+        let planner = Arc::new(Planner::of(&settings, options.costs.clone(), candidates));
         let indexes = IndexLoader::new(&options.tuning, storage.page_budget());
         let threads = options.tuning.resolved(options.storage.is_none()).threads.unwrap_or(1);
         let state = RwLock::new(load(&storage, manifest, None, &planner, threads, &[])?);

@@ -70,7 +70,8 @@ pub(crate) struct Tuning {
     /// `None` for the default.
     pub(crate) index_memory: Option<u64>,
     pub(crate) page_memory: Option<u64>,
-    pub(crate) candidate_pages: usize,
+    /// `None` for the default.
+    pub(crate) candidate_pages: Option<usize>,
     pub(crate) trust_file_system: bool,
 }
 
@@ -80,6 +81,12 @@ impl Tuning {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.unwrap_or_else(|| if on_disk { processors() } else { 1 });
         Self { threads: Some(threads), ..self }
+    }
+
+    /// Returns how many pages of documents one query may read, with this much memory for pages.
+    pub(crate) fn most_candidate_pages(&self, page_memory: u64) -> usize {
+        let default = (page_memory / MEMORY_PER_CANDIDATE).min(MOST_CANDIDATE_PAGES);
+        self.candidate_pages.unwrap_or(usize::try_from(default).unwrap_or(usize::MAX))
     }
 }
 
@@ -160,7 +167,9 @@ pub(crate) const DEFAULT_BLOCK: usize = 128;
 const DEFAULT_EXPECTED: u64 = 1_000_000;
 const DEFAULT_MEMTABLE: usize = 1 << 17;
 const DEFAULT_BULK_MEMORY: usize = 256 << 20;
-const DEFAULT_CANDIDATE_PAGES: usize = 1 << 20;
+const MOST_CANDIDATE_PAGES: u64 = 1 << 20;
+/// Bytes of the memory for pages for each page that a query may read.
+const MEMORY_PER_CANDIDATE: u64 = 1 << 6;
 const DEFAULT_SYNC_INTERVAL: Duration = Duration::from_secs(1);
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
@@ -214,7 +223,7 @@ impl<F: Fingerprint> Default for Options<F> {
                 background: true,
                 index_memory: None,
                 page_memory: None,
-                candidate_pages: DEFAULT_CANDIDATE_PAGES,
+                candidate_pages: None,
                 trust_file_system: false,
                 threads: None,
             },

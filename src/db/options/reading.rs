@@ -54,7 +54,9 @@ impl Options<Sketch> {
     ///
     /// Usually a band leads to a few documents. But millions of pages can share a template, and
     /// whoever knows the recipe can make any number of documents with the same band. Pairs, joins and
-    /// clusters have no such bound. Default: 2^20 pages; not stored.
+    /// clusters have no such bound. A query reads them in parts, and drops pages between these, so it
+    /// takes no more memory than [`page_memory`](Self::page_memory) allows. Default: 2^20 pages, but no
+    /// more than one for each 64 bytes of `page_memory`; not stored.
     ///
     /// ```
     /// use fpdb::{ErrorKind, Options, Within};
@@ -66,7 +68,7 @@ impl Options<Sketch> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn candidate_pages(mut self, pages: usize) -> Self {
-        self.tuning.candidate_pages = pages;
+        self.tuning.candidate_pages = Some(pages);
         self
     }
 }

@@ -118,8 +118,9 @@ pub(crate) fn recover<F: Fingerprint>(
         let indexes = indexes.clone();
         move |version: &Version<F>| indexes.offer(version)
     };
+    let candidates = options.tuning.most_candidate_pages(storage.page_budget().limit());
     let core = Core {
-        planner: Arc::new(Planner::of(&settings, options.costs, options.tuning.candidate_pages)),
+        planner: Arc::new(Planner::of(&settings, options.costs, candidates)),
         current: Current::new(Arc::new(version), on_renewal),
         visible: AtomicU64::new(seq),
         log: Log::new(writer),
