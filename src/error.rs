@@ -127,6 +127,13 @@ impl Error {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
+    /// Makes an error for an index of passages that is used as a database of fingerprints.
+    pub(crate) fn is_index() -> Self {
+        let message = "this is an index of passages: open it with fpdb::passages::Index, or PassageIndex in Python; \
+                       other programs can read it";
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
     /// Makes an error for damaged bytes. The reader that knows the file adds path and offset.
     pub(crate) fn corruption(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corruption, message)

@@ -74,7 +74,48 @@ pub(crate) struct Settings {
     pub ids: Ids,
     pub recipe: Option<String>,
     pub extraction: Option<String>,
+    /// In an index of passages, how its windows are hashed.
+    pub windows: Option<WindowSettings>,
     pub index: IndexSettings,
+}
+
+/// How an index of passages makes fingerprints; storage-format.md, "Passages".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WindowSettings {
+    /// The least number of words of a run that is always found.
+    pub min_words: u16,
+    /// How many bits of a window's hash, and of a document's id, are stored.
+    pub bits: u8,
+    /// Decides the hashes of words, and the base of the polynomial that hashes windows.
+    pub seed: u64,
+}
+
+impl WindowSettings {
+    /// The least number of bits of a hash that are stored. With 2^26 windows, one lookup in a million then finds a
+    /// window that is not equal.
+    pub(crate) const MIN_BITS: u8 = 46;
+    pub(crate) const MAX_BITS: u8 = 63;
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.put_u16(self.min_words);
+        out.put_u8(self.bits);
+        out.put_u64(self.seed);
+    }
+
+    fn decode(fields: &mut Fields<'_>) -> Result<Self> {
+        let windows = Self {
+            min_words: fields.u16("min words")?,
+            bits: fields.u8("bits of windows")?,
+            seed: fields.u64("seed")?,
+        };
+        if !(14..=1000).contains(&windows.min_words) {
+            return Err(fields.corruption(format!("min words {}", windows.min_words)));
+        }
+        if !(Self::MIN_BITS..=Self::MAX_BITS).contains(&windows.bits) {
+            return Err(fields.corruption(format!("windows of {} bits", windows.bits)));
+        }
+        Ok(windows)
+    }
 }
 
 /// How a database finds what is near, which follows from what it stores.
@@ -271,6 +312,8 @@ impl Settings {
         });
         out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
         out.put_string(self.extraction.as_deref().unwrap_or_default().as_bytes());
+        out.put_u8(u8::from(self.windows.is_some()));
+        self.windows.iter().for_each(|windows| windows.encode(out));
         self.index.encode(out);
     }
 
@@ -286,11 +329,24 @@ impl Settings {
         let recipe = (!recipe.is_empty()).then(|| recipe.to_owned());
         let extraction = fields.text("extraction")?;
         let extraction = (!extraction.is_empty()).then(|| extraction.to_owned());
+        let windows = match fields.u8("purpose")? {
+            0 => None,
+            1 => Some(WindowSettings::decode(fields)?),
+            other => return Err(fields.corruption(format!("purpose {other}"))),
+        };
         let index = IndexSettings::decode(fields, header.bits)?;
+        let is_exact =
+            header.bits == 64 && ids == Ids::User && index.rule().by_distance() == Some(0);
+        if windows.is_some() && !is_exact {
+            return Err(fields.corruption(
+                "an index of passages has 64 bits, a max distance of 0, and ids that are the user's",
+            ));
+        }
         if index.bands().is_some() && ids == Ids::User {
             return Err(fields.corruption("sketches have no ids that belong to no document"));
         }
-        let settings = Self { database_id: header.database_id, ids, recipe, extraction, index };
+        let settings =
+            Self { database_id: header.database_id, ids, recipe, extraction, windows, index };
         settings.check().map_err(|e| fields.corruption(e.to_string()))?;
         Ok(settings)
     }

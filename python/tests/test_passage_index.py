@@ -84,6 +84,9 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     fpdb.Db.create(tmp_path / "other.fpdb").close()
     with pytest.raises(fpdb.UnsupportedError, match="not an index of passages"):
         fpdb.PassageIndex.open(tmp_path / "other.fpdb")
+    fpdb.PassageIndex.create(tmp_path / "index.fpdb").close()
+    with pytest.raises(fpdb.UnsupportedError, match="PassageIndex in Python"):
+        fpdb.Db.open(tmp_path / "index.fpdb")
     index = fpdb.PassageIndex.create(tmp_path / "passages.fpdb")
     index.insert([1], ["A text."])
     with pytest.raises(fpdb.InvalidArgumentError, match="1 ids and 2 texts"):

@@ -20,7 +20,14 @@ fn settings() -> Settings {
 }
 
 fn with_index(index: IndexSettings) -> Settings {
-    Settings { database_id: 1, ids: KindOfIds::Names, recipe: None, extraction: None, index }
+    Settings {
+        database_id: 1,
+        ids: KindOfIds::Names,
+        recipe: None,
+        extraction: None,
+        windows: None,
+        index,
+    }
 }
 
 fn tables(filter_bits: u32) -> IndexSettings {

@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fpdb::passages::Index;
 use fpdb::storage::{Sim, Storage};
 use fpdb::{Description, Fingerprint, Ids, Options, Snapshot};
 
@@ -79,6 +80,22 @@ fn check<F: Fingerprint>(options: &Options<F>, files: &Files, expected: &str, na
     assert!(contents(&db.snapshot(), ids) == expected, "{name} is compacted to something else");
 }
 
+/// Reads an index of passages in both ways, changes it, and reads it again.
+fn check_index(files: &Files, expected: &str) {
+    let sim = sim_of(files);
+    let options = || Options::<u64>::default().background(false).storage(sim.clone());
+    let db = options().open_read_only("sim").unwrap();
+    assert!(contents(&db.snapshot(), Ids::User) == expected, "the index is read as something else");
+    drop(db);
+    let index = Index::open("sim", options()).unwrap();
+    assert_eq!((index.min_words(), index.seed()), (20, 0x5eed));
+    let text: String = (2900..2950).map(|n| format!("w{n} ")).collect();
+    let found = index.find(&text, 9).unwrap();
+    assert_eq!(found.documents.iter().map(|origin| origin.id.0).collect::<Vec<_>>(), [27, 28, 29]);
+    index.database().compact().unwrap();
+    assert!(contents(&index.database().snapshot(), Ids::User) == expected);
+}
+
 #[test]
 fn every_golden_database_is_read() {
     let mut count = 0;
@@ -90,6 +107,7 @@ fn every_golden_database_is_read() {
         let files = read(name).unwrap();
         let expected = std::fs::read_to_string(file.with_extension("tsv")).unwrap();
         match Description::read(&file).unwrap().bits {
+            64 if name == "passages" => check_index(&files, &expected),
             64 => check(&Options::<u64>::default(), &files, &expected, name),
             128 => check(&Options::bits128(), &files, &expected, name),
             _ => check(&Options::sketches(), &files, &expected, name),

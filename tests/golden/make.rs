@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fpdb::passages::Index;
 use fpdb::storage::{Sim, Storage};
 use fpdb::{
     Db, DocId, ExtractionName, Fingerprint, Ids, Jaccard, Key, Layout, OnDuplicate, Options,
@@ -71,6 +72,7 @@ pub(crate) const ALL: &[(&str, Make)] = &[
         finish(with(layout("single")).block_size(2048), Closed::Yes, many_blocks)
     }),
     ("names-long", || finish(with(layout("single")).ids(Ids::Names), Closed::Yes, long_names)),
+    ("passages", passages),
     ("sketches-many-leaves", || {
         let options = Options::sketches().similar(Jaccard::at_least(0.95));
         finish(with(options), Closed::Yes, many_leaves)
@@ -83,6 +85,30 @@ fn layout(name: &str) -> Options<u64> {
 
 fn with<F: Fingerprint>(options: Options<F>) -> Options<F> {
     options.background(false).expected_entries(1000).threads(1)
+}
+
+/// An index of passages: a segment, after removals, and a log.
+fn passages() -> Made {
+    let sim = Sim::new();
+    let options = with(Db::options()).storage(sim.clone());
+    let index = Index::create_with_seed("sim", 20, 0x5eed, options).unwrap();
+    let words = |from: u64, to: u64| (from..to).map(|n| format!("w{n} ")).collect::<String>();
+    // The last words are common.
+    let texts: Vec<_> =
+        (0..30).map(|i| words(100 * i, 100 * i + 10 * i) + &words(9000, 9060)).collect();
+    let insert = |documents: std::ops::Range<u64>| {
+        let texts = documents.clone().map(|i| &*texts[usize::try_from(i).unwrap()]);
+        index.insert(&documents.map(DocId).zip(texts).collect::<Vec<_>>()).unwrap();
+    };
+    insert(0..20);
+    index.database().flush().unwrap();
+    assert_eq!(index.remove(&[(DocId(3), &texts[3]), (DocId(15), &texts[15])]).unwrap(), [true; 2]);
+    insert(20..25);
+    index.database().flush().unwrap();
+    insert(25..30);
+    let contents = contents(&index.database().snapshot(), Ids::User);
+    drop(index);
+    Made { files: files(&sim), contents }
 }
 
 enum Closed {

@@ -26,12 +26,7 @@ use crate::error::{Error, Result};
 use polynomial::{Polynomial, hash_of_run};
 pub use quotes::{Quotes, Same, Text};
 pub use words::Words;
-
-/// Eighths of a word that a word and a character of a script without spaces count.
-const WORD: u32 = 8;
-const CHARACTER: u32 = 5;
-/// The least length of a window: 13 words are 104, 12 are 96, and 20 characters are 100.
-const WINDOW: u32 = 100;
+use words::{CHARACTER, WINDOW, WORD};
 
 /// A run of words that is as long as texts must share, and the window that is kept of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -209,7 +209,7 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
         condition: Condition,
         before_commit: Option<BeforeCommit<'_, F>>,
     ) -> Result<Vec<Outcome<F>>> {
-        write::write(self.handle().in_own_process()?, documents, condition, before_commit)
+        write::write(self.handle().writable()?, documents, condition, before_commit)
     }
 
     fn write_one(
@@ -218,14 +218,26 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
         key: Stamped<'_>,
         condition: Condition,
     ) -> Result<Outcome<F>> {
-        write::write_one(self.handle().in_own_process()?, (fingerprint, key), condition)
+        write::write_one(self.handle().writable()?, (fingerprint, key), condition)
     }
 
     fn remove(&self, keys: &[Key<'_>]) -> Result<Vec<bool>> {
-        write::remove(self.handle().in_own_process()?, &self.handle().reader(), keys)
+        write::remove(self.handle().writable()?, &self.handle().reader(), keys)
     }
 
     fn remove_entries(&self, entries: &[Entry<F>]) -> Result<Vec<bool>> {
+        write::remove_entries(self.handle().writable()?, entries)
+    }
+
+    /// Writes entries of an index of passages, whatever [`writable`](WriteHandle::writable) says.
+    #[cfg(feature = "text")]
+    fn write_to_index(&self, entries: &[(F, Stamped<'_>)]) -> Result<Vec<Outcome<F>>> {
+        write::write(self.handle().in_own_process()?, entries, Condition::default(), None)
+    }
+
+    /// The same for removals.
+    #[cfg(feature = "text")]
+    fn remove_from_index(&self, entries: &[Entry<F>]) -> Result<Vec<bool>> {
         write::remove_entries(self.handle().in_own_process()?, entries)
     }
 
@@ -238,7 +250,7 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
     }
 
     fn bulk_load(&self, entries: &mut dyn Iterator<Item = Result<Entry<F>>>) -> Result<LoadReport> {
-        load::load(self.handle().in_own_process()?, entries, &self.handle().watch)
+        load::load(self.handle().writable()?, entries, &self.handle().watch)
     }
 
     fn bulk_load_space(&self, entries: u64) -> u64 {

@@ -135,6 +135,20 @@ impl<F: Fingerprint> Db<F> {
         self.engine().remove_entries(entries)
     }
 
+    /// Writes entries of an index of passages, in one commit.
+    #[cfg(feature = "text")]
+    pub(crate) fn write_to_index(&self, entries: &[(F, DocId)]) -> Result<()> {
+        let entries: Vec<_> =
+            entries.iter().map(|&(fingerprint, id)| (fingerprint, Stamped::from(id))).collect();
+        self.engine().write_to_index(&entries).map(drop)
+    }
+
+    /// Removes entries of an index of passages, in one commit.
+    #[cfg(feature = "text")]
+    pub(crate) fn remove_from_index(&self, entries: &[Entry<F>]) -> Result<Vec<bool>> {
+        self.engine().remove_from_index(entries)
+    }
+
     /// Inserts or updates a document, unless another one is within the database's distance of it.
     /// The old version of the document itself does not count. See [`Outcome`].
     ///

@@ -18,7 +18,7 @@ use crate::db::upkeep::background;
 use crate::db::upkeep::close;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::parallel::lock;
 use crate::progress::Watch;
@@ -92,6 +92,15 @@ impl<F: Fingerprint> WriteHandle<F> {
         let core = self.core();
         core.poison.process().expect_current()?;
         Ok(core)
+    }
+
+    /// Does the same for a write of the caller. The entries of an index of passages are written by the index only.
+    pub(crate) fn writable(&self) -> Result<&Core<F>> {
+        let core = self.in_own_process()?;
+        match core.settings.windows {
+            None => Ok(core),
+            Some(_) => Err(Error::is_index().at_path(core.storage.root())),
+        }
     }
 
     pub(crate) fn core(&self) -> &Core<F> {

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Sketch};
 use crate::layout::{Costs, Jaccard, Layout, MatchRule};
 use crate::progress::{Progress, Watch};
-use crate::settings::Ids;
+use crate::settings::{Ids, WindowSettings};
 use crate::storage::{Disk, Storage};
 
 /// Which failures an acknowledged write survives.
@@ -149,6 +149,10 @@ pub struct Options<F = u64> {
     /// What is wrong with these options, for the call that uses them.
     pub(crate) invalid: Option<Error>,
     pub(crate) extraction: Option<String>,
+    /// How the windows of a new index of passages are hashed.
+    pub(crate) windows: Option<WindowSettings>,
+    /// Whether an index of passages may be opened for writing.
+    pub(crate) is_for_index: bool,
     pub(crate) block_size: Option<usize>,
     pub(crate) filter_bits: Option<u32>,
     pub(crate) costs: Costs,
@@ -213,6 +217,8 @@ impl<F: Fingerprint> Default for Options<F> {
             recipe: None,
             invalid: None,
             extraction: None,
+            windows: None,
+            is_for_index: false,
             block_size: None,
             filter_bits: None,
             costs: Costs::default(),

@@ -355,6 +355,7 @@ mod tests {
             ids,
             recipe: None,
             extraction: None,
+            windows: None,
             index: IndexSettings::Tables(TableSettings {
                 layout: Layout::preset("half-2", 64).unwrap(),
                 distance: 3,

@@ -82,6 +82,7 @@ impl<F: Fingerprint> Options<F> {
         self.ids = Some(found.ids);
         self.recipe.clone_from(&found.recipe);
         self.extraction.clone_from(&found.extraction);
+        self.windows = found.windows;
         if let Some(tables) = found.index.tables() {
             self.layout = Some(tables.layout.clone());
             self.block_size = Some(tables.block_size);

@@ -5,10 +5,11 @@
 //! | 0, the leading bits of the hash of a window, zeros | a document that has the window |
 //! | 1, the id of a document, zeros | a digest of its windows, and how many of them are kept |
 //!
-//! Equal windows of a document count once. `min_words`, the number of bits and the seed of the hashes
-//! are in the name of the recipe.
+//! Equal windows of a document count once. The settings have `min_words`, the number of bits and the
+//! seed of the hashes.
 
 mod answer;
+mod lookup;
 mod records;
 #[cfg(test)]
 mod tests;
@@ -20,20 +21,15 @@ use std::sync::Mutex;
 use fpdb_text::windows::{Windows, Words};
 
 use super::random_seed;
-use crate::db::{Db, Options, RecipeName};
+use crate::db::{Db, Options};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::{DocId, Match};
-use crate::settings::Ids;
+use crate::fingerprint::DocId;
+use crate::settings::{Ids, WindowSettings};
 use answer::Kept;
 pub use answer::{Novelty, Origin, Origins, Place};
 
 /// The first bit of the fingerprint of a document.
 const DOCUMENT: u64 = 1 << 63;
-
-/// The least number of bits of a hash that are stored. With 2^26 windows, one lookup in a million then finds a window
-/// that is not equal.
-const MIN_BITS: u32 = 46;
-const MAX_BITS: u32 = 63;
 
 /// An index of passages that lasts: for a text, which earlier documents have passages of it.
 ///
@@ -77,18 +73,9 @@ const MAX_BITS: u32 = 63;
 pub struct Index {
     db: Db<u64>,
     windows: Windows,
-    settings: Settings,
+    settings: WindowSettings,
     /// Held by whoever writes: which windows are full must not change between the lookup and the commit.
     writing: Mutex<()>,
-}
-
-/// What never changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Settings {
-    min_words: usize,
-    /// How many bits of a window's hash and of an id are stored.
-    bits: u32,
-    seed: u64,
 }
 
 impl Index {
@@ -103,8 +90,7 @@ impl Index {
     /// Creates an index in a new folder, for runs of at least `min_words` words: 14 to 1000. In scripts that are
     /// written without spaces, 1.6 times as many characters.
     ///
-    /// The options say how the index is stored, as they do for a database. Its distance, kind of ids and recipe are set
-    /// here. The number of [expected entries](Options::expected_entries) is that of kept windows: about one in
+    /// The options say how the index is stored, as they do for a database. Its distance and kind of ids are set here. The number of [expected entries](Options::expected_entries) is that of kept windows: about one in
     /// `min_words` / 2.5 words.
     ///
     /// # Errors
@@ -183,11 +169,17 @@ impl Index {
         create: impl FnOnce(Options<u64>) -> Result<Db<u64>>,
     ) -> Result<Self> {
         let windows = Windows::new(min_words, seed)?;
-        let log = options.expected_entries.max(1).ilog2();
-        let settings = Settings { min_words, bits: (log + 20).clamp(MIN_BITS, MAX_BITS), seed };
-        let recipe = RecipeName::custom(settings.recipe());
-        let db = create(options.max_distance(0).ids(Ids::User).recipe(recipe))?;
-        Ok(Self { db, windows, settings, writing: Mutex::new(()) })
+        // With 2^n windows, one lookup in a million finds one that is not equal.
+        let bits = (options.expected_entries.max(1).ilog2() + 20)
+            .clamp(WindowSettings::MIN_BITS.into(), WindowSettings::MAX_BITS.into());
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "checked above: at most 1000, and at most 63"
+        )]
+        let settings = WindowSettings { min_words: min_words as u16, bits: bits as u8, seed };
+        let mut options = options.max_distance(0).ids(Ids::User);
+        (options.windows, options.is_for_index) = (Some(settings), true);
+        Ok(Self { db: create(options)?, windows, settings, writing: Mutex::new(()) })
     }
 
     /// Opens an index.
@@ -209,15 +201,15 @@ impl Index {
     /// assert!(index.contains(DocId(1))?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn open(path: impl AsRef<Path>, options: Options<u64>) -> Result<Self> {
+    pub fn open(path: impl AsRef<Path>, mut options: Options<u64>) -> Result<Self> {
+        options.is_for_index = true;
         let db = options.open(&path)?;
-        let name = db.description().recipe.as_deref().unwrap_or_default();
-        let Some(settings) = Settings::parse(name) else {
+        let Some(settings) = db.index_settings() else {
             let message =
                 "the database is not an index of passages; open one that `Index::create` has made";
             return Err(Error::new(ErrorKind::Unsupported, message).at_path(path.as_ref()));
         };
-        let windows = Windows::new(settings.min_words, settings.seed)?;
+        let windows = Windows::new(settings.min_words.into(), settings.seed)?;
         Ok(Self { db, windows, settings, writing: Mutex::new(()) })
     }
 
@@ -232,7 +224,7 @@ impl Index {
     /// ```
     #[must_use]
     pub fn min_words(&self) -> usize {
-        self.settings.min_words
+        self.settings.min_words.into()
     }
 
     /// Returns the seed of the hashes.
@@ -249,7 +241,8 @@ impl Index {
         self.settings.seed
     }
 
-    /// Returns the database that has the windows: to flush, compact, verify, back up or close it.
+    /// Returns the database that has the windows: to flush, compact, verify, back up or close it, or to read it. Its
+    /// writes fail with `Unsupported`: only the index knows what belongs together.
     ///
     /// # Examples
     ///
@@ -324,10 +317,10 @@ impl Index {
 
     /// Returns the windows that are kept of a text.
     fn kept(&self, text: &str) -> Result<Kept> {
-        let Settings { min_words, bits, seed } = self.settings;
-        let unused = u64::BITS - bits;
+        let WindowSettings { min_words, bits, seed } = self.settings;
+        let unused = u64::BITS - u32::from(bits);
         let fingerprint = |hash: u64| hash >> unused << (unused - 1);
-        Ok(Kept::new(&self.windows, Words::of(text, seed)?, min_words, fingerprint))
+        Ok(Kept::new(&self.windows, Words::of(text, seed)?, min_words.into(), fingerprint))
     }
 
     /// Returns the fingerprint of a document.
@@ -336,33 +329,11 @@ impl Index {
         if id.0 >> bits != 0 {
             return Err(Error::invalid(format!("id {id}: expected a number below 2^{bits}")));
         }
-        Ok(DOCUMENT | id.0 << (MAX_BITS - bits))
+        Ok(DOCUMENT | id.0 << (WindowSettings::MAX_BITS - bits))
     }
 
     /// Returns the document that has a fingerprint.
     fn id_of(&self, fingerprint: u64) -> DocId {
-        DocId((fingerprint & !DOCUMENT) >> (MAX_BITS - self.settings.bits))
+        DocId((fingerprint & !DOCUMENT) >> (WindowSettings::MAX_BITS - self.settings.bits))
     }
-}
-
-impl Settings {
-    /// Returns the name of the recipe, from which an index is opened.
-    fn recipe(&self) -> String {
-        let Self { min_words, bits, seed } = self;
-        format!("passages/1 {min_words} {bits} {seed:016x}")
-    }
-
-    fn parse(recipe: &str) -> Option<Self> {
-        let mut parts = recipe.split(' ').skip(1);
-        let mut next = || parts.next();
-        let (min_words, bits) = (next()?.parse().ok()?, next()?.parse().ok()?);
-        let settings = Self { min_words, bits, seed: u64::from_str_radix(next()?, 16).ok()? };
-        let is_right = (MIN_BITS..=MAX_BITS).contains(&bits) && settings.recipe() == recipe;
-        is_right.then_some(settings)
-    }
-}
-
-/// Returns the documents that have a window.
-fn ids(found: &[Match<u64>]) -> Vec<DocId> {
-    found.iter().map(|found| found.id).collect()
 }

@@ -1,10 +1,7 @@
 //! What an index says about its documents.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::{Index, ids};
-use crate::db::Snapshot;
-use crate::error::Result;
 use crate::fingerprint::DocId;
 
 /// What is stored of a document: as the id of an entry, the digest in the upper and the count in the lower 32 bits.
@@ -30,7 +27,7 @@ impl Record {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the halves of a number are wanted")]
-    fn from_id(id: DocId) -> Self {
+    pub(super) fn from_id(id: DocId) -> Self {
         Self { windows: id.0 as u32, digest: (id.0 >> 32) as u32 }
     }
 }
@@ -49,35 +46,4 @@ pub(super) struct Holders {
     /// For each window, documents that have a record, ascending.
     pub(super) of_windows: Vec<Vec<DocId>>,
     pub(super) records: HashMap<DocId, Record>,
-}
-
-impl Index {
-    /// Returns which documents have these windows. A document without a record is not in the index, even if damage or a
-    /// crash has left windows of it.
-    pub(super) fn holders(&self, snapshot: &Snapshot<u64>, windows: &[u64]) -> Result<Holders> {
-        let answers = snapshot.query_batch(windows, 0)?;
-        let mut of_windows: Vec<_> = answers.iter().map(ids).collect();
-        let mentioned: HashSet<DocId> = of_windows.iter().flatten().copied().collect();
-        let records = self.records(snapshot, mentioned)?;
-        for ids in &mut of_windows {
-            ids.retain(|id| records.contains_key(id));
-        }
-        Ok(Holders { of_windows, records })
-    }
-
-    /// Returns the records of those documents that are in the index.
-    pub(super) fn records(
-        &self,
-        snapshot: &Snapshot<u64>,
-        documents: impl IntoIterator<Item = DocId>,
-    ) -> Result<HashMap<DocId, Record>> {
-        // No document has an id that is too large.
-        let known = |id| Some((id, self.document(id).ok()?));
-        let (ids, fingerprints): (Vec<_>, Vec<_>) = documents.into_iter().filter_map(known).unzip();
-        let answers = snapshot.query_batch(&fingerprints, 0)?;
-        let records = ids.into_iter().zip(answers.iter());
-        Ok(records
-            .filter_map(|(id, found)| Some((id, Record::from_id(found.first()?.id))))
-            .collect())
-    }
 }

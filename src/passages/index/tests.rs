@@ -210,7 +210,7 @@ fn a_document_without_a_record_is_not_in_the_index_and_what_is_left_of_it_can_be
     // As after a repair that has lost the page with the record of document 0.
     let fingerprint = index.document(DocId(0)).unwrap();
     let id = index.database().snapshot().ids(fingerprint).unwrap()[0];
-    index.database().remove_entries(&[Entry { fingerprint, id }]).unwrap();
+    index.db.remove_from_index(&[Entry { fingerprint, id }]).unwrap();
     let found = index.find(&texts[0], 9).unwrap();
     assert_eq!(ids_of(&found), [1]);
     assert!(found.documents[0].share < 0.7 && found.common == 0.0);
@@ -225,7 +225,7 @@ fn a_document_without_a_record_is_not_in_the_index_and_what_is_left_of_it_can_be
     assert!(!ids_of(&index.find(&texts[0], 9).unwrap()).contains(&0));
     // Windows of ids that no document can have, which only another program writes.
     let window = index.kept(&texts[1]).unwrap().windows[0];
-    index.database().insert(window, DocId(u64::MAX)).unwrap();
+    index.db.write_to_index(&[(window, DocId(u64::MAX))]).unwrap();
     assert!(ids_of(&index.find(&texts[1], 9).unwrap()).contains(&1));
 }
 
@@ -236,7 +236,7 @@ fn a_document_that_lost_windows_is_found_by_the_others_and_can_be_removed() {
     index.insert(&[(DocId(1), &text)]).unwrap();
     let windows = index.kept(&text).unwrap().windows;
     let lost = windows.iter().step_by(2).map(|&fingerprint| Entry { fingerprint, id: DocId(1) });
-    index.database().remove_entries(&lost.collect::<Vec<_>>()).unwrap();
+    index.db.remove_from_index(&lost.collect::<Vec<_>>()).unwrap();
     let found = index.find(&text, 9).unwrap();
     let half = (windows.len() / 2) as f64 / windows.len() as f64;
     assert_eq!((found.documents[0].share, found.documents[0].share_of_origin), (half, half));
@@ -262,7 +262,7 @@ fn places_are_those_of_all_windows_of_the_text_in_order() {
             // Through all windows of the text.
             let (mut expected, mut goes_on) = (Vec::new(), false);
             index.windows.keep(&Words::of(&text, index.seed()).unwrap(), |hash, run| {
-                let bits = u64::BITS - index.settings.bits;
+                let bits = u64::BITS - u32::from(index.settings.bits);
                 let number = kept.windows.binary_search(&(hash >> bits << (bits - 1))).unwrap();
                 let ids = &holders.of_windows[number];
                 match ids.contains(&origin.id) {
@@ -294,23 +294,43 @@ fn nothing_is_inserted_with_an_id_that_is_known_or_too_large() {
 }
 
 #[test]
-fn only_an_index_is_opened_as_one() {
+fn an_index_is_opened_and_written_as_one_only_and_read_by_all() {
     let folder = tempfile::tempdir().unwrap();
-    for recipe in [
-        "passages/1",
-        "passages/1 50 46 x",
-        "passages/1 50 0 0000000000000007",
-        "passages/1 9 46 0000000000000007",
-        "pairs 50 46",
-    ] {
-        let path = folder.path().join(recipe.replace('/', "-"));
-        Db::options().recipe(RecipeName::custom(recipe)).create(&path).unwrap().close().unwrap();
-        let error = Index::open(&path, Db::options()).unwrap_err();
-        assert!(
-            error.to_string().contains("passages") || error.to_string().contains("min_words"),
-            "{error}"
-        );
+    let [path, other, merged] = ["index", "other", "merged"].map(|name| folder.path().join(name));
+    Db::options().create(&other).unwrap().close().unwrap();
+    let error = Index::open(&other, Db::options()).unwrap_err();
+    assert!(error.to_string().contains("not an index of passages"), "{error}");
+    let refused = |error: Error| {
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains("passages::Index, or PassageIndex"), "{error}");
+    };
+    let index = Index::create(&path, 50, Db::options()).unwrap();
+    index.insert(&[(DocId(1), &words(0..300))]).unwrap();
+    let db = index.database();
+    refused(db.insert(7, DocId(1)).unwrap_err());
+    refused(db.insert_if_novel(7, DocId(1)).unwrap_err());
+    refused(db.write(&[(7, DocId(1))]).run().unwrap_err());
+    refused(db.remove(DocId(1)).unwrap_err());
+    refused(db.remove_entry(7, DocId(1)).unwrap_err());
+    refused(db.bulk_load(std::iter::empty()).unwrap_err());
+    db.flush().unwrap();
+    let entries = db.stats().entries;
+    db.clone().close().unwrap();
+    refused(Db::options().open(&path).unwrap_err());
+    refused(Db::options().open_or_create(&path).unwrap_err());
+    assert_eq!(Db::options().open_read_only(&path).unwrap().stats().entries, entries);
+    // Two with the same seed can be merged, and others cannot.
+    let seed = Index::open(&path, Db::options()).unwrap().seed();
+    for (number, seed, is_same) in [(0, seed, true), (1, seed ^ 1, false)] {
+        let second = folder.path().join(format!("second-{number}"));
+        let index = Index::create_with_seed(&second, 50, seed, Db::options()).unwrap();
+        index.insert(&[(DocId(2), &words(1000..1300))]).unwrap();
+        index.database().clone().close().unwrap();
+        let built = Db::options().build(&merged, crate::Source::databases([&path, &second]));
+        assert_eq!(built.is_ok(), is_same, "{built:?}");
     }
+    let index = Index::open(&merged, Db::options()).unwrap();
+    assert_eq!(ids_of(&index.find(&(words(0..300) + &words(1000..1300)), 9).unwrap()), [1, 2]);
 }
 
 #[test]

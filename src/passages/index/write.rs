@@ -97,7 +97,7 @@ impl Index {
             }
             outcomes.push(known.unwrap_or(Novelty::Novel));
         }
-        self.db.write(&batch.entries).run()?;
+        self.db.write_to_index(&batch.entries)?;
         Ok(outcomes)
     }
 
@@ -167,7 +167,7 @@ impl Index {
             entries.extend(record.map(|record| Entry { fingerprint, id: record.to_id() }));
             existed.push(record.is_some());
         }
-        self.db.remove_entries(&entries)?;
+        self.db.remove_from_index(&entries)?;
         Ok(existed)
     }
 
@@ -208,11 +208,11 @@ impl Index {
                 entries.push(entry);
             }
             if entries.len() >= MOST_REMOVED {
-                self.db.remove_entries(&entries)?;
+                self.db.remove_from_index(&entries)?;
                 entries.clear();
             }
         }
-        self.db.remove_entries(&entries)?;
+        self.db.remove_from_index(&entries)?;
         Ok(removed)
     }
 }

@@ -38,6 +38,8 @@ class Manifest:
         self.take_all({"features to read": 8, "features to write": 8, "kind of ids": 1})
         for name in ("recipe", "extraction"):
             self.take(name, self.take(f"length of {name}", 4))
+        if self.take("purpose", 1) == 1:
+            self.take_all({"min words": 2, "bits of windows": 1, "seed": 8})
         self.bands = self.tables = 0
         if self.take("kind of index", 1) == 1:
             self.take_all({"similarity": 2, "recall": 2})

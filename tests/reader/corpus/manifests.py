@@ -39,6 +39,22 @@ for block_size in (64, 384, 8192):
     setting("18.5", f"block size {block_size}", "block size", block_size)
 setting("18.6", "block code 1", "block code", 1)
 setting("18.7", "filter of 33 bits per fingerprint: expected 0 to 32", "filter bits", 33)
+for purpose in (2, 255):
+    setting("18.37", f"purpose {purpose}", "purpose", purpose)
+for min_words in (13, 1001):
+    @in_manifest("18.38", f"min words {min_words}", "passages")
+    def min_words_of_passages(copy, _, min_words=min_words):
+        copy.manifest["min words"] = min_words
+for bits in (45, 64):
+    @in_manifest("18.39", f"windows of {bits} bits", "passages")
+    def bits_of_windows(copy, _, bits=bits):
+        copy.manifest["bits of windows"] = bits
+for database in ("empty", "names-log-only", "user-128-ring-4"):
+    @in_manifest("18.40", "an index of passages has 64 bits", database)
+    def other_database_with_windows(copy, _):
+        remove_segments(copy)
+        copy.manifest["purpose"] = 1
+        copy.manifest.insert_after("purpose", {"min words": b"\x32\0", "bits of windows": b"\x2e", "seed": bytes(8)})
 setting("18.19", "unfinished is 2", "unfinished", 2)
 setting("18.21", "a database without names has a next id", "next id", 1)
 for counter, limit in (("generation", 40), ("last commit", 63), ("bytes flushed", 63), ("bytes compacted", 63)):

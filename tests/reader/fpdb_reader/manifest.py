@@ -10,6 +10,7 @@ from .index import Index
 CHOSEN, NAMES, UNIQUE = range(3)
 WRITERS = 1
 
+Windows = namedtuple("Windows", "min_words bits seed")
 Session = namedtuple("Session", "nonce last")
 Log = namedtuple("Log", "number nonce end")
 # `files` has the length and checksum of each file, by its kind and part.
@@ -81,7 +82,17 @@ class Manifest:
         self.is_of_sketches = self.bits == sketch.BITS
         self.refuse_unless(not self.is_of_sketches or self.kind_of_ids != CHOSEN, "18.8",
                            "sketches have no documents")
+        self.windows = self.read_windows() if fields.bounded(1, 0, 1, "18.37", "purpose") else None
         self.index = Index(fields, self.bits)
+        is_exact = self.bits == 64 and self.kind_of_ids == CHOSEN and self.index.distance == 0
+        self.refuse_unless(self.windows is None or is_exact, "18.40",
+                           "an index of passages has 64 bits, a max distance of 0, and ids that the user chose")
+
+    def read_windows(self):
+        """How the windows of an index of passages are hashed."""
+        min_words = self.fields.bounded(2, 14, 1000, "18.38", "min words")
+        bits = self.fields.bounded(1, 46, 63, "18.39", "bits of windows")
+        return Windows(min_words, bits, self.number(8))
 
     def read_state(self):
         """Reads the counters."""

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{WORD, Windows, Words};
+use super::words::WORD;
+use super::{Windows, Words};
 use crate::error::Result;
 
 /// The least number of words, or of characters of a script without spaces, in a run of a quote.

@@ -2,10 +2,15 @@
 
 use std::ops::Range;
 
-use super::{CHARACTER, WINDOW, WORD};
 use crate::cut::tokens;
 use crate::error::{Error, Result};
 use crate::hash::xxh3_with_seed;
+
+/// Eighths of a word that a word and a character of a script without spaces count.
+pub(super) const WORD: u32 = 8;
+pub(super) const CHARACTER: u32 = 5;
+/// The least length of a window: 13 words are 104, 12 are 96, and 20 characters are 100.
+pub(super) const WINDOW: u32 = 100;
 
 /// The words of a text, by hash and place.
 ///
