@@ -242,12 +242,9 @@ fn a_manifest_names_the_programs_that_created_and_wrote_the_database() {
     let mut manifest = Manifest::new(sample().settings, 90).created_by(this);
     assert_eq!(by(&manifest).unwrap(), format!("{this}, {this}"));
     // An older program wrote it, and this one opens it.
-    let content = |texts: [&str; 2]| {
-        let mut content = Vec::new();
-        texts.iter().for_each(|text| content.put_string(text.as_bytes()));
-        content
-    };
-    manifest.extensions[0].content = content(["other 0.1", "fpdb 0.0.9"]);
+    let mut content = Vec::new();
+    ["other 0.1", "fpdb 0.0.9"].iter().for_each(|text| content.put_string(text.as_bytes()));
+    manifest.extensions[0].content = content;
     assert_eq!(by(&manifest).unwrap(), "other 0.1, fpdb 0.0.9");
     manifest.note_writer(this);
     assert_eq!(

@@ -141,10 +141,10 @@ fn rebuild_of_sketches_has_the_rule_that_was_asked_for() {
         db.insert(sketch, DocId(id)).unwrap();
     }
     db.close().unwrap();
-    let first = options().open("a").unwrap().description().rule.clone();
+    let first = options().open("a").unwrap().description().rule;
     let at = |share| Jaccard::at_least(share);
     let rules = [
-        first.clone(),
+        first,
         // Other bands for the same similarity, and other parts one by one.
         MatchRule::of_bands(at(0.8), 13, 7, first.distance()).unwrap(),
         MatchRule::of_bands(at(0.8), 8, 5, first.distance() + 1).unwrap(),
