@@ -266,7 +266,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// Those of [`Snapshot::contains`].
+    /// Those of [`Snapshot::contains`](crate::Snapshot::contains).
     ///
     /// # Examples
     ///
@@ -289,7 +289,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` if the text is longer than 512 MiB; those of [`Snapshot::query`].
+    /// `InvalidArgument` if the text is longer than 512 MiB; those of [`Snapshot::query`](crate::Snapshot::query).
     ///
     /// # Examples
     ///
