@@ -23,8 +23,8 @@ fn set_next_id(sim: &Sim, next_id: u64) {
     for _string in ["recipe", "extraction"] {
         at += 4 + number(at, 4);
     }
-    // Kind of index, block size, code, filter bits, and the layout's name.
-    at += 1 + 4 + 1 + 4;
+    // Purpose, kind of index, block size, code, filter bits, and the layout's name.
+    at += 1 + 1 + 4 + 1 + 4;
     at += 4 + number(at, 4);
     let cells = number(at, 1);
     let tables = number(at + 1 + cells, 1);
