@@ -152,10 +152,10 @@ fn every_kind_of_lost_call_is_noticed_with_two_tables_and_names() {
 
 #[test]
 fn every_kind_of_lost_call_is_noticed_with_sketches() {
-    let keys: Vec<String> = (0..=DISTANCE).map(|key| format!("sync *.k{key:02}")).collect();
+    let bands: Vec<String> = (0..=DISTANCE).map(|band| format!("sync *.b{band:02}")).collect();
     let mut kinds = KINDS.to_vec();
     kinds.retain(|kind| !["sync *.del", "sync *.ids", "sync *.t00"].contains(kind));
-    kinds.extend(keys.iter().map(String::as_str).chain(["sync *.docs"]));
+    kinds.extend(bands.iter().map(String::as_str).chain(["sync *.docs"]));
     kinds.sort_unstable();
     every_kind_is_noticed(&workload(SKETCHES, DOCUMENT_STEPS), &kinds);
 }
