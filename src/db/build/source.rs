@@ -72,7 +72,7 @@ impl<'a, F: Fingerprint> Source<'a, F> {
     ///
     /// let options = Db::options().layout(Layout::preset("half-2", 64)?);
     /// let _ = options.build(&fast, Source::databases([&both]))?;
-    /// assert_eq!(Db::open(&fast)?.description().layout.tables(), 2);
+    /// assert_eq!(Db::open(&fast)?.stats().tables, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(alias = "merge")]

@@ -130,8 +130,8 @@ impl Tuning {
 ///     })
 ///     .in_memory()?;
 /// let (description, stats) = (db.description(), db.stats());
-/// assert_eq!((description.layout.tables(), description.filter_bits), (3, 8));
-/// assert_eq!((stats.block_size, stats.index_budget_bytes), (1024, 64 << 20));
+/// assert_eq!((stats.tables, stats.block_size, description.filter_bits), (3, Some(1024), Some(8)));
+/// assert_eq!(stats.index_budget_bytes, 64 << 20);
 /// assert_eq!(stats.page_budget_bytes, 256 << 20);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

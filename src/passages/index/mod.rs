@@ -133,7 +133,7 @@ impl Index {
     /// let first = Index::create(&first, 50, Db::options())?;
     /// let second = Index::create_with_seed(&second, 50, first.seed(), Db::options())?;
     /// assert_eq!(second.seed(), first.seed());
-    /// # Ok::<(), fpdb::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_with_seed(
         path: impl AsRef<Path>,

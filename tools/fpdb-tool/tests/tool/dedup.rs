@@ -222,11 +222,13 @@ fn a_mistyped_path_destroys_nothing() {
 }
 
 #[test]
-fn a_reader_that_closes_the_pipe_ends_the_run_without_an_error() {
+fn a_reader_that_closes_the_pipe_ends_the_run() {
     let folder = Folder::new();
     let docs: Vec<_> = (0..3000).map(|i| document(&i.to_string(), &text(i, 20))).collect();
     folder.write("docs", docs.concat());
-    assert_eq!(folder.first_line(&["dedup", "a", "docs", "--quiet"]), docs[0]);
+    let (first, run) = folder.first_line(&["dedup", "a", "docs", "--quiet"]);
+    assert_eq!((first, run.code), (docs[0].clone(), 2));
+    assert!(run.err.contains("the program that reads the output has ended"), "{}", run.err);
     let stored = folder.ok("stats a --json").json()["entries"].as_u64().unwrap();
     assert!(stored < 3000, "{stored}");
 }

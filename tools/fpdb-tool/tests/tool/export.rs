@@ -90,6 +90,7 @@ fn a_reader_that_closes_the_pipe_is_no_error() {
     folder.write("fps", "1\n".repeat(20_000));
     folder.ok("import a fps");
     for format in ["csv", "ndjson", "hex"] {
-        folder.first_line(&["export", "a", "--format", format]);
+        let (_, run) = folder.first_line(&["export", "a", "--format", format]);
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{format}");
     }
 }

@@ -125,7 +125,8 @@ fn a_reader_that_closes_the_pipe_ends_the_run_silently() {
         let lines: String = (0..500).map(|j| document(&format!("{i}-{j}"), &text(j, 30))).collect();
         folder.write(&format!("{i:02}.ndjson"), lines);
     }
-    let first = folder.first_line(&["fingerprint", "."]);
+    let (first, run) = folder.first_line(&["fingerprint", "."]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
     assert!(first.ends_with("  0-0\n"), "{first}");
 }
 

@@ -153,7 +153,7 @@ fn a_complete_export_keeps_rule_names_stamps_and_duplicates() {
     let header = text.lines().next().unwrap();
     for (from, to, message) in [
         ("\"bands\":", "\"bands\":17", "expected 1 to 16"),
-        ("\"bits\":768", "\"bits\":128", "expected a layout for fingerprints"),
+        ("\"bits\":768", "\"bits\":128", "expected a layout, block size"),
         ("\"ids\":\"names\"", "\"ids\":\"user\"", "must be names or unique"),
     ] {
         let at = header.find(from).expect(from);
