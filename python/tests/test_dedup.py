@@ -404,7 +404,7 @@ def test_texts_that_stand_in_a_longer_one_are_dropped_and_no_others(share: float
         words[len(words) // 2] = f"edit{seed}"
         texts += [excerpt, article.upper(), f"{comments} {article} {comments}", " ".join(words)]
     some.shuffle(texts)
-    texts += ["Hello", "hello!", "say hello", None, "", "row row row your boat " * 3, "row row row your boat " * 9]
+    texts += ["Hello", "hello!", "say hello", None, "", "row row row your boat " * 5, "row row row your boat " * 9]
     found = fpdb.dedup(texts, verify="contained", similarity=share)
     runs = [runs_of_three(text or "") for text in texts]
     for row, text in enumerate(texts[:240]):

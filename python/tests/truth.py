@@ -92,7 +92,7 @@ def planted_sketches(rng: np.random.Generator, rule: Rule, centres: int) -> list
         in_no_band = [at for at in range(128) if at % 8 >= minima or at >= 8 * bands]
         for distance in range(most + 3):
             places = [rng.choice(128, distance, replace=False).tolist()]
-            places.append(rng.choice(in_no_band, min(distance, len(in_no_key)), replace=False).tolist())
+            places.append(rng.choice(in_no_band, min(distance, len(in_no_band)), replace=False).tolist())
             for first in (one_of_each, one_of_each[:-1]):
                 places.append([*first, *in_no_band][:distance])
             found += [changed(rng, centre, at) for at in places]
