@@ -182,7 +182,7 @@ impl<'a> Spool<'a> {
         self.memory.len()
     }
 
-    /// Appends a record, whose size must divide that of a spool.
+    /// Appends a record. Its size must be a divisor of [`SPOOL`].
     #[inline]
     pub(crate) fn push(&mut self, record: &[u8]) -> Result<()> {
         debug_assert!(SPOOL.is_multiple_of(record.len()));

@@ -168,7 +168,7 @@ impl IndexSettings {
         }
     }
 
-    /// Predicts the size of a database of so many entries, and the time of its queries.
+    /// Predicts the size of a database with this many entries, and the time of its queries.
     pub(crate) fn predict(&self, entries: u64) -> Prediction {
         match self {
             Self::Tables(TableSettings { layout, distance, block_size, filter_bits }) => {

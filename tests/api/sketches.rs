@@ -297,6 +297,26 @@ fn a_document_of_a_segment_is_found_after_a_touch() {
 }
 
 #[test]
+fn a_query_of_a_few_leaves_needs_no_memory_for_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    for memory in [0, 1, 4096] {
+        let options = Options::sketches().page_memory(memory).background(false);
+        let db = options.create(folder.path().join(memory.to_string())).unwrap();
+        let mut rng = fastrand::Rng::with_seed(memory);
+        let sketches: Vec<Sketch> =
+            (0..100).map(|_| std::array::from_fn(|_| rng.u128(..))).collect();
+        for (id, &sketch) in (0..).zip(&sketches) {
+            db.insert(sketch, DocId(id)).unwrap();
+        }
+        db.flush().unwrap();
+        for (id, &sketch) in (0..).zip(&sketches) {
+            let found = db.query(sketch, Within::Rule).unwrap();
+            assert_eq!(found.iter().map(|found| found.id).collect::<Vec<_>>(), [DocId(id)]);
+        }
+    }
+}
+
+#[test]
 fn options_of_the_other_kind_of_database_are_refused() {
     let by_distance = Options::sketches().max_distance(3).in_memory().unwrap_err();
     let with_layout = Options::sketches().layout(Layout::preset("half-2", 64).unwrap()).in_memory();

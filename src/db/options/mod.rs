@@ -85,7 +85,8 @@ impl Tuning {
 
     /// Returns how many pages of documents one query may read, with this much memory for pages.
     pub(crate) fn most_candidate_pages(&self, page_memory: u64) -> usize {
-        let default = (page_memory / MEMORY_PER_CANDIDATE).min(MOST_CANDIDATE_PAGES);
+        let default = page_memory / MEMORY_PER_CANDIDATE;
+        let default = default.clamp(LEAST_CANDIDATE_PAGES, MOST_CANDIDATE_PAGES);
         self.candidate_pages.unwrap_or(usize::try_from(default).unwrap_or(usize::MAX))
     }
 }
@@ -171,6 +172,7 @@ pub(crate) const DEFAULT_BLOCK: usize = 128;
 const DEFAULT_EXPECTED: u64 = 1_000_000;
 const DEFAULT_MEMTABLE: usize = 1 << 17;
 const DEFAULT_BULK_MEMORY: usize = 256 << 20;
+const LEAST_CANDIDATE_PAGES: u64 = 1 << 12;
 const MOST_CANDIDATE_PAGES: u64 = 1 << 20;
 /// Bytes of the memory for pages for each page that a query may read.
 const MEMORY_PER_CANDIDATE: u64 = 1 << 6;

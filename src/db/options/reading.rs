@@ -55,8 +55,8 @@ impl Options<Sketch> {
     /// Usually a band leads to a few documents. But millions of pages can share a template, and
     /// whoever knows the recipe can make any number of documents with the same band. Pairs, joins and
     /// clusters have no such bound. A query reads them in parts, and drops pages between these, so it
-    /// takes no more memory than [`page_memory`](Self::page_memory) allows. Default: 2^20 pages, but no
-    /// more than one for each 64 bytes of `page_memory`; not stored.
+    /// takes no more memory than [`page_memory`](Self::page_memory) allows. Default: one page for each 64
+    /// bytes of `page_memory`, but at least 2^12 and at most 2^20; not stored.
     ///
     /// ```
     /// use fpdb::{ErrorKind, Options, Within};

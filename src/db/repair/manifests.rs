@@ -80,7 +80,7 @@ pub(super) fn newest_manifest<F: Fingerprint>(
 struct Evidence {
     files: Vec<(FileName, FileHeader)>,
     spares: Vec<Spare>,
-    /// The generation after that of the newest file.
+    /// One more than the generation of the newest file.
     next_generation: u64,
 }
 

@@ -140,7 +140,7 @@ fn remark_on_copy(storage: &dyn Storage, manifest: &Manifest) -> Result<Option<E
         Ok(copy) if copy.settings.database_id != manifest.settings.database_id => {
             "the copy of the manifest is that of another database"
         }
-        Ok(_) => "the copy of the manifest is that of an earlier or later one",
+        Ok(_) => "the copy of the manifest is earlier or later than the manifest",
         Err(error) if error.kind() == ErrorKind::NotFound => "the copy of the manifest is missing",
         Err(error) if is_damage(&error) => "the copy of the manifest is damaged",
         Err(error) => return Err(error),

@@ -749,7 +749,7 @@ fn verify_remarks_on_a_copy_of_the_manifest_that_cannot_replace_it() {
         (None, Some("is missing")),
         (Some(&whole[..50]), Some("is damaged")),
         (Some(b""), Some("is damaged")),
-        (Some(&before["MANIFEST"]), Some("is that of an earlier or later one")),
+        (Some(&before["MANIFEST"]), Some("is earlier or later than the manifest")),
         (Some(&foreign["MANIFEST"]), Some("is that of another database")),
     ];
     for (copy, expected) in cases {

@@ -164,7 +164,7 @@ impl Kept {
     }
 }
 
-/// The windows of a text by number, so that the time to find those of a document does not depend on the others.
+/// The places of a text's windows, sorted by number: finding those of one document takes no time for the others.
 struct Placed<'a> {
     kept: &'a Kept,
     /// The number of each window, and its place in the order of the text, in ascending order.
