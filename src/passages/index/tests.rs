@@ -330,7 +330,10 @@ fn an_index_is_opened_and_written_as_one_only_and_read_by_all() {
         assert_eq!(built.is_ok(), is_same, "{built:?}");
     }
     let index = Index::open(&merged, Db::options()).unwrap();
-    assert_eq!(ids_of(&index.find(&(words(0..300) + &words(1000..1300)), 9).unwrap()), [1, 2]);
+    // Which of the two comes first depends on the seed.
+    let mut ids = ids_of(&index.find(&(words(0..300) + &words(1000..1300)), 9).unwrap());
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2]);
 }
 
 #[test]
