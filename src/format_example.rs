@@ -6,6 +6,7 @@ use crate::block::{self, BlockBuilder, leading_difference};
 use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
 use crate::codec::huffman::{Code, Histogram};
 use crate::codec::prefix_hash::prefix_hash;
+use crate::documents::{KeyHash, KeyHasher};
 use crate::fingerprint::{Fingerprint, Sketch};
 use crate::layout::{Layout, MatchRule};
 use crate::log::{self, LogWriter, Start};
@@ -113,6 +114,18 @@ fn prefix_hash_is_that_of_the_example() {
     let hash = prefix_hash(0x1234_5678_u64 << 32, 32);
     let sentence = format!("the hash of 0x12345678 is `{hash:#018x}`");
     assert!(section("Prefix filter").contains(&sentence), "{sentence}");
+}
+
+#[test]
+fn key_hashes_are_those_of_the_table() {
+    let listed = rows(section("Documents")).filter(|row| row[1].starts_with("0x"));
+    let listed: Vec<(usize, &str)> = listed.map(|row| (row[0].parse().unwrap(), row[1])).collect();
+    assert_eq!(listed.len(), 7);
+    for (len, listed) in listed {
+        let key: Vec<u8> = (0..=u8::MAX).cycle().take(len).collect();
+        let KeyHash(hash) = KeyHasher::of_database(DATABASE).hash(&key);
+        assert_eq!(listed, format!("{hash:#018x}"), "{len} bytes");
+    }
 }
 
 #[test]

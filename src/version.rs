@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::documents::key_hash;
+use crate::documents::KeyHasher;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::log::document_key;
@@ -38,6 +38,8 @@ pub(crate) struct Version<F: Fingerprint> {
     pub generation: u64,
     /// Where document ids come from.
     pub ids: Ids,
+    /// Hashes the keys of documents.
+    pub hasher: KeyHasher,
 }
 
 impl<F: Fingerprint> Version<F> {
@@ -172,7 +174,7 @@ impl<F: Fingerprint> Version<F> {
         if let Some((_, document)) = self.memtables().rev().find_map(|m| m.document(key, seq)) {
             return Ok(Some(document));
         }
-        let hash = key_hash(key);
+        let hash = self.hasher.hash(key);
         for segment in self.segments.iter().skip(from).rev() {
             if let Some(document) = segment.document(key, hash)? {
                 return Ok(Some(document));

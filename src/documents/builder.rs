@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::encoder::Encoder;
-use super::filter::{BLOCK, FilterBuilder, key_hash};
+use super::filter::{BLOCK, FilterBuilder, KeyHasher};
 use super::inner::TreeBuilder;
 use super::keys::common_len;
 use super::leaf_builder::LeafBuilder;
@@ -33,6 +33,7 @@ pub(crate) struct DocumentsBuilder<'a, F> {
     encoded: Vec<u8>,
     tree: TreeBuilder<'a>,
     locator: LocatorBuilder<'a>,
+    hasher: KeyHasher,
     filter: FilterBuilder<'a>,
     /// The last key.
     last: Vec<u8>,
@@ -63,6 +64,7 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
             encoded,
             tree: TreeBuilder::new(scratch),
             locator: LocatorBuilder::new(most, scratch),
+            hasher: KeyHasher::of_database(header.database_id),
             filter: FilterBuilder::new(most, scratch),
             last: Vec::new(),
             meta: Meta::default(),
@@ -74,7 +76,7 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
     /// ids, is the document's id.
     pub(crate) fn push(&mut self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {
         self.check(key, document)?;
-        self.filter.push(key_hash(key))?;
+        self.filter.push(self.hasher.hash(key))?;
         self.count(document);
         if !self.leaf.is_empty() && self.leaf.push(key, document, &mut self.encoder) {
             self.last.clear();

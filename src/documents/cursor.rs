@@ -3,7 +3,6 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::Document;
-use super::filter::key_hash;
 use super::reader::Documents;
 use crate::error::{ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, Record};
@@ -172,7 +171,7 @@ impl<F: Fingerprint> DocumentsCursor<'_, F> {
         let documents = self.reader.get()?;
         for (key, _) in (0..self.leaf.len()).filter_map(|index| self.leaf.get(index)) {
             // The filter may be damaged, too.
-            if matches!(documents.may_contain(key_hash(key)), Ok(false)) {
+            if matches!(documents.may_contain(documents.hasher.hash(key)), Ok(false)) {
                 return Err(documents.damaged_leaf(self.page, "a key is missing in the filter"));
             }
         }

@@ -25,11 +25,28 @@ pub(super) const MAX_BLOCKS: u64 = u32::MAX as u64;
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KeyHash(pub(super) u64);
+pub(crate) struct KeyHash(pub(crate) u64);
 
-/// Returns the hash of a key: its XXH3-64 with seed 0.
-pub(crate) fn key_hash(key: &[u8]) -> KeyHash {
-    KeyHash(XxHash3_64::oneshot(key))
+/// Hashes the keys of a database.
+///
+/// Names come from strangers. The hashes depend on the database's random id, so that nobody can
+/// choose names that fill one line of the filter, or that all filters let pass.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyHasher {
+    seed: u64,
+}
+
+impl KeyHasher {
+    /// Creates the hasher of the database with this id.
+    pub(crate) fn of_database(id: u128) -> Self {
+        let [a, b, c, d, e, f, g, h, ..] = id.to_le_bytes();
+        Self { seed: u64::from_le_bytes([a, b, c, d, e, f, g, h]) }
+    }
+
+    /// Returns the hash of a key: its XXH3-64 with the seed.
+    pub(crate) fn hash(self, key: &[u8]) -> KeyHash {
+        KeyHash(XxHash3_64::oneshot_with_seed(self.seed, key))
+    }
 }
 
 #[inline]

@@ -28,7 +28,7 @@ mod verify;
 pub(crate) use bound::{MAX_FIXED_BYTES, most_record_bytes};
 pub(crate) use builder::DocumentsBuilder;
 pub(crate) use cursor::DocumentsCursor;
-pub(crate) use filter::{KeyHash, key_hash};
+pub(crate) use filter::{KeyHash, KeyHasher};
 pub(crate) use leaves::FoundInLeaf;
 pub(crate) use reader::Documents;
 pub(crate) use symbols::SymbolTable;

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
 use super::Document;
-use super::filter::KeyHash;
+use super::filter::{KeyHash, KeyHasher};
 use super::inner::Node;
 use super::keys::Damage;
 use super::leaf::{Leaf, pages_of};
@@ -26,6 +26,7 @@ pub(crate) struct Documents<F> {
     pub(super) ids: Ids,
     pub(super) meta: Meta,
     pub(super) places: Places,
+    pub(super) hasher: KeyHasher,
     /// The symbol table, once it was read.
     symbols: Arc<OnceLock<SymbolTable>>,
     width: PhantomData<F>,
@@ -37,8 +38,8 @@ impl<F: Fingerprint> Paged for Documents<F> {
     }
 
     fn with_file(&self, file: PagedFile) -> Self {
-        let Self { ids, meta, places, width, .. } = *self;
-        Self { file, ids, meta, places, symbols: self.symbols.clone(), width }
+        let Self { ids, meta, places, hasher, width, .. } = *self;
+        Self { file, ids, meta, places, hasher, symbols: self.symbols.clone(), width }
     }
 }
 
@@ -57,7 +58,9 @@ impl<F: Fingerprint> Documents<F> {
     /// Reads the footer.
     pub(crate) fn from_file(file: PagedFile, ids: Ids) -> Result<Self> {
         let (meta, places) = Meta::read(&file, ids).map_err(|e| e.at_path(file.path()))?;
-        Ok(Self { file, ids, meta, places, symbols: Arc::default(), width: PhantomData })
+        let hasher = KeyHasher::of_database(file.database_id());
+        let (symbols, width) = (Arc::default(), PhantomData);
+        Ok(Self { file, ids, meta, places, hasher, symbols, width })
     }
 
     pub(crate) fn records(&self) -> u64 {

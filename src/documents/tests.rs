@@ -78,7 +78,7 @@ fn verify<F: Word>(documents: &Documents<F>, summary: FileSummary) -> usize {
 }
 
 fn get<F: Word>(documents: &Documents<F>, key: &[u8]) -> Option<Option<Document<F>>> {
-    documents.get(key, key_hash(key)).unwrap()
+    documents.get(key, documents.hasher.hash(key)).unwrap()
 }
 
 /// Keys that are next to this one.
@@ -436,10 +436,35 @@ fn filter_lets_through_one_absent_key_in_a_hundred() {
     let sim = sim();
     let summary = write(&sim, Ids::Names, &records, SymbolTable::none(), None).unwrap();
     let documents = open::<u64>(&sim, Ids::Names, summary.len).unwrap();
-    let passes =
-        |i: &u64| documents.may_contain(key_hash(format!("absent {i}").as_bytes())).unwrap();
-    let passed = (0..100_000u64).filter(passes).count();
+    let passes = |key: &[u8]| documents.may_contain(documents.hasher.hash(key)).unwrap();
+    let passed = (0..100_000).filter(|i| passes(format!("absent {i}").as_bytes())).count();
     assert!((500..1500).contains(&passed), "{passed} of 100,000");
+}
+
+#[test]
+fn keys_that_one_filter_lets_pass_say_nothing_about_the_filter_of_another_database() {
+    let records: Records<u64> =
+        urls(20_000).zip(0u64..).map(|(key, i)| (key, Some(original(i)))).collect();
+    let of_database = |database_id: u128| {
+        let (sim, header) = (sim(), FileHeader { database_id, ..header(64) });
+        let (ids, symbols) = (Ids::Names, SymbolTable::none());
+        let mut builder =
+            DocumentsBuilder::create(&*sim, "d", &header, ids, symbols, 20_000, None).unwrap();
+        records.iter().for_each(|(key, record)| builder.push(key, record.as_ref()).unwrap());
+        let summary = builder.finish().unwrap();
+        let documents = Documents::<u64>::open(&*sim, "d", &header, summary.len, ids).unwrap();
+        check_open(ids, &records, &documents, summary);
+        documents
+    };
+    let passes = |documents: &Documents<u64>, key: &String| {
+        documents.may_contain(documents.hasher.hash(key.as_bytes())).unwrap()
+    };
+    let (first, second) = (of_database(1 << 64 | 7), of_database(1 << 64 | 8));
+    let absent = (0..100_000).map(|i| format!("absent {i}"));
+    let chosen: Vec<_> = absent.filter(|key| passes(&first, key)).collect();
+    assert!(chosen.len() > 500);
+    let passed = chosen.iter().filter(|key| passes(&second, key)).count();
+    assert!(passed < 50, "{passed} of {}", chosen.len());
 }
 
 #[test]
@@ -454,7 +479,7 @@ fn lookup_of_most_absent_keys_reads_no_leaf() {
     bytes[PAGE] ^= 1;
     sim.set_contents("d", &bytes);
     let documents = open::<u64>(&sim, ids, summary.len).unwrap();
-    let reads_leaf = |key: &[u8]| documents.get(key, key_hash(key)).is_err();
+    let reads_leaf = |key: &[u8]| documents.get(key, documents.hasher.hash(key)).is_err();
     assert!(records.keys().all(|key| reads_leaf(key)));
     let reading = (0..1000).filter(|i| reads_leaf(format!("absent {i}").as_bytes())).count();
     assert!(reading < 100, "{reading} of 1000");

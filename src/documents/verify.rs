@@ -3,7 +3,6 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::cursor::LeafRecords;
-use super::filter::key_hash;
 use super::meta::Meta;
 use super::reader::Documents;
 use crate::error::{Error, Result};
@@ -66,7 +65,7 @@ impl<F: Fingerprint> Documents<F> {
             if key <= last {
                 return damaged("a leaf does not follow the one before");
             }
-            if !self.may_contain(key_hash(key))? {
+            if !self.may_contain(self.hasher.hash(key))? {
                 return damaged("a key is missing in the filter");
             }
             if self.ids == Ids::Names && std::str::from_utf8(key).is_err() {

@@ -1,7 +1,7 @@
 //! Files of documents.
 
 use crate::codec::header::{FileHeader, FileKind};
-use crate::documents::{Documents, DocumentsBuilder, SymbolTable, key_hash};
+use crate::documents::{Documents, DocumentsBuilder, KeyHasher, SymbolTable};
 use crate::fingerprint::{DocId, Fingerprint, Sketch};
 use crate::inspection::Inspection;
 use crate::paged::FileSummary;
@@ -27,8 +27,9 @@ fn documents_of<F: Fingerprint>(bytes: &[u8], header: &FileHeader, ids: Ids) {
     sim.set_contents("documents", bytes);
     let open = |name: &str, len| Documents::<F>::open(&*sim, name, header, len, ids);
     let Ok(documents) = open("documents", bytes.len() as u64) else { return };
+    let hash = |key: &[u8]| KeyHasher::of_database(header.database_id).hash(key);
     for key in [&b"a"[..], b"https://example.org/", &7u64.to_be_bytes(), &[0xff; 100]] {
-        let _ = documents.get(key, key_hash(key));
+        let _ = documents.get(key, hash(key));
         let _ = documents.iter_from(Some(key)).next();
     }
     for id in [0, 1, 7, 64, u64::MAX] {
@@ -46,7 +47,7 @@ fn documents_of<F: Fingerprint>(bytes: &[u8], header: &FileHeader, ids: Ids) {
         .expect("a new file");
     let mut cursor = documents.iter_from(None);
     while let Some((key, document)) = cursor.next().expect("a verified file") {
-        assert_eq!(documents.get(key, key_hash(key)).expect("a verified file"), Some(document));
+        assert_eq!(documents.get(key, hash(key)).expect("a verified file"), Some(document));
         if let Some(document) = document
             && ids == Ids::Names
         {

@@ -41,6 +41,7 @@ pub(super) struct BodyCopy {
 pub(super) struct OpenFile {
     pub(super) source: Arc<dyn ReadFile>,
     path: PathBuf,
+    pub(super) database_id: u128,
     pub(super) checksum: Checksum,
     /// Whether queries read so many places of the file that address translation takes much of
     /// their time.
@@ -77,6 +78,7 @@ impl OpenFile {
         let mut file = Self {
             source,
             path: path.to_owned(),
+            database_id: header.database_id,
             checksum,
             is_scattered: header.kind == FileKind::Bands
                 || header.kind == FileKind::Table && header.bits == 128,

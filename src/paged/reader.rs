@@ -134,6 +134,11 @@ impl PagedFile {
         self.file.path()
     }
 
+    /// Returns the id of the database that the file belongs to.
+    pub(crate) fn database_id(&self) -> u128 {
+        self.file.database_id
+    }
+
     /// Returns the length of the body.
     #[cfg(test)]
     pub(crate) fn body_len(&self) -> usize {

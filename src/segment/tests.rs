@@ -1,7 +1,7 @@
 use super::*;
 use crate::block::{self, Job};
 use crate::codec::header::{FileHeader, HEADER_LEN};
-use crate::documents::{DocumentsBuilder, SymbolTable, key_hash};
+use crate::documents::{DocumentsBuilder, KeyHasher, SymbolTable};
 use crate::file_names::FileId;
 use crate::layout::{Jaccard, Layout, MatchRule};
 use crate::paged::PagedWriter;
@@ -124,7 +124,7 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
         let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
         let _ = segment.document_by_id(DocId(probe));
         let key = probe.to_be_bytes();
-        let _ = segment.document(&key, key_hash(&key));
+        let _ = segment.document(&key, KeyHasher::of_database(9).hash(&key));
         for table in segment.tables() {
             let view = table.view();
             for filter in (0..=64).filter_map(|depth| view.filter(depth)) {

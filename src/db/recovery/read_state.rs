@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use crate::db::read::reader::Reader;
 use crate::db::recovery::orphans;
 use crate::db::recovery::recover::{self, open_segments, replay};
+use crate::documents::KeyHasher;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
 use crate::log::ReadMode;
@@ -119,9 +120,17 @@ fn load_once<F: Fingerprint>(
     let seq = memtable.last_seq().max(manifest.last_seq);
     let flushed = manifest.last_seq;
     let (active, pages) = (Arc::new(memtable), storage.page_budget());
-    let (ids, generation) = (settings.ids, pages.generation());
-    let version =
-        Version { segments, frozen: None, active, flushed, loads: 0, pages, generation, ids };
+    let version = Version {
+        segments,
+        frozen: None,
+        active,
+        flushed,
+        loads: 0,
+        generation: pages.generation(),
+        pages,
+        ids: settings.ids,
+        hasher: KeyHasher::of_database(settings.database_id),
+    };
     let reader = Reader {
         settings: Arc::new(settings.clone()),
         planner: planner.clone(),

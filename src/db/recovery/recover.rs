@@ -15,7 +15,7 @@ use crate::db::state::index_loader::IndexLoader;
 use crate::db::state::poison::Poison;
 use crate::db::state::signals::Signals;
 use crate::db::upkeep::flush;
-use crate::documents::Documents;
+use crate::documents::{Documents, KeyHasher};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::file_names::{FileId, FileName, MANIFEST, MANIFEST_COPY};
@@ -110,9 +110,17 @@ pub(crate) fn recover<F: Fingerprint>(
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
     let active = Memtable::new(settings.orders(), manifest.next_doc);
     let (active, pages) = (Arc::new(active), storage.page_budget());
-    let (ids, generation) = (settings.ids, pages.generation());
-    let version =
-        Version { segments, frozen: None, active, flushed: seq, loads: 0, pages, generation, ids };
+    let version = Version {
+        segments,
+        frozen: None,
+        active,
+        flushed: seq,
+        loads: 0,
+        generation: pages.generation(),
+        pages,
+        ids: settings.ids,
+        hasher: KeyHasher::of_database(settings.database_id),
+    };
     let indexes = IndexLoader::new(&options.tuning, storage.page_budget());
     let on_renewal = {
         let indexes = indexes.clone();

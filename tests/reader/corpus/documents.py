@@ -4,6 +4,7 @@ from functools import wraps
 
 from fpdb_reader.conventions import PAGE
 from fpdb_reader.leaf import DUPLICATES, REMOVED, SOME_STAMPS, STAMPS
+from fpdb_reader.xxh3 import xxh3_64
 
 from .case import FULL, USE, case, sound
 from .leaf import Leaf
@@ -198,6 +199,20 @@ def shared_length(leaf):
 @case("15.32", UNIQUE, UNIQUE_FILE, "a key is missing in the filter", FULL)
 def filter_of_no_key(copy, file):
     copy.paged(file).body[-64:] = bytes(64)
+
+
+@case("15.32", UNIQUE, UNIQUE_FILE, "a key is missing in the filter", FULL)
+def filter_of_hashes_without_the_seed(copy, file):
+    paged = copy.paged(file)
+    lines = number(paged.meta[FILTER:FILTER + 8])
+    bits = 0
+    for identifier in (150, 151, *range(230, 240)):
+        value = xxh3_64(u64(identifier)[::-1], 0)
+        mixed = value * 0x9E3779B97F4A7C15 % 2**64
+        line = (value >> 32) * lines >> 32
+        for i in range(1, 7):
+            bits |= 1 << 512 * line + (mixed >> 64 - 9 * i) % 512
+    paged.body[-64 * lines:] = bits.to_bytes(64 * lines, "little")
 
 
 @case("15.36", UNIQUE, UNIQUE_FILE, "the documents are not those that the footer says", FULL)

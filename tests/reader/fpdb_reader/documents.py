@@ -16,6 +16,7 @@ class Documents:
         self.where = paged.where
         self.body = paged.body
         self.bits = paged.header.bits
+        self.seed = int.from_bytes(paged.header.database[:8], "little")
         self.has_names = has_names
         self.read_meta(paged.meta)
         self.split_body()
@@ -166,7 +167,7 @@ class Documents:
 
     def may_have(self, key):
         """False if the file has no record with this key."""
-        value = xxh3_64(key)
+        value = xxh3_64(key, self.seed)
         line = (value >> 32) * self.lines >> 32
         mixed = value * 0x9E3779B97F4A7C15 & MASK64
         bits = int.from_bytes(self.filter[LINE * line:LINE * (line + 1)], "little")

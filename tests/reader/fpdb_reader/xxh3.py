@@ -1,4 +1,4 @@
-"""XXH3-64 with seed 0, the hash of the key filter. It is specified by xxHash 0.8, not by our document."""
+"""XXH3-64 with a seed, the hash of the key filter. It is specified by xxHash 0.8, not by our document."""
 
 MASK = 2**64 - 1
 SECRET = bytes.fromhex(
@@ -12,15 +12,21 @@ P64_4, P64_5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
 MX1, MX2 = 0x165667919E3779F9, 0x9FB21C651E98DF25
 
 
-def xxh3_64(data):
+def xxh3_64(data, seed):
     """The hash of the bytes."""
     if len(data) <= 16:
-        return hash_short(data)
+        return hash_short(data, seed)
     if len(data) <= 128:
-        return hash_medium(data)
+        return hash_medium(data, seed)
     if len(data) <= 240:
-        return hash_longer(data)
-    return hash_long(data)
+        return hash_longer(data, seed)
+    return hash_long(data, seeded_secret(seed))
+
+
+def seeded_secret(seed):
+    """The secret for long inputs: the seed is added to it and subtracted from it, 8 bytes each in turn."""
+    numbers = (read64(SECRET, at) + (seed if at % 16 == 0 else -seed) & MASK for at in range(0, len(SECRET), 8))
+    return b"".join(number.to_bytes(8, "little") for number in numbers)
 
 
 def read32(data, at):
@@ -52,25 +58,30 @@ def avalanche_xxh64(h):
     return h ^ h >> 32
 
 
-def hash_short(data):
+def byteswap(value, size):
+    """A number of `size` bytes with its bytes in reverse order."""
+    return int.from_bytes(value.to_bytes(size, "little"), "big")
+
+
+def hash_short(data, seed):
     """0 to 16 bytes."""
     size = len(data)
     if size == 0:
-        return avalanche_xxh64(read64(SECRET, 56) ^ read64(SECRET, 64))
+        return avalanche_xxh64(seed ^ read64(SECRET, 56) ^ read64(SECRET, 64))
     if size < 4:
         combined = data[0] << 16 | data[size // 2] << 24 | data[-1] | size << 8
-        return avalanche_xxh64(combined ^ read32(SECRET, 0) ^ read32(SECRET, 4))
+        return avalanche_xxh64(combined ^ (read32(SECRET, 0) ^ read32(SECRET, 4)) + seed & MASK)
     if size <= 8:
         value = read32(data, size - 4) + (read32(data, 0) << 32)
-        h = value ^ read64(SECRET, 8) ^ read64(SECRET, 16)
+        mixed_seed = seed ^ byteswap(seed & 0xFFFFFFFF, 4) << 32
+        h = value ^ (read64(SECRET, 8) ^ read64(SECRET, 16)) - mixed_seed & MASK
         h ^= rotl(h, 49) ^ rotl(h, 24)
         h = h * MX2 & MASK
         h = (h ^ (h >> 35) + size) * MX2 & MASK
         return h ^ h >> 28
-    low = read64(data, 0) ^ read64(SECRET, 24) ^ read64(SECRET, 32)
-    high = read64(data, size - 8) ^ read64(SECRET, 40) ^ read64(SECRET, 48)
-    swapped = int.from_bytes(low.to_bytes(8, "little"), "big")
-    return avalanche(size + swapped + high + fold(low, high) & MASK)
+    low = read64(data, 0) ^ (read64(SECRET, 24) ^ read64(SECRET, 32)) + seed & MASK
+    high = read64(data, size - 8) ^ (read64(SECRET, 40) ^ read64(SECRET, 48)) - seed & MASK
+    return avalanche(size + byteswap(low, 8) + high + fold(low, high) & MASK)
 
 
 def rotl(value, count):
@@ -78,55 +89,56 @@ def rotl(value, count):
     return (value << count | value >> 64 - count) & MASK
 
 
-def mix16(data, at, secret):
-    """Combines 16 bytes with 16 bytes of the secret."""
-    return fold(read64(data, at) ^ read64(SECRET, secret), read64(data, at + 8) ^ read64(SECRET, secret + 8))
+def mix16(data, at, secret, seed):
+    """Combines 16 bytes with 16 bytes of the secret and the seed."""
+    low = read64(data, at) ^ read64(SECRET, secret) + seed & MASK
+    return fold(low, read64(data, at + 8) ^ read64(SECRET, secret + 8) - seed & MASK)
 
 
-def hash_medium(data):
+def hash_medium(data, seed):
     """17 to 128 bytes."""
     size = len(data)
     total = size * P64_1
     for i in range((size - 1) // 32, -1, -1):
-        total += mix16(data, 16 * i, 32 * i) + mix16(data, size - 16 * (i + 1), 32 * i + 16)
+        total += mix16(data, 16 * i, 32 * i, seed) + mix16(data, size - 16 * (i + 1), 32 * i + 16, seed)
     return avalanche(total & MASK)
 
 
-def hash_longer(data):
+def hash_longer(data, seed):
     """129 to 240 bytes."""
     size = len(data)
-    total = size * P64_1 + sum(mix16(data, 16 * i, 16 * i) for i in range(8))
+    total = size * P64_1 + sum(mix16(data, 16 * i, 16 * i, seed) for i in range(8))
     total = avalanche(total & MASK)
-    total += sum(mix16(data, 16 * i, 16 * (i - 8) + 3) for i in range(8, size // 16))
-    total += mix16(data, size - 16, 136 - 17)
+    total += sum(mix16(data, 16 * i, 16 * (i - 8) + 3, seed) for i in range(8, size // 16))
+    total += mix16(data, size - 16, 136 - 17, seed)
     return avalanche(total & MASK)
 
 
-def hash_long(data):
+def hash_long(data, secret):
     """More than 240 bytes, in stripes of 64 bytes; 16 stripes are a block."""
     lanes = [P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1]
     stripes = (len(data) - 1) // 64
     for stripe in range(stripes):
-        accumulate(lanes, data, 64 * stripe, 8 * (stripe % 16))
+        accumulate(lanes, data, 64 * stripe, secret, 8 * (stripe % 16))
         if stripe % 16 == 15:
-            scramble(lanes)
-    accumulate(lanes, data, len(data) - 64, 192 - 64 - 7)
+            scramble(lanes, secret)
+    accumulate(lanes, data, len(data) - 64, secret, 192 - 64 - 7)
     total = len(data) * P64_1
     for i in range(0, 8, 2):
-        total += fold(lanes[i] ^ read64(SECRET, 11 + 8 * i), lanes[i + 1] ^ read64(SECRET, 19 + 8 * i))
+        total += fold(lanes[i] ^ read64(secret, 11 + 8 * i), lanes[i + 1] ^ read64(secret, 19 + 8 * i))
     return avalanche(total & MASK)
 
 
-def accumulate(lanes, data, at, secret):
+def accumulate(lanes, data, at, secret, offset):
     """Adds a stripe to the lanes."""
     for i in range(8):
         value = read64(data, at + 8 * i)
-        key = value ^ read64(SECRET, secret + 8 * i)
+        key = value ^ read64(secret, offset + 8 * i)
         lanes[i ^ 1] = lanes[i ^ 1] + value & MASK
         lanes[i] = lanes[i] + (key & 0xFFFFFFFF) * (key >> 32) & MASK
 
 
-def scramble(lanes):
+def scramble(lanes, secret):
     """Mixes the lanes at the end of a block."""
     for i, lane in enumerate(lanes):
-        lanes[i] = (lane ^ lane >> 47 ^ read64(SECRET, 128 + 8 * i)) * P32_1 & MASK
+        lanes[i] = (lane ^ lane >> 47 ^ read64(secret, 128 + 8 * i)) * P32_1 & MASK
