@@ -4,6 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::error::Error;
+use crate::fingerprint::DocId;
+
+/// The most ids that the message of a loss lists.
+const MOST_LISTED: usize = 10;
 
 /// What [`Options::build`](crate::Options::build) read, wrote, and could not save.
 ///
@@ -62,6 +66,23 @@ pub struct Loss {
     pub count: Option<u64>,
     /// The damaged file, or the folder if it is not known which file had it.
     pub path: PathBuf,
+    /// The ids of the documents of an index of passages, ascending; empty for other kinds of losses.
+    pub ids: Vec<DocId>,
+}
+
+impl Loss {
+    /// A loss of something else than documents of an index of passages.
+    pub(crate) fn new(kind: LossKind, count: Option<u64>, path: PathBuf) -> Self {
+        Self { kind, count, path, ids: Vec::new() }
+    }
+
+    /// Adds the first ids.
+    fn list_ids(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, id) in self.ids.iter().take(MOST_LISTED).enumerate() {
+            write!(f, "{} {id}", if number == 0 { ":" } else { "," })?;
+        }
+        if self.ids.len() > MOST_LISTED { f.write_str(", ...") } else { Ok(()) }
+    }
 }
 
 /// What kind of thing a repair could not save.
@@ -92,6 +113,13 @@ pub enum LossKind {
     /// The newest versions of documents. The new database has the newest fingerprint, but an older
     /// stamp.
     Versions,
+    /// Documents of an index of passages of which only windows are left. They are not in the new index.
+    /// Insert them again, unless removals are lost, too, and these documents were removed.
+    Texts,
+    /// Windows of documents of an index of passages. The new index has fewer windows of these documents
+    /// than their texts have, so that some of their runs may not be found. It does not say why:
+    /// lost entries may have been these windows, or they were common and never stored.
+    Windows,
     /// Bytes of a log. Commits in them are not in the new database.
     Log,
     /// Files that no manifest names, although no crash leaves such files: a manifest that named them
@@ -117,6 +145,17 @@ impl fmt::Display for Loss {
                 )
             }
             LossKind::Versions => write!(f, "{n} documents have an older stamp than before"),
+            LossKind::Texts => {
+                write!(f, "{n} texts are no longer in the index: insert them again")?;
+                self.list_ids(f)
+            }
+            LossKind::Windows => {
+                write!(
+                    f,
+                    "{n} texts may have lost windows, so that some of their runs are not found"
+                )?;
+                self.list_ids(f)
+            }
             LossKind::Log => write!(f, "{n} bytes of a log are lost, with the commits in them"),
             LossKind::Files => {
                 write!(f, "{n} files are left out, with what they hold: no manifest names them")

@@ -23,7 +23,7 @@ pub(super) fn replay<F: Fingerprint>(
         let path = storage.root().join(FileName::Log(log.id.number).to_string());
         let (commits, lost) = read(storage, manifest, log, report)?;
         if lost != Some(0) {
-            report.losses.push(Loss { kind: LossKind::Log, count: lost, path: path.clone() });
+            report.losses.push(Loss::new(LossKind::Log, lost, path.clone()));
         }
         // Others are in segments.
         let commits = commits.into_iter().filter(|(seq, _)| *seq > manifest.last_seq);

@@ -238,7 +238,7 @@ impl Evidence {
                     let path = storage.root().join(name.to_string());
                     let message = "no other file proves that this log belongs to the database";
                     report.damage.push(Error::corruption(message).at_path(&path));
-                    report.losses.push(Loss { kind: LossKind::Log, count: None, path });
+                    report.losses.push(Loss::new(LossKind::Log, None, path));
                 }
             }
         }

@@ -11,6 +11,7 @@ mod logs;
 mod manifests;
 mod parts;
 mod survey;
+mod texts;
 
 use std::path::Path;
 
@@ -34,6 +35,7 @@ use manifests::newest_manifest;
 use parts::Parts;
 use survey::check_opening;
 pub(crate) use survey::verify;
+use texts::Texts;
 
 /// Keys from which the symbols of the new file of documents are chosen.
 const SAMPLED_KEYS: usize = 1 << 12;
@@ -126,8 +128,18 @@ impl<F: Fingerprint> Salvage<'_, F> {
     ) -> Result<()> {
         let read = self.segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
         let mut entries = live_entries(&self.segments, &self.recent, &read)?;
+        let Some(windows) = self.manifest.settings.windows else {
+            let _ = load(db.core(), &mut entries, watch)?;
+            self.report_lost(&read, report);
+            return Ok(());
+        };
+        let before = self.segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
+        let mut texts = Texts::of(windows, live_entries(&self.segments, &self.recent, &before)?)?;
+        let mut entries = entries.filter(|entry| texts.keep(entry));
         let _ = load(db.core(), &mut entries, watch)?;
+        drop(entries);
         self.report_lost(&read, report);
+        texts.report(self.root, report);
         Ok(())
     }
 
@@ -206,7 +218,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         ] {
             if count > 0 {
                 let path = self.root.to_owned();
-                report.losses.push(Loss { kind, count: Some(count), path });
+                report.losses.push(Loss::new(kind, Some(count), path));
             }
         }
     }
@@ -214,7 +226,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
     fn report_loss(&self, report: &mut BuildReport, kind: LossKind, count: u64, file: FileName) {
         if count > 0 {
             let path = self.root.join(file.to_string());
-            report.losses.push(Loss { kind, count: Some(count), path });
+            report.losses.push(Loss::new(kind, Some(count), path));
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn check_opening<F: Fingerprint>(
     let strays = orphans::strays::<F>(&**storage, manifest)?;
     if !strays.is_empty() {
         let (count, path) = (Some(strays.len() as u64), storage.root().to_owned());
-        report.losses.push(Loss { kind: LossKind::Files, count, path });
+        report.losses.push(Loss::new(LossKind::Files, count, path));
         report.damage.extend(strays);
     }
     if report.damage.is_empty() {

@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Index;
-use super::records::{Holders, Record};
+use super::records::Holders;
 use crate::db::Snapshot;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Match};
+use crate::settings::DocumentRecord;
 
 impl Index {
     /// Returns which documents have these windows. A document without a record is not in the index, even if damage or a
@@ -27,14 +28,14 @@ impl Index {
         &self,
         snapshot: &Snapshot<u64>,
         documents: impl IntoIterator<Item = DocId>,
-    ) -> Result<HashMap<DocId, Record>> {
+    ) -> Result<HashMap<DocId, DocumentRecord>> {
         // No document has an id that is too large.
         let known = |id| Some((id, self.document(id).ok()?));
         let (ids, fingerprints): (Vec<_>, Vec<_>) = documents.into_iter().filter_map(known).unzip();
         let answers = snapshot.query_batch(&fingerprints, 0)?;
         let records = ids.into_iter().zip(answers.iter());
         Ok(records
-            .filter_map(|(id, found)| Some((id, Record::from_id(found.first()?.id))))
+            .filter_map(|(id, found)| Some((id, DocumentRecord::from_id(found.first()?.id))))
             .collect())
     }
 }

@@ -28,9 +28,6 @@ use crate::settings::{Ids, WindowSettings};
 use answer::Kept;
 pub use answer::{Novelty, Origin, Origins, Place};
 
-/// The first bit of the fingerprint of a document.
-const DOCUMENT: u64 = 1 << 63;
-
 /// An index of passages that lasts: for a text, which earlier documents have passages of it.
 ///
 /// It stores hashes of the windows that [`Windows`] keeps, not texts. A run of `min_words` words that stands in an
@@ -43,9 +40,8 @@ const DOCUMENT: u64 = 1 << 63;
 /// are removed, it does not learn of those that it has forgotten: a passage that is left only in these is not found. Where
 /// documents are removed and inserted all the time, such as news pages that expire, insert what must be found again.
 ///
-/// After a repair, documents may have lost windows, which is as if their texts had been shorter. A document whose record
-/// is lost is no longer in the index, and can be inserted again, after [`remove`](Self::remove) or
-/// [`remove_all`](Self::remove_all) has removed what is left of it.
+/// After a [repair](crate::Source::damaged), documents may have lost windows, which is as if their texts had been shorter.
+/// A document whose record is lost is no longer in the index, and can be inserted again. The report names both.
 ///
 /// The hashes have a seed, which is random for each index. Whoever knows it can write texts with windows of a document
 /// without a word of it. Two indexes with the same seed have the same windows, so their entries can be exchanged: see
@@ -317,23 +313,16 @@ impl Index {
 
     /// Returns the windows that are kept of a text.
     fn kept(&self, text: &str) -> Result<Kept> {
-        let WindowSettings { min_words, bits, seed } = self.settings;
-        let unused = u64::BITS - u32::from(bits);
-        let fingerprint = |hash: u64| hash >> unused << (unused - 1);
-        Ok(Kept::new(&self.windows, Words::of(text, seed)?, min_words.into(), fingerprint))
+        let words = Words::of(text, self.seed())?;
+        let fingerprint = |hash| self.settings.fingerprint_of_window(hash);
+        Ok(Kept::new(&self.windows, words, self.min_words(), fingerprint))
     }
 
-    /// Returns the fingerprint of a document.
+    /// Returns the fingerprint of a document's record.
     fn document(&self, id: DocId) -> Result<u64> {
-        let bits = self.settings.bits;
-        if id.0 >> bits != 0 {
-            return Err(Error::invalid(format!("id {id}: expected a number below 2^{bits}")));
-        }
-        Ok(DOCUMENT | id.0 << (WindowSettings::MAX_BITS - bits))
-    }
-
-    /// Returns the document that has a fingerprint.
-    fn id_of(&self, fingerprint: u64) -> DocId {
-        DocId((fingerprint & !DOCUMENT) >> (WindowSettings::MAX_BITS - self.settings.bits))
+        self.settings.fingerprint_of_record(id).ok_or_else(|| {
+            let bits = self.settings.bits;
+            Error::invalid(format!("id {id}: expected a number below 2^{bits}"))
+        })
     }
 }

@@ -1,3 +1,5 @@
+mod damage;
+
 use std::collections::HashSet;
 use std::thread;
 

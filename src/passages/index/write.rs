@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Index;
 use super::answer::{Kept, Novelty};
-use super::records::Record;
-use super::{DOCUMENT, Index};
+use super::records::record_of;
 use crate::db::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
 use crate::parallel::lock;
+use crate::settings::IndexEntry;
 
 /// Entries that a removal without texts removes in one commit.
 const MOST_REMOVED: usize = 10_000;
@@ -128,8 +129,6 @@ impl Index {
     ///
     /// A window that was common may have had more documents than it remembers. It does not learn of them by a removal.
     ///
-    /// If a repair has lost the record of a document, it is not in the index, and what it has left of the text is removed.
-    ///
     /// # Errors
     ///
     /// `InvalidArgument` if a text has other windows than the one that was inserted; those of
@@ -158,7 +157,7 @@ impl Index {
         for &(id, text) in documents {
             let (kept, fingerprint) = (self.kept(text)?, self.document(id)?);
             let record = records.remove(&id);
-            if record.is_some_and(|record| record != Record::of(&kept.windows)) {
+            if record.is_some_and(|record| record != record_of(&kept.windows)) {
                 let message = "was inserted with another text; give the text that was inserted, or use remove_all";
                 return Err(Error::invalid(format!("document {id} {message}")));
             }
@@ -201,8 +200,8 @@ impl Index {
         let (mut removed, mut entries) = (0, Vec::new());
         for entry in snapshot.iter() {
             let entry = entry?;
-            let is_document = entry.fingerprint & DOCUMENT != 0;
-            let id = if is_document { self.id_of(entry.fingerprint) } else { entry.id };
+            let (IndexEntry::Window(id) | IndexEntry::Record(id, _)) = self.settings.read(entry);
+            let is_document = matches!(self.settings.read(entry), IndexEntry::Record(..));
             if wanted.contains_key(&id) {
                 removed += usize::from(is_document);
                 entries.push(entry);
@@ -238,6 +237,6 @@ impl Batch {
                 self.entries.push((window, id));
             }
         }
-        self.entries.push((document, Record::of(windows).to_id()));
+        self.entries.push((document, record_of(windows).to_id()));
     }
 }

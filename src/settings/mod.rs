@@ -1,5 +1,7 @@
 //! The settings of a database: chosen when it is created, stored in its manifest, never changed.
 
+mod windows;
+
 use std::fmt;
 
 use crate::block;
@@ -10,6 +12,7 @@ use crate::file_names::FileId;
 use crate::fingerprint::{Fingerprint, Sketch};
 use crate::layout::{BandRule, BitOrder, Layout, MatchRule, Orders, Prediction};
 use crate::table::TableOptions;
+pub(crate) use windows::{DocumentRecord, IndexEntry, WindowSettings};
 
 /// Where document ids come from. Chosen when a database is created, for the entire database.
 ///
@@ -77,45 +80,6 @@ pub(crate) struct Settings {
     /// In an index of passages, how its windows are hashed.
     pub windows: Option<WindowSettings>,
     pub index: IndexSettings,
-}
-
-/// How an index of passages makes fingerprints; storage-format.md, "Passages".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct WindowSettings {
-    /// The least number of words of a run that is always found.
-    pub min_words: u16,
-    /// How many bits of a window's hash, and of a document's id, are stored.
-    pub bits: u8,
-    /// Decides the hashes of words, and the base of the polynomial that hashes windows.
-    pub seed: u64,
-}
-
-impl WindowSettings {
-    /// The least number of bits of a hash that are stored. With 2^26 windows, one lookup in a million then finds a
-    /// window that is not equal.
-    pub(crate) const MIN_BITS: u8 = 46;
-    pub(crate) const MAX_BITS: u8 = 63;
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        out.put_u16(self.min_words);
-        out.put_u8(self.bits);
-        out.put_u64(self.seed);
-    }
-
-    fn decode(fields: &mut Fields<'_>) -> Result<Self> {
-        let windows = Self {
-            min_words: fields.u16("min words")?,
-            bits: fields.u8("bits of windows")?,
-            seed: fields.u64("seed")?,
-        };
-        if !(14..=1000).contains(&windows.min_words) {
-            return Err(fields.corruption(format!("min words {}", windows.min_words)));
-        }
-        if !(Self::MIN_BITS..=Self::MAX_BITS).contains(&windows.bits) {
-            return Err(fields.corruption(format!("windows of {} bits", windows.bits)));
-        }
-        Ok(windows)
-    }
 }
 
 /// How a database finds what is near, which follows from what it stores.
