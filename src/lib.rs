@@ -116,7 +116,7 @@ pub use fpdb_text as text;
 pub use layout::{Jaccard, Layout, MatchRule};
 pub use progress::{Phase, Progress};
 pub use query::{Answers, QueryOptions, Within};
-pub use settings::Ids;
+pub use settings::{Ids, PassageSettings};
 
 /// What operations report when they have ended, and the parts of [`Stats`].
 pub mod reports {

@@ -24,7 +24,7 @@ fn sample() -> Manifest {
         ids: Ids::Names,
         recipe: Some("pairs/1".into()),
         extraction: Some("main/1".into()),
-        windows: None,
+        passages: None,
         index: tables(3),
     };
     let mut manifest = Manifest::new(settings, 90);

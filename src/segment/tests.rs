@@ -25,7 +25,7 @@ fn with_index(index: IndexSettings) -> Settings {
         ids: KindOfIds::Names,
         recipe: None,
         extraction: None,
-        windows: None,
+        passages: None,
         index,
     }
 }

@@ -1,6 +1,6 @@
 //! The settings of a database: chosen when it is created, stored in its manifest, never changed.
 
-mod windows;
+mod passages;
 
 use std::fmt;
 
@@ -12,7 +12,10 @@ use crate::file_names::FileId;
 use crate::fingerprint::{Fingerprint, Sketch};
 use crate::layout::{BandRule, BitOrder, Layout, MatchRule, Orders, Prediction};
 use crate::table::TableOptions;
-pub(crate) use windows::{DocumentRecord, IndexEntry, WindowSettings};
+#[cfg(feature = "text")]
+pub(crate) use passages::DocumentRecord;
+pub(crate) use passages::IndexEntry;
+pub use passages::PassageSettings;
 
 /// Where document ids come from. Chosen when a database is created, for the entire database.
 ///
@@ -78,7 +81,7 @@ pub(crate) struct Settings {
     pub recipe: Option<String>,
     pub extraction: Option<String>,
     /// In an index of passages, how its windows are hashed.
-    pub windows: Option<WindowSettings>,
+    pub passages: Option<PassageSettings>,
     pub index: IndexSettings,
 }
 
@@ -230,6 +233,11 @@ impl Settings {
     /// Refuses settings that no database can have.
     pub(crate) fn check(&self) -> Result<()> {
         self.index.tables().map_or(Ok(()), TableSettings::check)?;
+        self.passages.as_ref().map_or(Ok(()), |passages| {
+            passages.check()?;
+            let is_exact = self.bits() == 64 && self.index.rule().by_distance() == Some(0);
+            if is_exact && self.ids == Ids::User { Ok(()) } else { Err(not_for_passages()) }
+        })?;
         check_name("recipe", self.recipe.as_deref())?;
         check_name("extraction", self.extraction.as_deref())
     }
@@ -276,8 +284,8 @@ impl Settings {
         });
         out.put_string(self.recipe.as_deref().unwrap_or_default().as_bytes());
         out.put_string(self.extraction.as_deref().unwrap_or_default().as_bytes());
-        out.put_u8(u8::from(self.windows.is_some()));
-        self.windows.iter().for_each(|windows| windows.encode(out));
+        out.put_u8(u8::from(self.passages.is_some()));
+        self.passages.iter().for_each(|passages| passages.encode(out));
         self.index.encode(out);
     }
 
@@ -293,27 +301,26 @@ impl Settings {
         let recipe = (!recipe.is_empty()).then(|| recipe.to_owned());
         let extraction = fields.text("extraction")?;
         let extraction = (!extraction.is_empty()).then(|| extraction.to_owned());
-        let windows = match fields.u8("purpose")? {
+        let passages = match fields.u8("purpose")? {
             0 => None,
-            1 => Some(WindowSettings::decode(fields)?),
+            1 => Some(PassageSettings::decode(fields)?),
             other => return Err(fields.corruption(format!("purpose {other}"))),
         };
         let index = IndexSettings::decode(fields, header.bits)?;
-        let is_exact =
-            header.bits == 64 && ids == Ids::User && index.rule().by_distance() == Some(0);
-        if windows.is_some() && !is_exact {
-            return Err(fields.corruption(
-                "an index of passages has 64 bits, a max distance of 0, and ids that are the user's",
-            ));
-        }
         if index.bands().is_some() && ids == Ids::User {
             return Err(fields.corruption("sketches have no ids that belong to no document"));
         }
         let settings =
-            Self { database_id: header.database_id, ids, recipe, extraction, windows, index };
+            Self { database_id: header.database_id, ids, recipe, extraction, passages, index };
         settings.check().map_err(|e| fields.corruption(e.to_string()))?;
         Ok(settings)
     }
+}
+
+fn not_for_passages() -> Error {
+    Error::invalid(
+        "an index of passages has 64 bits, a max distance of 0, and ids that are the user's",
+    )
 }
 
 /// Refuses a name that cannot be stored.

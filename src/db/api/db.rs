@@ -12,8 +12,6 @@ use crate::db::recovery::recover::RecoveryReport;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::progress::{Progress, Watch};
-#[cfg(feature = "text")]
-use crate::settings::WindowSettings;
 
 /// A database, open for reading and writing: a folder that one process at a time writes to.
 ///
@@ -147,12 +145,6 @@ impl<F: Fingerprint> Db<F> {
     #[must_use]
     pub fn description(&self) -> &Description {
         self.engine.description()
-    }
-
-    /// Returns how an index of passages hashes windows.
-    #[cfg(feature = "text")]
-    pub(crate) fn index_settings(&self) -> Option<WindowSettings> {
-        self.engine.handle().core().settings.windows
     }
 
     /// Flushes everything, ends the background threads and closes the database, also for the other

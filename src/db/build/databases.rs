@@ -51,7 +51,7 @@ impl<F: Fingerprint> Options<F> {
         let first = &*first.settings;
         for (path, source) in paths.iter().zip(sources) {
             let found = &*source.settings;
-            if first.windows != found.windows {
+            if first.passages != found.passages {
                 let message = "indexes of passages can be merged if they have the same min_words, number of bits and seed, \
                                and not with other databases";
                 return Err(Error::new(ErrorKind::InvalidArgument, message).at_path(path));
@@ -94,7 +94,7 @@ impl<F: Fingerprint> Options<F> {
         self.ids = self.ids.or(Some(first.ids));
         self.recipe = self.recipe.or_else(|| first.recipe.clone());
         self.extraction = self.extraction.or_else(|| first.extraction.clone());
-        self.windows = first.windows;
+        self.passages = first.passages;
         let entries = sources.iter().map(Reader::len).sum();
         self.expected_entries = self.expected_entries.max(entries);
         if let Some(tables) = first.index.tables() {

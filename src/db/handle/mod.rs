@@ -97,7 +97,7 @@ impl<F: Fingerprint> WriteHandle<F> {
     /// Does the same for a write of the caller. The entries of an index of passages are written by the index only.
     pub(crate) fn writable(&self) -> Result<&Core<F>> {
         let core = self.in_own_process()?;
-        match core.settings.windows {
+        match core.settings.passages {
             None => Ok(core),
             Some(_) => Err(Error::is_index().at_path(core.storage.root())),
         }

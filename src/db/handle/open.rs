@@ -124,7 +124,7 @@ fn read_manifest<F: Fingerprint>(
             manifest.expect_finished().map_err(|e| e.at_path(storage.root()))?;
             manifest.expect_writable().map_err(|e| e.at_path(storage.root()))?;
             options.check_agreement(&manifest.settings).map_err(|e| e.at_path(storage.root()))?;
-            if manifest.settings.windows.is_some() && !options.is_for_index {
+            if manifest.settings.passages.is_some() && !options.is_for_index {
                 return Err(Error::is_index().at_path(storage.root()));
             }
             Ok(Some(manifest))
@@ -164,7 +164,7 @@ fn new_settings<F: Fingerprint>(options: &Options<F>, storage: &dyn Storage) -> 
         ids: options.new_ids(),
         recipe: options.recipe.clone(),
         extraction: options.extraction.clone(),
-        windows: options.windows,
+        passages: options.passages,
         index: if is_sketch::<F>() { bands(options)? } else { tables(options)? },
     };
     settings.check()?;

@@ -3,6 +3,7 @@
 mod matching;
 pub(crate) mod mismatch;
 pub(crate) mod names;
+mod passages;
 mod reading;
 
 use std::ops::ControlFlow;
@@ -15,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Sketch};
 use crate::layout::{Costs, Jaccard, Layout, MatchRule};
 use crate::progress::{Progress, Watch};
-use crate::settings::{Ids, WindowSettings};
+use crate::settings::{Ids, PassageSettings};
 use crate::storage::{Disk, Storage};
 
 /// Which failures an acknowledged write survives.
@@ -151,7 +152,7 @@ pub struct Options<F = u64> {
     pub(crate) invalid: Option<Error>,
     pub(crate) extraction: Option<String>,
     /// How the windows of a new index of passages are hashed.
-    pub(crate) windows: Option<WindowSettings>,
+    pub(crate) passages: Option<PassageSettings>,
     /// Whether an index of passages may be opened for writing.
     pub(crate) is_for_index: bool,
     pub(crate) block_size: Option<usize>,
@@ -219,7 +220,7 @@ impl<F: Fingerprint> Default for Options<F> {
             recipe: None,
             invalid: None,
             extraction: None,
-            windows: None,
+            passages: None,
             is_for_index: false,
             block_size: None,
             filter_bits: None,

@@ -14,7 +14,7 @@ use crate::paged::FileSummary;
 use crate::parallel::lock;
 use crate::query::QueryStats;
 use crate::segment::{Segment, SegmentMeta};
-use crate::settings::{Ids, IndexSettings, Settings};
+use crate::settings::{Ids, IndexSettings, PassageSettings, Settings};
 use crate::table::Table;
 use crate::version::Version;
 
@@ -374,6 +374,9 @@ pub struct Description {
     pub recipe: Option<String>,
     /// The extraction, if the database has one.
     pub extraction: Option<String>,
+    /// How texts are made into entries, if the database is an index of passages, which only
+    /// `passages::Index` writes to.
+    pub passages: Option<PassageSettings>,
     /// The tables and their bit orders; `None` in a database of sketches, which has no such tables.
     pub layout: Option<crate::Layout>,
     /// The number of bits beyond which fingerprints never match: the distance of
@@ -432,6 +435,7 @@ impl Description {
             ids: settings.ids,
             recipe: settings.recipe,
             extraction: settings.extraction,
+            passages: settings.passages,
             layout: tables.map(|tables| tables.layout.clone()),
             max_distance: settings.index.rule().distance(),
             rule: settings.index.rule(),

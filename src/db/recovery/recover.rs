@@ -363,7 +363,7 @@ mod tests {
             ids,
             recipe: None,
             extraction: None,
-            windows: None,
+            passages: None,
             index: IndexSettings::Tables(TableSettings {
                 layout: Layout::preset("half-2", 64).unwrap(),
                 distance: 3,

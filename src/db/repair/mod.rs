@@ -84,7 +84,7 @@ impl<F: Fingerprint> Options<F> {
         self.ids = Some(found.ids);
         self.recipe.clone_from(&found.recipe);
         self.extraction.clone_from(&found.extraction);
-        self.windows = found.windows;
+        self.passages = found.passages;
         if let Some(tables) = found.index.tables() {
             self.layout = Some(tables.layout.clone());
             self.block_size = Some(tables.block_size);
@@ -128,13 +128,13 @@ impl<F: Fingerprint> Salvage<'_, F> {
     ) -> Result<()> {
         let read = self.segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
         let mut entries = live_entries(&self.segments, &self.recent, &read)?;
-        let Some(windows) = self.manifest.settings.windows else {
+        let Some(passages) = self.manifest.settings.passages else {
             let _ = load(db.core(), &mut entries, watch)?;
             self.report_lost(&read, report);
             return Ok(());
         };
         let before = self.segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
-        let mut texts = Texts::of(windows, live_entries(&self.segments, &self.recent, &before)?)?;
+        let mut texts = Texts::of(passages, live_entries(&self.segments, &self.recent, &before)?)?;
         let mut entries = entries.filter(|entry| texts.keep(entry));
         let _ = load(db.core(), &mut entries, watch)?;
         drop(entries);

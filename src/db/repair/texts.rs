@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::db::build::{BuildReport, Loss, LossKind};
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
-use crate::settings::{IndexEntry, WindowSettings};
+use crate::settings::{IndexEntry, PassageSettings};
 
 /// A text with a record.
 struct Text {
@@ -18,7 +18,7 @@ struct Text {
 
 /// Which texts an index still has, and which windows of each. Takes 16 bytes per text.
 pub(super) struct Texts {
-    settings: WindowSettings,
+    settings: PassageSettings,
     /// By their ids.
     recorded: Vec<Text>,
     /// Those of which only windows are left.
@@ -28,7 +28,7 @@ pub(super) struct Texts {
 impl Texts {
     /// Reads the records of an index from its entries, in order.
     pub(super) fn of<F: Fingerprint>(
-        settings: WindowSettings,
+        settings: PassageSettings,
         entries: impl Iterator<Item = Result<Entry<F>>>,
     ) -> Result<Self> {
         let mut recorded: Vec<Text> = Vec::new();
@@ -76,6 +76,6 @@ impl Texts {
     }
 }
 
-fn read<F: Fingerprint>(settings: WindowSettings, entry: Entry<F>) -> IndexEntry {
+fn read<F: Fingerprint>(settings: PassageSettings, entry: Entry<F>) -> IndexEntry {
     settings.read(Entry { fingerprint: entry.fingerprint.top64(), id: entry.id })
 }

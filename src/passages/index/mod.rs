@@ -24,7 +24,7 @@ use super::random_seed;
 use crate::db::{Db, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::DocId;
-use crate::settings::{Ids, WindowSettings};
+use crate::settings::PassageSettings;
 use answer::Kept;
 pub use answer::{Novelty, Origin, Origins, Place};
 
@@ -69,7 +69,7 @@ pub use answer::{Novelty, Origin, Origins, Place};
 pub struct Index {
     db: Db<u64>,
     windows: Windows,
-    settings: WindowSettings,
+    settings: PassageSettings,
     /// Held by whoever writes: which windows are full must not change between the lookup and the commit.
     writing: Mutex<()>,
 }
@@ -167,15 +167,14 @@ impl Index {
         let windows = Windows::new(min_words, seed)?;
         // With 2^n windows, one lookup in a million finds one that is not equal.
         let bits = (options.expected_entries.max(1).ilog2() + 20)
-            .clamp(WindowSettings::MIN_BITS.into(), WindowSettings::MAX_BITS.into());
+            .clamp(PassageSettings::MIN_BITS.into(), PassageSettings::MAX_BITS.into());
         #[expect(
             clippy::cast_possible_truncation,
             reason = "checked above: at most 1000, and at most 63"
         )]
-        let settings = WindowSettings { min_words: min_words as u16, bits: bits as u8, seed };
-        let mut options = options.max_distance(0).ids(Ids::User);
-        (options.windows, options.is_for_index) = (Some(settings), true);
-        Ok(Self { db: create(options)?, windows, settings, writing: Mutex::new(()) })
+        let settings = PassageSettings { min_words: min_words as u16, bits: bits as u8, seed };
+        let db = create(options.passages(settings))?;
+        Ok(Self { db, windows, settings, writing: Mutex::new(()) })
     }
 
     /// Opens an index.
@@ -200,7 +199,7 @@ impl Index {
     pub fn open(path: impl AsRef<Path>, mut options: Options<u64>) -> Result<Self> {
         options.is_for_index = true;
         let db = options.open(&path)?;
-        let Some(settings) = db.index_settings() else {
+        let Some(settings) = db.description().passages else {
             let message =
                 "the database is not an index of passages; open one that `Index::create` has made";
             return Err(Error::new(ErrorKind::Unsupported, message).at_path(path.as_ref()));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use fpdb::{
     Db, Description, DocId, ErrorKind, Fingerprint, Ids, Jaccard, Key, Layout, MatchRule, Options,
-    Sketch,
+    PassageSettings, Sketch,
 };
 
 use crate::args::numbers::parse_count;
@@ -270,6 +270,16 @@ impl From<IdKind> for Ids {
             IdKind::User => Ids::User,
             IdKind::Unique => Ids::Unique,
             IdKind::Names => Ids::Names,
+        }
+    }
+}
+
+/// Says what a database is for.
+pub(crate) fn purpose(description: &Description) -> String {
+    match description.passages {
+        None => "near-duplicates".to_owned(),
+        Some(PassageSettings { min_words, bits, .. }) => {
+            format!("index of passages of {min_words} words, windows of {bits} bits")
         }
     }
 }

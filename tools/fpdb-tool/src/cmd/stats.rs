@@ -55,6 +55,7 @@ fn rows(stats: &Stats, description: &Description) -> Vec<(&'static str, String)>
         let duplicates = stats.duplicates;
         rows.push(("documents", format!("{} ({duplicates} duplicates)", stats.documents)));
     }
+    rows.push(("purpose", database::purpose(description)));
     rows.push(("ids", stats.ids.to_string()));
     match &bands {
         Some(bands) => rows.extend([

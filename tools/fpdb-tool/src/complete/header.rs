@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use fpdb::{
     Description, DocId, ExtractionName, Fingerprint, Ids, Jaccard, Layout, MatchRule, Options,
-    RecipeName,
+    PassageSettings, RecipeName,
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,12 +25,23 @@ pub(crate) struct Header {
     pub(crate) count: u64,
     recipe: Option<String>,
     extraction: Option<String>,
+    /// Of an index of passages.
+    passages: Option<PassagesLine>,
     /// `None` for sketches, which have bands instead.
     layout: Option<LayoutLine>,
     rule: RuleLine,
     /// `None` for sketches, which are in no blocks.
     block_size: Option<usize>,
     filter_bits: Option<u32>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PassagesLine {
+    min_words: u16,
+    /// Of a window's hash.
+    bits: u8,
+    seed: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,6 +92,9 @@ impl Header {
             count,
             recipe: description.recipe.clone(),
             extraction: description.extraction.clone(),
+            passages: description.passages.map(|PassageSettings { min_words, bits, seed }| {
+                PassagesLine { min_words, bits, seed }
+            }),
             layout: layout.as_ref().map(|layout| LayoutLine {
                 name: layout.name().to_owned(),
                 cells: layout.cells().to_vec(),
@@ -159,6 +173,13 @@ impl Header {
         if let Some(extraction) = &self.extraction {
             options = options.extraction(ExtractionName::custom(extraction));
         }
-        Ok(options.ids(self.ids()?))
+        options = options.ids(self.ids()?);
+        let Some(PassagesLine { min_words, bits, seed }) = self.passages else {
+            return Ok(options);
+        };
+        if distance != 0 || self.ids()? != Ids::User {
+            bail!("expected a max distance of 0 and ids user for an index of passages");
+        }
+        Ok(options.passages(PassageSettings { min_words, bits, seed }))
     }
 }

@@ -16,6 +16,7 @@ mod foreign;
 mod help;
 mod import;
 mod import_documents;
+mod index;
 mod inspect;
 mod interrupted;
 mod join;

@@ -174,6 +174,7 @@ fn settings(report: &Report) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("format", format!("{major}.{minor}")),
         stored,
+        ("purpose", database::purpose(description)),
         ("ids", description.ids.to_string()),
         ("recipe", or_none(&description.recipe)),
         ("extraction", or_none(&description.extraction)),

@@ -1,17 +1,31 @@
 //! What an index of passages stores; storage-format.md, "Passages".
 
 use crate::codec::bytes::{Fields, PutFields};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
 
-/// How an index of passages makes fingerprints.
+/// How an index of passages makes fingerprints of texts. Chosen when the index is created.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "text")] {
+/// let index = fpdb::passages::Index::in_memory(50)?;
+/// let settings = index.database().description().passages.unwrap();
+/// assert_eq!((settings.min_words, settings.bits, settings.seed), (50, 46, index.seed()));
+/// # }
+/// # Ok::<(), fpdb::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct WindowSettings {
-    /// The least number of words of a run that is always found.
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct PassageSettings {
+    /// The least number of words of a run that is always found: 14 to 1000.
     pub min_words: u16,
-    /// How many bits of a window's hash, and of a document's id, are stored.
+    /// How many bits of a window's hash, and of a document's id, are stored: 46 to 63.
     pub bits: u8,
-    /// Decides the hashes of words, and the base of the polynomial that hashes windows.
+    /// Decides the hashes of words, and the base of the polynomial that hashes windows. Whoever knows it can write
+    /// texts that pass for others, so it is not serialized.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub seed: u64,
 }
 
@@ -35,6 +49,7 @@ pub(crate) struct DocumentRecord {
 
 impl DocumentRecord {
     /// Returns the id under which the record is stored.
+    #[cfg(feature = "text")]
     pub(crate) fn to_id(self) -> DocId {
         DocId(u64::from(self.digest) << 32 | u64::from(self.windows))
     }
@@ -48,19 +63,21 @@ impl DocumentRecord {
 /// The first bit of the fingerprint of a record.
 const RECORD: u64 = 1 << 63;
 
-impl WindowSettings {
+impl PassageSettings {
     /// The least number of bits of a hash that are stored. With 2^26 windows, one lookup in a million then finds a
     /// window that is not equal.
     pub(crate) const MIN_BITS: u8 = 46;
     pub(crate) const MAX_BITS: u8 = 63;
 
     /// Returns the fingerprint of a window with this hash.
+    #[cfg(feature = "text")]
     pub(crate) fn fingerprint_of_window(&self, hash: u64) -> u64 {
         let unused = u64::BITS - u32::from(self.bits);
         hash >> unused << (unused - 1)
     }
 
     /// Returns the fingerprint of a document's record; `None` if the id is too large for the index.
+    #[cfg(feature = "text")]
     pub(crate) fn fingerprint_of_record(&self, id: DocId) -> Option<u64> {
         let fits = id.0 >> self.bits == 0;
         fits.then(|| RECORD | id.0 << (Self::MAX_BITS - self.bits))
@@ -82,17 +99,21 @@ impl WindowSettings {
     }
 
     pub(super) fn decode(fields: &mut Fields<'_>) -> Result<Self> {
-        let windows = Self {
-            min_words: fields.u16("min words")?,
-            bits: fields.u8("bits of windows")?,
-            seed: fields.u64("seed")?,
-        };
-        if !(14..=1000).contains(&windows.min_words) {
-            return Err(fields.corruption(format!("min words {}", windows.min_words)));
+        let (min_words, bits) = (fields.u16("min words")?, fields.u8("bits of windows")?);
+        Ok(Self { min_words, bits, seed: fields.u64("seed")? })
+    }
+
+    /// Refuses settings that no index can have.
+    pub(super) fn check(&self) -> Result<()> {
+        let Self { min_words, bits, .. } = self;
+        if !(14..=1000).contains(min_words) {
+            return Err(Error::invalid(format!("min words {min_words}: expected 14 to 1000")));
         }
-        if !(Self::MIN_BITS..=Self::MAX_BITS).contains(&windows.bits) {
-            return Err(fields.corruption(format!("windows of {} bits", windows.bits)));
+        if !(Self::MIN_BITS..=Self::MAX_BITS).contains(bits) {
+            let (least, most) = (Self::MIN_BITS, Self::MAX_BITS);
+            let message = format!("windows of {bits} bits: expected {least} to {most}");
+            return Err(Error::invalid(message));
         }
-        Ok(windows)
+        Ok(())
     }
 }
