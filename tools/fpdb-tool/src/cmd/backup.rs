@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use fpdb::{ErrorKind, Fingerprint, Options};
+use fpdb::passages::Index;
+use fpdb::{Db, Description, ErrorKind, Fingerprint, Options};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -53,9 +54,18 @@ struct Report {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let bits = fpdb::Description::read(&self.path)?.bits;
+        let Description { bits, passages, .. } = Description::read(&self.path)?;
         let bar = progress::of_operation(context);
-        let copied = by_width!(bits, |options| self.copy(options, &bar));
+        let copied = if passages.is_some() {
+            let options = self.options(Options::default());
+            let index = Index::open(&self.path, options.clone());
+            self.copy(index.map(|index| index.database().clone()), options, &bar)
+        } else {
+            by_width!(bits, |options| {
+                let options = self.options(options);
+                self.copy(options.clone().open(&self.path), options, &bar)
+            })
+        };
         bar.finish_and_clear();
         copied?;
         let (files, bytes) = count(&self.out)?;
@@ -66,11 +76,18 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    fn copy<F: Fingerprint>(&self, options: Options<F>, bar: &ProgressBar) -> Result<()> {
+    fn options<F: Fingerprint>(&self, options: Options<F>) -> Options<F> {
         // Nothing is compacted just because a backup opens the database.
-        let options = options.background(false).index_memory(0);
-        let options = self.memory.apply(options);
-        let db = match options.clone().open(&self.path) {
+        self.memory.apply(options.background(false).index_memory(0))
+    }
+
+    fn copy<F: Fingerprint>(
+        &self,
+        opened: fpdb::Result<Db<F>>,
+        options: Options<F>,
+        bar: &ProgressBar,
+    ) -> Result<()> {
+        let db = match opened {
             Err(error) if cannot_write(&error) => {
                 let db = options.open_read_only(&self.path)?;
                 return Ok(db.on_progress(progress::on(bar)).backup(&self.out)?);

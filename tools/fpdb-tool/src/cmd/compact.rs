@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use fpdb::{Fingerprint, Options, Stats};
+use fpdb::passages::Index;
+use fpdb::{Db, Description, Fingerprint, Options, Stats};
 use serde::Serialize;
 
 use crate::args::database::by_width;
@@ -45,9 +46,14 @@ struct Report {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let bits = fpdb::Description::read(&self.path)?.bits;
-        let (before, after, space_needed) =
-            by_width!(bits, |options| self.compact(options, context))?;
+        let Description { bits, passages, .. } = Description::read(&self.path)?;
+        let (before, after, space_needed) = if passages.is_some() {
+            let index = Index::open(&self.path, self.options(Options::default()))?;
+            self.compact(index.database().clone(), context)?
+        } else {
+            by_width!(bits, |options| self
+                .compact(self.options(options).open(&self.path)?, context))?
+        };
         let report = Report {
             bytes_before: before.bytes_total,
             bytes_after: after.bytes_total,
@@ -66,12 +72,15 @@ impl Args {
         Ok(Exit::Done)
     }
 
+    fn options<F: Fingerprint>(&self, options: Options<F>) -> Options<F> {
+        self.memory.apply(options.index_memory(0))
+    }
+
     fn compact<F: Fingerprint>(
         &self,
-        options: Options<F>,
+        db: Db<F>,
         context: &mut Context<'_>,
     ) -> Result<(Stats, Stats, u64)> {
-        let db = self.memory.apply(options.index_memory(0)).open(&self.path)?;
         let before = db.stats();
         let needed = db.compact_space();
         say_peak(needed, "the compaction", context);

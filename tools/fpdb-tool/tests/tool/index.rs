@@ -1,4 +1,4 @@
-//! An index of passages.
+//! An index of passages: every command that does not write entries works on it.
 
 use std::path::Path;
 
@@ -33,6 +33,36 @@ fn assert_finds(path: &Path) {
         assert_eq!((found.documents.len(), found.documents[0].id), (1, DocId(id)));
     }
     index.database().clone().close().unwrap();
+}
+
+#[test]
+fn maintenance_works_on_an_index_of_passages() {
+    let folder = folder();
+    let report = folder.ok("backup a --out b --json").json();
+    assert!(report["files"].as_u64().unwrap() > 5, "{report}");
+    assert_finds(&folder.file("b"));
+    let report = folder.ok("compact a --json").json();
+    assert_eq!(report["segments_after"], 1);
+    assert_finds(&folder.file("a"));
+    folder.ok("verify a --level deep");
+    assert!(
+        folder.ok("stats a").text().contains("index of passages of 50 words, windows of 46 bits")
+    );
+    folder.ok("merge a b --out m");
+    assert_finds(&folder.file("m"));
+    // Without the ids of a segment's entries, nothing says which texts have its windows.
+    let files = std::fs::read_dir(folder.file("b")).unwrap().map(|file| file.unwrap().path());
+    let ids = files.filter(|path| path.extension().is_some_and(|ending| ending == "ids")).max();
+    let ids = ids.unwrap();
+    let mut bytes = std::fs::read(&ids).unwrap();
+    bytes[64] ^= 1;
+    std::fs::write(ids, bytes).unwrap();
+    let report = folder.exits(1, "repair b --out c --json").json();
+    assert_eq!(report["losses"][0]["kind"], "entries", "{report}");
+    let index = Index::open(folder.file("c"), Db::options()).unwrap();
+    let found = [1, 2, 3].map(|id| index.find(&text(id, 400), 9).unwrap().documents.len() == 1);
+    assert_eq!(found, [1, 2, 3].map(|id| index.contains(DocId(id)).unwrap()));
+    assert!(found.contains(&false));
 }
 
 #[test]
