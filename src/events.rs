@@ -44,7 +44,7 @@ pub(crate) enum Event<'a> {
     Compacted {
         path: &'a Path,
         inputs: &'a [u64],
-        output: Option<u64>,
+        outputs: &'a [u64],
         bytes_in: u64,
         bytes_out: u64,
         duration: Duration,
@@ -90,11 +90,11 @@ impl Event<'_> {
                 duration_us = micros(duration),
                 "flushed"
             ),
-            Self::Compacted { path, inputs, output, bytes_in, bytes_out, duration } => debug!(
+            Self::Compacted { path, inputs, outputs, bytes_in, bytes_out, duration } => debug!(
                 target: TARGET,
                 path = %path.display(),
                 inputs = ?inputs,
-                output,
+                outputs = ?outputs,
                 bytes_in,
                 bytes_out,
                 duration_us = micros(duration),

@@ -1,5 +1,6 @@
 //! Writing a table of bands in one pass over its rows.
 
+use super::MOST_ROWS;
 use super::row::{Row, bucket_bits, page_bytes};
 use crate::codec::bytes::PutFields;
 use crate::codec::header::{FileHeader, HEADER_LEN};
@@ -35,10 +36,10 @@ impl<'a> BandBuilder<'a> {
         (documents, pages): (u64, u64),
         files: ScratchFiles<'a>,
     ) -> Result<Self> {
-        if u32::try_from(documents.max(pages)).is_err() {
+        if documents.max(pages) > MOST_ROWS {
             return Err(Error::invalid(format!(
-                "a segment of sketches can have at most 2^32 - 1 documents, not {documents}: divide \
-                 them among several databases"
+                "a segment of sketches can have at most 2^32 - 1 documents on as many pages, not \
+                 {documents} on {pages}: compact the database"
             )));
         }
         Ok(Self {

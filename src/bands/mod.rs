@@ -20,3 +20,7 @@ pub(crate) use reader::{BandTable, BandView, MOST_AT_ONCE};
 pub(crate) use row::rows_of_leaf;
 #[cfg(test)]
 pub(crate) use row::{MAX_BUCKET_BITS, REST_BITS, bucket_bits};
+
+/// The most originals of a segment of sketches, and the most pages of its leaves: 32 bits number
+/// them.
+pub(crate) const MOST_ROWS: u64 = u32::MAX as u64;

@@ -1,13 +1,13 @@
-//! Merges segments into one.
+//! Merges segments into one, or into fewer.
 
 use std::sync::Arc;
 
+use super::documents::Remaining;
 use super::sizes::MergeSizes;
 use super::survey::{Survey, Surveyor};
 use crate::documents::{Documents, SymbolTable};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Entry, Fingerprint, Word};
-use crate::merge::DocumentMerge;
 use crate::merge::{Merge, Rows};
 use crate::paged::Sequential;
 use crate::segment::{
@@ -17,7 +17,8 @@ use crate::settings::Settings;
 use crate::storage::LockedFolder;
 use crate::table::{Profile, Sample, Table};
 
-/// Merges a run of segments, contiguous in age, into one.
+/// Merges a run of segments, contiguous in age, into one, or into several if it has too many
+/// documents for one. Those have different keys.
 pub(crate) struct Merger<'a, F: Fingerprint> {
     pub folder: &'a LockedFolder,
     pub settings: &'a Settings,
@@ -30,13 +31,18 @@ pub(crate) struct Merger<'a, F: Fingerprint> {
     pub pause: &'a (dyn Fn(u64) -> Result<()> + Sync),
     /// How many tables are written in parallel.
     pub threads: usize,
+    /// The most documents that a segment may have.
+    pub most_documents: u64,
 }
 
 impl<F: Fingerprint> Merger<'_, F> {
-    /// Writes segment `id`, or returns `None` if nothing is left. Takes 8 bytes of memory or more
-    /// per removed entry, the block keys of each table that is being written, and 24 bytes per
-    /// document.
-    pub(crate) fn run(&self, id: u64) -> Result<Option<SegmentMeta>> {
+    /// Writes the output, oldest first, or nothing if nothing is left. `number` returns the numbers of
+    /// the new segments. Takes 8 bytes of memory or more per removed entry, the block keys of each
+    /// table that is being written, and 24 bytes per document.
+    ///
+    /// The output may be several segments if no older segment exists or nothing was removed, and is
+    /// never more segments than the inputs.
+    pub(crate) fn run(&self, number: &dyn Fn() -> Result<u64>) -> Result<Vec<SegmentMeta>> {
         let survey = match self.settings.tables() {
             0 => Survey::without_removals(0),
             _ => self.survey()?,
@@ -46,28 +52,52 @@ impl<F: Fingerprint> Merger<'_, F> {
         let has_documents =
             documents > 0 || !self.is_oldest && self.inputs.iter().any(|s| s.documents().is_some());
         if survey.is_empty() && !has_documents {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let mut writer = SegmentWriter::new(self.folder, self.settings, id);
-        writer.tables(&Output { merger: self, survey: &survey }, self.threads)?;
-        writer.tombstones(&survey.tombstones)?;
-        if has_documents {
-            self.write_documents(&mut writer)?;
-            writer.bands::<F>(self.threads, &self.pause)?;
-        }
-        self.check_counts(writer.counts())?;
-        let mut written = writer.finish()?;
-        if let (Some(oldest), Some(newest)) = (self.inputs.first(), self.inputs.last()) {
-            written.ages = *oldest.meta().ages.start()..=*newest.meta().ages.end();
-        }
+        let writers = match self.settings.tables() {
+            0 => self.write_sketches(number)?,
+            _ => vec![self.write_entries(number()?, &survey, has_documents)?],
+        };
+        let counts = writers.iter().map(SegmentWriter::counts);
+        self.check_counts(counts.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1)))?;
+        let mut written =
+            writers.into_iter().map(SegmentWriter::finish).collect::<Result<Vec<_>>>()?;
+        self.set_ages(&mut written);
         debug_assert!(
-            written.bytes()
+            written.iter().map(SegmentMeta::bytes).sum::<u64>()
                 <= MergeSizes::new(self.settings, self.inputs, self.threads)
                     .most(0..self.inputs.len())
-                || written.documents.is_some(),
+                || written.iter().any(|segment| segment.documents.is_some()),
             "a merge is larger than the most it can be"
         );
-        Ok(Some(written))
+        Ok(written)
+    }
+
+    /// Divides the ages of the inputs among the output, because ages must differ.
+    fn set_ages(&self, written: &mut [SegmentMeta]) {
+        let (mut inputs, left) = (self.inputs.iter(), written.len());
+        for (segment, left) in written.iter_mut().zip((0..left).rev()) {
+            let Some(oldest) = inputs.next() else { return };
+            let newest = if left == 0 { inputs.next_back() } else { None }.unwrap_or(oldest);
+            segment.ages = *oldest.meta().ages.start()..=*newest.meta().ages.end();
+        }
+    }
+
+    /// Writes the only segment of a database with tables of entries.
+    fn write_entries(
+        &self,
+        number: u64,
+        survey: &Survey<F::Word>,
+        has_documents: bool,
+    ) -> Result<SegmentWriter<'_>> {
+        let mut writer = SegmentWriter::new(self.folder, self.settings, number);
+        writer.tables(&Output { merger: self, survey }, self.threads)?;
+        writer.tombstones(&survey.tombstones)?;
+        if has_documents {
+            let mut documents = Remaining::new(self.inputs, self.is_oldest, self.pause)?;
+            self.write_documents(&mut writer, self.symbols()?, &mut documents, u64::MAX)?;
+        }
+        Ok(writer)
     }
 
     /// Returns about how many rows a merge of these segments passes to `pause`.
@@ -153,52 +183,79 @@ impl<F: Fingerprint> Merger<'_, F> {
         }
     }
 
-    /// Writes the newest record of each document. Those that say that it was removed are dropped if
-    /// no older segment exists.
-    fn write_documents(&self, writer: &mut SegmentWriter<'_>) -> Result<()> {
-        let inputs = || self.inputs.iter().filter_map(|s| s.documents());
+    /// Writes the segments of a database of sketches: more than one if there are too many documents.
+    fn write_sketches(&self, number: &dyn Fn() -> Result<u64>) -> Result<Vec<SegmentWriter<'_>>> {
+        let (symbols, mut documents) =
+            (self.symbols()?, Remaining::new(self.inputs, self.is_oldest, self.pause)?);
+        let (mut writers, mut are_left) = (Vec::new(), true);
+        while are_left {
+            let mut writer = SegmentWriter::new(self.folder, self.settings, number()?);
+            let is_last = !self.can_split() || writers.len() + 1 == self.inputs.len();
+            let most = if is_last { u64::MAX } else { self.most_documents };
+            are_left = self.write_documents(&mut writer, symbols.clone(), &mut documents, most)?;
+            writer.bands::<F>(self.threads, &self.pause)?;
+            writers.push(writer);
+        }
+        Ok(writers)
+    }
+
+    /// Whether the output may be several segments: only what replaces nothing can be divided.
+    fn can_split(&self) -> bool {
+        let replaces = |meta: &SegmentMeta| {
+            meta.removed > 0 || meta.documents.is_some_and(|d| d.removed.max(d.replaced) > 0)
+        };
+        self.is_oldest || !self.inputs.iter().any(|segment| replaces(segment.meta()))
+    }
+
+    /// Chooses the symbols of the output from some of the keys.
+    fn symbols(&self) -> Result<SymbolTable> {
         let mut sample = Vec::new();
-        for documents in inputs() {
+        for documents in self.inputs.iter().filter_map(|s| s.documents()) {
             sample
                 .append(&mut documents.sample(SAMPLED_LEAVES.div_ceil(self.inputs.len() as u64))?);
         }
-        let symbols = SymbolTable::train(&sample.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        let most = inputs().map(Documents::records).sum();
+        Ok(SymbolTable::train(&sample.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+    }
+
+    /// Writes up to `most` documents. Returns whether others are left.
+    fn write_documents(
+        &self,
+        writer: &mut SegmentWriter<'_>,
+        symbols: SymbolTable,
+        documents: &mut Remaining<'_, F>,
+        most: u64,
+    ) -> Result<bool> {
+        let mut are_left = false;
+        let records =
+            self.inputs.iter().filter_map(|s| s.documents()).map(Documents::records).sum();
+        writer.documents(symbols, records, |file| {
+            are_left = documents.write(file, most)?;
+            if are_left { Ok(Replaced::default()) } else { self.replaced(documents.dropped()) }
+        })?;
+        Ok(are_left)
+    }
+
+    /// Returns how many documents of older segments the output replaces, after these were dropped.
+    fn replaced(&self, dropped: Replaced) -> Result<Replaced> {
         let replaced_before: u64 =
             self.inputs.iter().filter_map(|s| s.meta().documents).map(|d| d.replaced).sum();
         let removed_before: u64 = self.inputs.iter().map(|s| s.meta().removed).sum();
-        writer.documents(symbols, most, |writer| {
-            let mut merge = DocumentMerge::new(inputs(), std::iter::empty())?;
-            let mut since_pause = 0;
-            while let Some((key, document)) = merge.next()? {
-                if document.is_some() || !self.is_oldest {
-                    writer.push(key, document.as_ref())?;
-                }
-                since_pause += 1;
-                if since_pause == DOCUMENTS_PER_PAUSE {
-                    (self.pause)(since_pause)?;
-                    since_pause = 0;
-                }
+        // Each document that was dropped was replaced by exactly one record. Without keys, the count
+        // is that of tombstones, which belong to entries.
+        let has_bands = self.settings.band_tables() > 0;
+        let originals = if has_bands { dropped.originals } else { removed_before };
+        let documents = replaced_before.checked_sub(dropped.documents);
+        match documents.zip(removed_before.checked_sub(originals)) {
+            Some((documents, originals)) if !self.is_oldest || documents + originals == 0 => {
+                Ok(Replaced { documents, originals })
             }
-            (self.pause)(since_pause)?;
-            // Each document that was dropped was replaced by exactly one record.
-            let dropped = merge.replaced();
-            // Without keys, the count is that of tombstones, which belong to entries.
-            let has_bands = self.settings.band_tables() > 0;
-            let originals = if has_bands { dropped.originals } else { removed_before };
-            let documents = replaced_before.checked_sub(dropped.documents);
-            match documents.zip(removed_before.checked_sub(originals)) {
-                Some((documents, originals)) if !self.is_oldest || documents + originals == 0 => {
-                    Ok(Replaced { documents, originals })
-                }
-                _ => Err(Error::corruption(format!(
-                    "compaction dropped {} documents, {originals} of them originals, but \
-                     {replaced_before} and {removed_before} were replaced, so an input is damaged: \
-                     run verify",
-                    dropped.documents
-                ))),
-            }
-        })
+            _ => Err(Error::corruption(format!(
+                "compaction dropped {} documents, {originals} of them originals, but \
+                 {replaced_before} and {removed_before} were replaced, so an input is damaged: \
+                 run verify",
+                dropped.documents
+            ))),
+        }
     }
 
     /// Checks that each dropped tombstone dropped one entry with it, and that no other entry was
@@ -218,8 +275,6 @@ impl<F: Fingerprint> Merger<'_, F> {
     }
 }
 
-/// Documents that are merged between two pauses.
-const DOCUMENTS_PER_PAUSE: u64 = 4096;
 /// Leaves of the inputs' documents from whose keys the symbols of the output are chosen.
 const SAMPLED_LEAVES: u64 = 32;
 

@@ -27,18 +27,29 @@ pub(crate) struct Weight {
 
 /// Returns the run of segments to merge next, if any. Runs are contiguous in age, because newer
 /// entries and tombstones must stay newer than what they replace.
-pub(crate) fn pick(segments: &[Weight]) -> Option<Range<usize>> {
+///
+/// `fit` returns whether the merge of a run is a single segment, and must hold for every part of a
+/// run for which it holds. Only a run of all segments, of which much was removed, need not fit: its
+/// merge is as many segments as are needed.
+pub(crate) fn pick(
+    segments: &[Weight],
+    fit: impl Fn(Range<usize>) -> bool,
+) -> Option<Range<usize>> {
     let entries: u64 = segments.iter().map(|w| w.entries).sum();
     let removed: u64 = segments.iter().map(|w| w.removed).sum();
     if removed > 0 && removed >= entries.div_ceil(REMOVED_SHARE) {
         return Some(0..segments.len());
     }
-    let start = grown(segments);
-    (segments.len() - start >= 2).then_some(start..segments.len())
+    let run = grown(segments)..segments.len();
+    match run.len() {
+        0 | 1 => None,
+        _ if fit(run.clone()) => Some(run),
+        _ => pick_smaller(segments, fit),
+    }
 }
 
-/// Returns the run to merge if there is no room for the merge of what [`pick`] chose: one that
-/// `fits`, if any. `fits` must hold for every part of a run for which it holds.
+/// Returns the run to merge if what [`pick`] chose is too large for the disk or for one segment: one
+/// that `fits`, if any. `fits` must hold for every part of a run for which it holds.
 ///
 /// This is what the policy would choose if the oldest segments did not exist, or else the newest
 /// ones. So a merge still moves an entry into a segment at least 1.5 times as large.
@@ -72,6 +83,10 @@ fn grown(segments: &[Weight]) -> usize {
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
 mod tests {
     use super::*;
+
+    fn pick(segments: &[Weight]) -> Option<Range<usize>> {
+        super::pick(segments, |_| true)
+    }
 
     fn weights(entries: &[u64]) -> Vec<Weight> {
         entries.iter().map(|&entries| Weight { entries, removed: 0 }).collect()
@@ -162,6 +177,41 @@ mod tests {
         }
         assert!(segments.len() <= 25, "{} segments", segments.len());
         assert!(written <= 8000, "{written} entries written");
+    }
+
+    #[test]
+    fn segments_that_do_not_fit_into_one_are_left_alone() {
+        let pick_within = |segments: &[Weight], most: u64| {
+            super::pick(segments, |run: Range<usize>| {
+                segments[run].iter().map(|w| w.entries).sum::<u64>() <= most
+            })
+        };
+        assert_eq!(pick_within(&weights(&[60, 60]), 100), None);
+        assert_eq!(pick_within(&weights(&[60, 40]), 100), Some(0..2));
+        assert_eq!(pick_within(&weights(&[50, 40, 30]), 100), Some(1..3));
+        assert_eq!(pick_within(&weights(&[30, 30, 90]), 100), Some(0..2));
+        let removed = Weight { entries: 40, removed: 20 };
+        assert_eq!(pick_within(&[weights(&[100])[0], removed], 100), Some(0..2));
+    }
+
+    /// No segment outgrows the limit, and few are left that could not grow.
+    #[test]
+    fn growth_within_a_limit_leaves_large_segments_and_rewrites_little() {
+        const MOST: u64 = 100;
+        let (mut segments, mut written) = (Vec::new(), 0);
+        for _ in 0..3000 {
+            segments.push(Weight { entries: 1, removed: 0 });
+            while let Some(run) = super::pick(&segments, |run: Range<usize>| {
+                segments[run].iter().map(|w: &Weight| w.entries).sum::<u64>() <= MOST
+            }) {
+                let entries = segments[run.clone()].iter().map(|w| w.entries).sum();
+                written += entries;
+                segments.splice(run, [Weight { entries, removed: 0 }]);
+            }
+        }
+        assert!(segments.iter().all(|w| w.entries <= MOST));
+        assert!(segments.len() <= 70, "{} segments", segments.len());
+        assert!(written <= 24_000, "{written} entries written");
     }
 
     #[test]

@@ -98,6 +98,13 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
         (self.meta.live(), self.meta.removals, self.meta.duplicates)
     }
 
+    /// Returns whether it has as many originals as a segment of at most `most` documents can have, or
+    /// nearly as many pages of leaves: a leaf may take several.
+    pub(crate) fn is_full(&self, most: u64) -> bool {
+        let originals = self.meta.live().saturating_sub(self.meta.duplicates);
+        originals >= most || self.meta.leaf_pages >= most - most / 64
+    }
+
     fn check(&self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {
         if key.is_empty() || key.len() > MAX_KEY {
             return Err(Error::corruption("a key is empty or too long"));

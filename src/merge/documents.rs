@@ -103,6 +103,11 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
         Ok(Some((&self.key, document)))
     }
 
+    /// Returns the key that was returned last.
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
     /// Returns how many documents were skipped so far because a newer source has their key.
     pub(crate) fn replaced(&self) -> Replaced {
         self.replaced

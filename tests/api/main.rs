@@ -34,6 +34,7 @@ mod reading;
 #[cfg(target_os = "linux")]
 mod real_disk;
 mod replaced;
+mod segment_limit;
 #[cfg(feature = "serde")]
 mod serialize;
 mod shared_space;

@@ -73,7 +73,8 @@ impl<F: Fingerprint> Db<F> {
         self.engine().flush()
     }
 
-    /// Merges everything into one segment and frees the space of removed entries. Does not begin
+    /// Merges everything into one segment and frees the space of removed entries. Sketches that are too
+    /// many for one segment, 2^32 or more, are divided among as few as can hold them. Does not begin
     /// without free disk space for the largest possible result, which can be somewhat larger than a
     /// second copy. Readers and writers continue in the meantime.
     ///
@@ -81,7 +82,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// `NoSpace` if the disk is too full; `Cancelled`; `Io`; `Corruption`; `Poisoned`; `Closed`;
     /// `Replaced`. The database stays as it was. A single segment without removed entries is left
-    /// as it is, and is not checked for damage.
+    /// as it is, and is not checked for damage; so are the oldest of several that are too many sketches
+    /// for one, as far as a merge with newer ones would not leave fewer.
     pub fn compact(&self) -> Result<CompactReport> {
         self.engine().compact()
     }

@@ -59,19 +59,19 @@ pub(crate) fn expect_installed(folder: &LockedFolder, manifest: &Manifest) -> Re
     Err(Error::new(ErrorKind::Replaced, message).at_path(storage.root().join(MANIFEST)))
 }
 
-/// Does the same as [`manifest`], for a manifest that names a new segment. Removes the segment's
-/// files at once if no manifest can name it any more.
-pub(crate) fn segment<F: Fingerprint>(
+/// Does the same as [`manifest`], for a manifest that names new segments. Removes their files at once
+/// if no manifest can name them any more.
+pub(crate) fn segments<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,
-    segment: Option<&Segment<F>>,
+    segments: &[Arc<Segment<F>>],
     change: &mut dyn FnMut(&mut Manifest),
 ) -> Result<()> {
     let installed = manifest(core, folder, change);
-    if let (Err(error), Some(segment)) = (&installed, segment)
+    if let Err(error) = &installed
         && cannot_be_named(core, error)
     {
-        remove_segment(folder, segment.meta());
+        segments.iter().for_each(|segment| remove_segment(folder, segment.meta()));
     }
     installed
 }
@@ -98,6 +98,26 @@ pub(crate) fn open_new<F: Fingerprint>(
     Segment::open(&core.storage, &core.settings, meta.clone())
         .inspect_err(|_| remove_segment(folder, &meta))
         .map(Arc::new)
+}
+
+/// Does the same with all segments that a merge wrote, or opens none.
+pub(crate) fn open_all_new<F: Fingerprint>(
+    core: &Core<F>,
+    folder: &LockedFolder,
+    written: &[SegmentMeta],
+) -> Result<Vec<Arc<Segment<F>>>> {
+    let mut opened: Vec<Arc<Segment<F>>> = Vec::new();
+    for (at, meta) in written.iter().enumerate() {
+        match open_new(core, folder, meta.clone(), |_| ()) {
+            Ok(segment) => opened.push(segment),
+            Err(error) => {
+                opened.iter().for_each(|segment| remove_segment(folder, segment.meta()));
+                written.iter().skip(at + 1).for_each(|meta| remove_segment(folder, meta));
+                return Err(error);
+            }
+        }
+    }
+    Ok(opened)
 }
 
 /// Removes the files of a segment that no manifest names any more. Readers that have them open can

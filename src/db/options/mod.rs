@@ -5,12 +5,15 @@ pub(crate) mod mismatch;
 pub(crate) mod names;
 mod passages;
 mod reading;
+#[cfg(feature = "sim")]
+mod testing;
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::bands::MOST_ROWS;
 use crate::db::options::names::{ExtractionName, RecipeName};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Sketch};
@@ -74,6 +77,8 @@ pub(crate) struct Tuning {
     /// `None` for the default.
     pub(crate) candidate_pages: Option<usize>,
     pub(crate) trust_file_system: bool,
+    /// The most documents of a segment of sketches.
+    pub(crate) most_segment_documents: u64,
 }
 
 impl Tuning {
@@ -235,6 +240,7 @@ impl<F: Fingerprint> Default for Options<F> {
                 candidate_pages: None,
                 trust_file_system: false,
                 threads: None,
+                most_segment_documents: MOST_ROWS,
             },
             storage: None,
             watch: Watch::default(),
@@ -349,22 +355,6 @@ impl<F: Fingerprint> Options<F> {
         Self { filter_bits: Some(bits), ..self }
     }
 
-    /// Plans queries as if reading a whole table took very long, for tests: few entries would
-    /// otherwise be scanned. Only with the feature `sim`.
-    ///
-    /// ```
-    /// let db = fpdb::Db::options().never_scan().in_memory()?;
-    /// db.insert(7, 1)?;
-    /// db.flush()?;
-    /// assert_eq!(db.query(6, 3)?.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[cfg(feature = "sim")]
-    pub fn never_scan(mut self) -> Self {
-        self.costs.scan_entry_ns = 1e9;
-        self
-    }
-
     /// Sets how many recent entries are kept in memory before they are written as a segment. More
     /// entries mean fewer and larger segments, more memory (about 150 to 300 bytes per entry), and
     /// a longer log to replay.
@@ -449,20 +439,6 @@ impl<F: Fingerprint> Options<F> {
     pub fn trust_file_system(mut self, trust: bool) -> Self {
         self.tuning.trust_file_system = trust;
         self
-    }
-
-    /// Sets a storage other than the disk, for tests: [`storage::Sim`](crate::storage::Sim). Only
-    /// with the feature `sim`.
-    ///
-    /// ```
-    /// use fpdb::storage::Sim;
-    /// let db = fpdb::Db::options().storage(Sim::new()).create("in memory")?;
-    /// db.insert(7, 1)?;
-    /// # Ok::<(), fpdb::Error>(())
-    /// ```
-    #[cfg(feature = "sim")]
-    pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
-        Self { storage: Some(storage), ..self }
     }
 
     /// Returns the kind of ids of a new database.

@@ -150,6 +150,14 @@ impl<F: Fingerprint> Core<F> {
         self.tuning.threads.unwrap_or(1)
     }
 
+    /// Returns how many documents a segment may have: those of sketches are limited.
+    pub(crate) fn most_documents(&self) -> u64 {
+        match self.settings.band_tables() {
+            0 => u64::MAX,
+            _ => self.tuning.most_segment_documents,
+        }
+    }
+
     /// Whether a background thread flushes and compacts.
     pub(crate) fn has_background(&self) -> bool {
         self.tuning.background && !self.signals.is_stopped()

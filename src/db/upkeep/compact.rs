@@ -3,10 +3,13 @@
 //! Which segments to merge is decided in `compaction/policy.rs`, and `compaction/merger.rs` merges
 //! them. This file connects both with a live database.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::compaction::{MergeSizes, Merger, Weight, no_space, pick, pick_smaller};
+use crate::compaction::{
+    MergeSizes, Merger, Weight, fewest, fit_in_one, no_space, pick, pick_smaller,
+};
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::commit::space;
@@ -48,6 +51,9 @@ pub struct CompactReport {
     pub bytes_before: u64,
     /// Bytes of all segments after.
     pub bytes_after: u64,
+    /// If documents are too many for one segment: how many a segment can have. That is 2^32 − 1
+    /// sketches; others are never too many.
+    pub most_documents: Option<u64>,
 }
 
 /// Called during a merge after each batch of rows, with their number: may do more urgent work
@@ -60,7 +66,9 @@ pub(crate) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
     let _one_at_a_time = lock(&core.compacting);
     let segments = core.current.get().segments.clone();
     let weights: Vec<Weight> = segments.iter().map(|s| weight(s.meta())).collect();
-    let Some(mut run) = pick(&weights) else { return Ok(false) };
+    let most_documents = core.most_documents();
+    let fit = |run| segments.get(run).is_some_and(|segments| fit_in_one(segments, most_documents));
+    let Some(mut run) = pick(&weights, fit) else { return Ok(false) };
     let folder = &*session::own_folder(core)?;
     // One processor is left to writes and queries.
     let threads = core.threads().saturating_sub(1).max(1);
@@ -70,8 +78,10 @@ pub(crate) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
     );
     loop {
         let Some(most) = sizes.within(run.clone(), usable) else {
-            run = pick_smaller(&weights, |run| sizes.within(run, usable).is_some())
-                .ok_or_else(|| no_space(sizes.most(run), usable, &*core.storage))?;
+            run = pick_smaller(&weights, |run| {
+                fit(run.clone()) && sizes.within(run, usable).is_some()
+            })
+            .ok_or_else(|| no_space(sizes.most(run), usable, &*core.storage))?;
             continue;
         };
         let Some(claim) = space::claim_for_merge(core, most)? else {
@@ -84,7 +94,11 @@ pub(crate) fn compact_once<F: Fingerprint>(core: &Core<F>, pause: Pause<'_>) -> 
             // A quota is used up, or another program took the space: a smaller merge may fit.
             Err(error) if is_full(core, &error) => {
                 usable = usable.min(most) / 2;
-                if pick_smaller(&weights, |run| sizes.within(run, usable).is_some()).is_none() {
+                if pick_smaller(&weights, |run| {
+                    fit(run.clone()) && sizes.within(run, usable).is_some()
+                })
+                .is_none()
+                {
                     return Err(error);
                 }
             }
@@ -123,7 +137,7 @@ pub(crate) fn compact_as_needed<F: Fingerprint>(core: &Core<F>) {
     core.signals.compacted(&compacted);
 }
 
-/// Flushes, and merges all segments into one.
+/// Flushes, and merges all segments into one, or into as few as can hold the documents.
 pub(crate) fn flush_and_compact_all<F: Fingerprint>(
     core: &Core<F>,
     watch: &Watch,
@@ -135,18 +149,19 @@ pub(crate) fn flush_and_compact_all<F: Fingerprint>(
 fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactReport> {
     let _one_at_a_time = lock(&core.compacting);
     let before = core.current.get().segments.clone();
-    if is_worthwhile(&before) {
+    let inputs = before.get(worthwhile(core, &before)).unwrap_or_default();
+    if !inputs.is_empty() {
         let folder = session::own_folder(core)?;
-        let claim = claim_for_all(core, &before)?;
+        let claim = claim_for(core, inputs)?;
         let folder = &folder.counting(claim.written().clone());
-        let work = Merger::work(&core.settings, &before);
+        let work = Merger::work(&core.settings, inputs);
         let meter = Meter::new(watch, Phase::Write, Some(work));
         let pause = |rows| {
             core.poison.check()?;
             meter.advance(rows)?;
             flush_if_urgent(core)
         };
-        merge(core, folder, &before, true, &pause, core.threads())?;
+        merge(core, folder, inputs, inputs.len() == before.len(), &pause, core.threads())?;
         core.signals.compacted(&Ok(()));
         meter.finish();
     }
@@ -156,28 +171,36 @@ fn compact_all<F: Fingerprint>(core: &Core<F>, watch: &Watch) -> Result<CompactR
         segments_after: after.len(),
         bytes_before: bytes(&before),
         bytes_after: bytes(&after),
+        most_documents: (fewest(&after, core.most_documents()) > 1).then(|| core.most_documents()),
     })
 }
 
-/// Returns whether a merge of all segments changes anything.
-fn is_worthwhile<F: Fingerprint>(segments: &[Arc<Segment<F>>]) -> bool {
-    segments.len() > 1 || segments.iter().any(|s| weight(s.meta()).removed > 0)
+/// Returns which segments to merge so that there are as few as possible and nothing is removed: the
+/// newest, because the oldest may be full already, or none.
+fn worthwhile<F: Fingerprint>(core: &Core<F>, segments: &[Arc<Segment<F>>]) -> Range<usize> {
+    if segments.iter().any(|s| weight(s.meta()).removed > 0) {
+        return 0..segments.len();
+    }
+    let fewest = |of| fewest(of, core.most_documents());
+    let (all, mut begin) = (fewest(segments), segments.len());
+    while begin > 0 && begin + segments.get(begin..).map_or(0, fewest) > all {
+        begin -= 1;
+    }
+    begin..segments.len()
 }
 
-/// Returns the most bytes that a merge of all segments takes.
+/// Returns the most bytes that [`flush_and_compact_all`] takes, without what is in memory.
 pub(crate) fn most_space<F: Fingerprint>(core: &Core<F>) -> u64 {
     let segments = core.current.get().segments.clone();
-    if !is_worthwhile(&segments) {
+    let inputs = worthwhile(core, &segments);
+    if inputs.is_empty() {
         return 0;
     }
-    MergeSizes::new(&core.settings, &segments, core.threads()).most(0..segments.len())
+    MergeSizes::new(&core.settings, &segments, core.threads()).most(inputs)
 }
 
-/// Claims space for the merge of all segments.
-fn claim_for_all<F: Fingerprint>(
-    core: &Core<F>,
-    segments: &[Arc<Segment<F>>],
-) -> Result<Arc<Claim>> {
+/// Claims space for the merge of these segments.
+fn claim_for<F: Fingerprint>(core: &Core<F>, segments: &[Arc<Segment<F>>]) -> Result<Arc<Claim>> {
     let (sizes, all) =
         (MergeSizes::new(&core.settings, segments, core.threads()), 0..segments.len());
     let usable = space::usable_for_merge(core)?;
@@ -203,7 +226,7 @@ pub(crate) fn flush_if_urgent<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     flush::flush_frozen(core)
 }
 
-/// Replaces a run of segments by their merge.
+/// Replaces a run of segments by their merge, which may be several if one cannot hold it.
 fn merge<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,
@@ -214,30 +237,31 @@ fn merge<F: Fingerprint>(
 ) -> Result<()> {
     let start = Instant::now();
     let settings = &*core.settings;
-    let merger = Merger { folder, settings, inputs, is_oldest, pause, threads };
-    let written = merger.run(core.next_number(folder)?)?;
-    let output = written.map(|meta| install::open_new(core, folder, meta, |_| ())).transpose()?;
+    let most_documents = core.most_documents();
+    let merger = Merger { folder, settings, inputs, is_oldest, pause, threads, most_documents };
+    let written = merger.run(&|| core.next_number(folder))?;
+    let outputs = install::open_all_new(core, folder, &written)?;
     let ids: Vec<u64> = inputs.iter().map(|s| s.meta().id).collect();
     let is_input = |id: u64| ids.contains(&id);
-    let meta = output.as_ref().map(|s| s.meta().clone());
-    let (output_id, bytes_out) = meta.as_ref().map_or((None, 0), |m| (Some(m.id), m.bytes()));
-    install::segment(core, folder, output.as_deref(), &mut |manifest| {
+    let output_ids: Vec<u64> = outputs.iter().map(|s| s.meta().id).collect();
+    let bytes_out = bytes(&outputs);
+    install::segments(core, folder, &outputs, &mut |manifest| {
         manifest.segments.retain(|s| !is_input(s.id));
         manifest.bytes_compacted += bytes_out;
-        meta.clone().into_iter().for_each(|meta| manifest.add_segment(meta));
+        outputs.iter().for_each(|output| manifest.add_segment(output.meta().clone()));
     })?;
     install::version(core, |version| {
         let mut segments = version.segments.clone();
         let at = segments.iter().position(|s| is_input(s.meta().id)).unwrap_or(0);
         segments.retain(|s| !is_input(s.meta().id));
-        segments.splice(at..at, output);
+        segments.splice(at..at, outputs);
         Version { segments, ..version.clone() }
     });
     inputs.iter().for_each(|segment| install::remove_segment(folder, segment.meta()));
     Event::Compacted {
         path: core.storage.root(),
         inputs: &ids,
-        output: output_id,
+        outputs: &output_ids,
         bytes_in: bytes(inputs),
         bytes_out,
         duration: start.elapsed(),

@@ -1,4 +1,4 @@
-//! Bulk load: writes many entries as one segment, sorted within a given amount of memory, without
+//! Bulk load: writes many entries as one segment, or as few, sorted within a given amount of memory, without
 //! the log. storage-format.md, "Bulk load".
 
 use std::sync::mpsc;
@@ -12,16 +12,15 @@ use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::db::write::backpressure;
 use crate::db::write::load_space::{
-    FOR_ENTRIES, FOR_ROWS, documents_space, most_space, segment_space, share, sorts,
+    FOR_ENTRIES, FOR_ROWS, most_space, segment_space, share, sorts,
 };
-use crate::documents::SymbolTable;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Document, Entry, Fingerprint, Word};
+use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::manifest::Manifest;
 use crate::parallel::lock;
 use crate::progress::{Meter, Phase, Watch};
 use crate::scratch::{Scratch, ScratchFiles};
-use crate::segment::{Replaced, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::settings::Ids;
 use crate::sorter::{Record, Sorted, Sorter};
 use crate::storage::LockedFolder;
@@ -29,7 +28,7 @@ use crate::table::{Profile, Sample, zeros};
 use crate::version::Version;
 
 /// What needs space, for messages.
-const OPERATION: &str = "a bulk load";
+pub(super) const OPERATION: &str = "a bulk load";
 
 /// How many entries are read at a time. There are up to four batches in memory.
 const BATCH: usize = 1 << 13;
@@ -39,13 +38,10 @@ const BATCH: usize = 1 << 13;
 const FOR_FILTERS: usize = 2;
 
 /// Bytes of a filter that is in memory even if it exceeds its share.
-const MIN_FILTER: usize = 1 << 20;
+pub(super) const MIN_FILTER: usize = 1 << 20;
 
 /// Entries in any order.
 type Entries<'a, F> = dyn Iterator<Item = Result<Entry<F>>> + 'a;
-
-/// Documents in the order of their keys.
-pub(crate) type Documents<'a, F> = dyn Iterator<Item = Result<(Vec<u8>, Document<F>)>> + 'a;
 
 /// What a bulk load did.
 ///
@@ -119,72 +115,6 @@ pub(crate) fn load<F: Fingerprint>(
     Ok(LoadReport { read: so_far.read, inserted })
 }
 
-/// Documents to load, in the order of their keys.
-pub(crate) struct DocumentsToLoad<'a, F> {
-    pub(crate) documents: &'a mut Documents<'a, F>,
-    /// At most this many follow.
-    pub(crate) most: u64,
-    /// About as many bytes as they take.
-    pub(crate) bytes: u64,
-    /// Made from some of the keys.
-    pub(crate) symbols: SymbolTable,
-    /// The next id of a database with names.
-    pub(crate) next_doc: u64,
-}
-
-/// Loads documents into a database that has none, as one segment, which is durable afterwards.
-/// Returns their number.
-pub(crate) fn load_documents<F: Fingerprint>(
-    core: &Core<F>,
-    given: DocumentsToLoad<'_, F>,
-    watch: &Watch,
-) -> Result<u64> {
-    let DocumentsToLoad { documents, most, bytes, symbols, next_doc } = given;
-    let mut documents = documents.peekable();
-    let folder = &*session::own_folder(core)?;
-    if documents.peek().is_none() {
-        // The ids of removed documents do not come back.
-        lock(&core.log.writer).next_doc = next_doc;
-        install::manifest(core, folder, &mut |manifest| manifest.next_doc = next_doc)?;
-        return Ok(0);
-    }
-    let meter = Meter::new(watch, Phase::Read, Some(most));
-    let load = Load { core, folder, threads: core.threads(), meter, claim: None };
-    let mut writer = flush::flush_all(core)?;
-    let needed = documents_space(core, most, bytes);
-    space::require_alone(core, &mut writer, needed, OPERATION)?;
-    let mut segment = SegmentWriter::new(folder, &core.settings, core.next_number(folder)?);
-    segment.set_scratch(Scratch { files: load.scratch_files(), filter_memory: MIN_FILTER });
-    let (mut entries, mut count) = (None, 0);
-    segment.documents(symbols, most, |file| {
-        let mut originals = documents.filter_map(|document| {
-            let pushed = document.and_then(|(key, document)| {
-                count += 1;
-                file.push(&key, Some(&document))?;
-                Ok(document.entry().and_then(Entry::word))
-            });
-            pushed.transpose()
-        });
-        entries = Some(load.read(&mut originals)?);
-        Ok(Replaced::default())
-    })?;
-    if let Some((sorter, so_far)) = entries.filter(|_| core.settings.tables() > 0) {
-        load.meter.begin(Phase::Sort, so_far.read)?;
-        let sorted = sorter.finish(&|more| load.meter.advance(more))?;
-        load.write_tables(&mut segment, sorted, so_far)?;
-    } else {
-        load.meter.begin(Phase::Write, count * core.settings.band_tables() as u64)?;
-        segment.set_sort_memory(load.memory(FOR_ENTRIES + FOR_ROWS));
-        segment.bands::<F>(load.threads, &|rows| load.meter.advance(rows))?;
-    }
-    writer.next_doc = next_doc;
-    add_segment(core, folder, segment.finish()?, next_doc)?;
-    load.meter.finish();
-    drop(writer);
-    end(core);
-    Ok(count)
-}
-
 /// Returns entries as tables hold them.
 fn words<'a, F: Fingerprint>(
     entries: &'a mut Entries<'_, F>,
@@ -196,7 +126,7 @@ fn words<'a, F: Fingerprint>(
 }
 
 /// Does what follows a load.
-fn end<F: Fingerprint>(core: &Core<F>) {
+pub(super) fn end<F: Fingerprint>(core: &Core<F>) {
     // Manifests without the new segment name this log. Once it is removed, they are refused if one
     // is put back. If this fails, the load has still succeeded.
     let _ = flush::end_log(core);
@@ -204,7 +134,7 @@ fn end<F: Fingerprint>(core: &Core<F>) {
 }
 
 /// Adds the new segment, newer than all others.
-fn add_segment<F: Fingerprint>(
+pub(super) fn add_segment<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,
     meta: SegmentMeta,
@@ -212,7 +142,7 @@ fn add_segment<F: Fingerprint>(
 ) -> Result<()> {
     let count = |manifest: &mut Manifest| manifest.next_doc = manifest.next_doc.max(next_doc);
     let segment = install::open_new(core, folder, meta, count)?;
-    install::segment(core, folder, Some(&segment), &mut |manifest| {
+    install::segments(core, folder, std::slice::from_ref(&segment), &mut |manifest| {
         manifest.add_segment(segment.meta().clone());
         count(manifest);
     })?;
@@ -225,22 +155,22 @@ fn add_segment<F: Fingerprint>(
 }
 
 /// A bulk load in progress.
-struct Load<'a, F: Fingerprint> {
-    core: &'a Core<F>,
-    folder: &'a LockedFolder,
-    threads: usize,
-    meter: Meter<'a>,
+pub(super) struct Load<'a, F: Fingerprint> {
+    pub(super) core: &'a Core<F>,
+    pub(super) folder: &'a LockedFolder,
+    pub(super) threads: usize,
+    pub(super) meter: Meter<'a>,
     /// The disk space for what does not fit in memory, as long as others write, too.
-    claim: Option<&'a Claim>,
+    pub(super) claim: Option<&'a Claim>,
 }
 
 impl<'a, F: Fingerprint> Load<'a, F> {
-    fn scratch_files(&self) -> ScratchFiles<'a> {
+    pub(super) fn scratch_files(&self) -> ScratchFiles<'a> {
         ScratchFiles::InDatabase(self.folder)
     }
 
     /// Returns this many sixteenths of the memory.
-    fn memory(&self, sixteenths: usize) -> usize {
+    pub(super) fn memory(&self, sixteenths: usize) -> usize {
         share(self.core.tuning.bulk_memory, sixteenths)
     }
 
@@ -256,10 +186,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
 
     /// Puts all entries into a sorter, and returns what they have in common. With more than one
     /// thread, another thread sorts while this one gets entries from the iterator.
-    fn read(
-        &self,
-        entries: &mut Entries<'_, F::Word>,
-    ) -> Result<(Sorter<'a, Entry<F::Word>>, ReadSoFar)> {
+    pub(super) fn read(&self, entries: &mut Entries<'_, F::Word>) -> Result<ReadEntries<'a, F>> {
         let mut entries = Batches { entries, so_far: ReadSoFar::default() };
         let mut sorter = self.sorter(FOR_ENTRIES);
         let mut batch = entries.fill(Vec::with_capacity(BATCH))?;
@@ -367,7 +294,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         sorts(self.core, self.threads)
     }
 
-    fn write_tables(
+    pub(super) fn write_tables(
         &self,
         writer: &mut SegmentWriter<'a>,
         entries: Sorted<'a, Entry<F::Word>>,
@@ -394,11 +321,14 @@ struct Batches<'a, F> {
     so_far: ReadSoFar,
 }
 
+/// The entries that have been read, and what is known of them.
+pub(super) type ReadEntries<'a, F> = (Sorter<'a, Entry<<F as Fingerprint>::Word>>, ReadSoFar);
+
 /// What is known of the entries that have been read.
 #[derive(Debug, Clone, Copy, Default)]
-struct ReadSoFar {
+pub(super) struct ReadSoFar {
     /// How many there are.
-    read: u64,
+    pub(super) read: u64,
     greatest_id: u64,
     /// The bits that any of the fingerprints has.
     used: u128,

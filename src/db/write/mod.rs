@@ -14,6 +14,7 @@ mod documents;
 mod entries;
 pub(crate) mod expire;
 pub(crate) mod load;
+pub(crate) mod load_documents;
 pub(crate) mod load_space;
 pub(crate) mod outcome;
 mod since;
