@@ -193,7 +193,7 @@ fn bands_of_a_sketch_are_those_of_the_example() {
         rows(section("Bands")).filter(|row| row[0].starts_with("minimum")).collect();
     let mut band = String::new();
     for (minimum, row) in (24..).zip(listed) {
-        let bits = sketch.iter().rev().map(|plane| (plane >> minimum & 1).to_string());
+        let bits = sketch.planes().iter().rev().map(|plane| (plane >> minimum & 1).to_string());
         let bits: String = bits.collect();
         assert_eq!(row, [format!("minimum {minimum}"), bits.clone()]);
         band += &bits;

@@ -113,7 +113,7 @@ pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match, Sketch, Word};
 #[cfg(feature = "text")]
 #[doc(inline)]
 pub use fpdb_text as text;
-pub use layout::{Jaccard, Layout, MatchRule};
+pub use layout::{Jaccard, Layout, MatchRule, Matcher};
 pub use progress::{Phase, Progress};
 pub use query::{Answers, QueryOptions, Within};
 pub use settings::{Ids, PassageSettings};

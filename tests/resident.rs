@@ -33,7 +33,7 @@ fn of_template(number: u64, is_equal: bool) -> Sketch {
     let mut rng = fastrand::Rng::with_seed(number);
     // Of each group of eight minima, the bands have at most the first seven.
     let others = if is_equal { 0 } else { u128::MAX / 0xff * 0xe0 };
-    std::array::from_fn(|_| rng.u128(..) & others)
+    Sketch::of_parts(std::array::from_fn(|_| rng.u128(..) & others), 0, [0; 16])
 }
 
 fn create(path: &Path, is_equal: bool) {
@@ -59,7 +59,7 @@ fn what_reads_four_times_the_memory_for_pages_does_not_take_more() {
         let path = folder.path().join("db");
         create(&path, is_equal);
         let db: Db<Sketch> = options().open(&path).unwrap();
-        let query = if is_equal { of_template(0, true) } else { [0; 6] };
+        let query = if is_equal { of_template(0, true) } else { Sketch::ZERO };
         let read_by = |what: &str, work: &dyn Fn()| {
             let before = db.stats().queries.blocks;
             let ((), grown) = grown(work);

@@ -131,7 +131,7 @@ def planted(count: int, similarity: float | None) -> np.ndarray:
         others = rng.integers(0, 1 << 64, (len(at), 12), np.uint64)
         errors = others & np.tile(np.packbits(differs, axis=1).view(np.uint64), 6)
         sketches[at] = sketches[rng.integers(0, count, len(at))] ^ errors
-        return sketches.view("V96").reshape(-1)
+        return sketches.view("V228").reshape(-1)
     fingerprints = rng.integers(0, 1 << 64, count, np.uint64)
     for flips in range(1, K + 2):
         at = rng.integers(0, count, count // 20 // (K + 1))

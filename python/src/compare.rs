@@ -6,7 +6,7 @@ use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 
 use fpdb::text::jaccard::Shingles;
 use fpdb::text::{FeatureHash, Recipe};
-use fpdb::{Fingerprint, Jaccard, MatchRule, Sketch};
+use fpdb::{Jaccard, Matcher, Sketch};
 use pyo3::prelude::*;
 
 use crate::arrays::{array, with_numbers};
@@ -16,6 +16,7 @@ use crate::jaccard::{or_whole, words_of};
 use crate::numbers::Number;
 use crate::parallel;
 use crate::reader::Reader;
+use crate::rule::MatchRule;
 use crate::strings::Strings;
 use crate::width::Bits;
 
@@ -127,6 +128,8 @@ struct Candidates<'a> {
     gives_way: &'a [u64],
     /// The features of the documents of earlier runs, if their texts are known.
     earlier: Vec<Option<Shingles>>,
+    /// Their sketches.
+    sketches: &'a [Sketch],
 }
 
 const EARLIER: u64 = 1 << 63;
@@ -142,6 +145,7 @@ impl Candidates<'_> {
             None => Number(of).count() < before,
         };
         offsets.len() == rows + 1
+            && self.sketches.len() == self.earlier.len()
             && offsets.is_sorted()
             && [self.of, self.distances, self.gives_way]
                 .iter()
@@ -174,14 +178,14 @@ struct Decision {
 ///
 /// A row is like another one if their sketches match by the rule, and if the exact similarity of their texts is at
 /// least the threshold. Of several, it is like the most similar one. If exact is false, the sketches decide alone.
-/// Where the text of an earlier document is not known, the similarity that the sketches estimate must reach the
-/// threshold.
+/// Where the text of an earlier document is not known, the sketches decide, too.
 #[pyclass(module = "fpdb_engine._native")]
 pub(crate) struct Comparer {
     recipe: Recipe<Sketch>,
     /// The number of words of a feature, if it is not the recipe's.
     ngram: Option<usize>,
-    rule: MatchRule,
+    rule: fpdb::MatchRule,
+    matcher: Matcher,
     similarity: f64,
     threads: usize,
     /// `None` if the sketches decide alone.
@@ -197,7 +201,7 @@ pub(crate) struct Comparer {
 
 #[pymethods]
 impl Comparer {
-    /// rule is the match rule of a database: bands, minima per band, and distance. Without it, a rule is chosen.
+    /// rule is the match rule of a database. Without it, a rule is chosen.
     #[new]
     #[pyo3(signature = (*, similarity, recall, recipe, rule, expected, ngram, exact, threads))]
     #[expect(clippy::too_many_arguments, reason = "only called by dedup")]
@@ -205,7 +209,7 @@ impl Comparer {
         similarity: f64,
         recall: f64,
         recipe: &str,
-        rule: Option<(u32, u32, u32)>,
+        rule: Option<&MatchRule>,
         expected: Number,
         ngram: Option<Number>,
         exact: bool,
@@ -215,15 +219,14 @@ impl Comparer {
         let recipe = Recipe::for_sketches(recipe).or_raise()?;
         let jaccard = Jaccard::at_least(similarity).recall(recall);
         let rule = match rule {
-            Some((bands, minima, distance)) => {
-                MatchRule::of_bands(jaccard, bands, minima, distance)
-            }
-            None => MatchRule::for_similarity(jaccard, expected.0),
+            Some(rule) => rule.rule,
+            None => fpdb::MatchRule::for_similarity(jaccard, expected.0).or_raise()?,
         };
         Ok(Self {
             recipe,
             ngram,
-            rule: rule.or_raise()?,
+            rule,
+            matcher: rule.matcher(),
             similarity,
             threads: parallel::threads(threads),
             kept: exact.then(Kept::new).transpose()?,
@@ -274,8 +277,8 @@ impl Comparer {
     }
 
     /// Decides about the chunk that was read. The candidates of row i are the elements offsets[i] to offsets[i + 1] of
-    /// the lists: rows of earlier chunks that are kept, or 2^63 + p for the text at position p in earlier. Rows of the
-    /// chunk itself are found here.
+    /// the lists: rows of earlier chunks that are kept, or 2^63 + p for the text at position p in earlier, whose sketch
+    /// is at p in sketches. Rows of the chunk itself are found here.
     ///
     /// Returns what each row is like, in the same form, or 2^64 - 1 for a row to keep; the similarities; and
     /// pairs of a row and a position in earlier that gives way to it.
@@ -286,6 +289,7 @@ impl Comparer {
         distances: &Bound<'py, PyAny>,
         gives_way: &Bound<'py, PyAny>,
         earlier: &Bound<'py, PyAny>,
+        sketches: &Bound<'py, PyAny>,
     ) -> PyResult<Decided<'py>> {
         let py = of.py();
         let earlier = Strings::new(earlier, "text")?;
@@ -293,6 +297,7 @@ impl Comparer {
         let numbers = |list, what| with_numbers(list, what, |it| Ok(it.to_vec()));
         let (offsets, of) = (numbers(offsets, "offset")?, numbers(of, "row")?);
         let (distances, gives_way) = (numbers(distances, "distance")?, numbers(gives_way, "flag")?);
+        let sketches = Sketch::with_batch(sketches, |all| Ok(all.to_vec()))?;
         let decided = interruptible(py, |cancel| {
             let make = |text: &Option<&str>| text.map(|text| self.sketch_and_features(text).1);
             let earlier = parallel::map(&earlier, self.threads, cancel, make);
@@ -302,6 +307,7 @@ impl Comparer {
                 distances: &distances,
                 gives_way: &gives_way,
                 earlier,
+                sketches: &sketches,
             };
             self.decisions(&candidates, cancel)
         })?;
@@ -411,14 +417,22 @@ impl Comparer {
         if own.kind == Kind::Equality {
             return Ok((distance == 0).then_some(1.0));
         }
-        let estimate = self.recipe.similarity(distance).map_or(0.0, |(similarity, _)| similarity);
+        let estimate = match like {
+            Like::Earlier(place) => {
+                self.recipe.similarity_of(own.sketch, candidates.sketches[place])
+            }
+            // The sketches of earlier chunks are not at hand, and how rows are divided must not matter.
+            Like::Row(_) => self.recipe.similarity(distance),
+        };
+        let estimate = estimate.map_or(0.0, |(similarity, _)| similarity);
         let Some(kept) = &mut self.kept else { return Ok(Some(estimate)) };
         let other = match like {
             Like::Row(other) if other >= self.before => &self.chunk[other - self.before].features,
             Like::Row(other) => kept.of(other)?,
             Like::Earlier(place) => match &candidates.earlier[place] {
                 Some(features) => features,
-                None => return Ok((estimate >= self.similarity).then_some(estimate)),
+                // The sketches match.
+                None => return Ok(Some(estimate)),
             },
         };
         let similarity = own.features.jaccard(other);
@@ -442,10 +456,10 @@ impl Comparer {
         let by_band = if own.kind == Kind::Nothing { &[] } else { by_band };
         let share_band = by_band.iter().flat_map(|rows| rows.before(row));
         let others: BTreeSet<usize> = share_band.filter(|&other| self.is_kept[other]).collect();
-        let others = others.into_iter().map(move |other| {
-            (own.sketch.distance(self.chunk[other].sketch), Like::Row(self.before + other), false)
-        });
-        others.filter(|&(distance, ..)| distance <= self.rule.distance())
+        others.into_iter().filter_map(move |other| {
+            let distance = self.matcher.distance(own.sketch, self.chunk[other].sketch)?;
+            Some((distance, Like::Row(self.before + other), false))
+        })
     }
 }
 
@@ -478,5 +492,6 @@ impl ByBand {
 /// Returns a sketch for a text that is too short to have one.
 fn sketch_of(hash: u128) -> Sketch {
     // Odd multiples of a hash are as random as the hash.
-    [1, 3, 5, 7, 9, 11].map(|odd| hash.wrapping_mul(odd).rotate_left(64))
+    let planes = [1, 3, 5, 7, 9, 11].map(|odd| hash.wrapping_mul(odd).rotate_left(64));
+    Sketch::of_parts(planes, 0, [0; 16])
 }

@@ -42,7 +42,7 @@ impl Db {
     /// to 12 (10 at 128 bits), is the distance within which two documents are near-duplicates. With similarity,
     /// from 0.5 to 1, they are near-duplicates if their Jaccard similarity is at least this; recall, 0.95 by
     /// default, is the share of the pairs of exactly this similarity that is found. Such a database has
-    /// sketches, which are fingerprints of 768 bits. ids is "user", the default, if the caller gives each
+    /// sketches, which are fingerprints of 1824 bits. ids is "user", the default, if the caller gives each
     /// fingerprint an id; "unique", the default with a similarity, if an id identifies one document, which is
     /// updated when it is inserted again; "names" if documents have names, such as URLs, and the database
     /// assigns ids. layout is the name of the tables: "half-2" and the others that fpdb-tool recommend lists,

@@ -65,7 +65,7 @@ const NAMES: [(&str, &str); 8] = [
     ("RecipeName::custom", "custom_recipe=..."),
     (", or use ExtractionName::custom for texts that another program makes", ""),
     ("Options::bits128()", "bits=128"),
-    ("Options::sketches()", "bits=768"),
+    ("Options::sketches()", "bits=1824"),
     ("Db::options()", "bits=64"),
 ];
 

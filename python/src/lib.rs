@@ -45,6 +45,7 @@ mod reader;
 mod repair;
 mod repetition;
 mod results;
+mod rule;
 mod source;
 mod stats;
 mod strings;
@@ -84,6 +85,8 @@ mod _native {
     use super::repetition::{repetitions, units};
     #[pymodule_export]
     use super::results::{Document, Match, Outcome};
+    #[pymodule_export]
+    use super::rule::MatchRule;
     #[pymodule_export]
     use super::text::{estimate_jaccard, fingerprint, fingerprint_batch, recipes};
     #[pymodule_export]

@@ -32,7 +32,7 @@ type Array<'py> = Bound<'py, PyAny>;
 /// minimum with a probability of their Jaccard similarity (Broder, On the resemblance and containment of documents, 1997).
 /// jaccard_of_minima() estimates it, and Bands finds likely pairs. A text without features, because it is empty or
 /// missing, has 2**64 - 1 in all columns. The values never change with a version. A database with a similarity does
-/// all of this for you, with 96 bytes for each text.
+/// all of this for you, with 228 bytes for each text.
 ///
 /// The texts are strings, or an Arrow array of strings, which is not copied.
 ///

@@ -16,6 +16,7 @@ use crate::numbers::{Distance, Number, within};
 use crate::options::one_of;
 use crate::pairs::{self, Other, Search};
 use crate::results::{Document, Match, named_tuple};
+use crate::rule::MatchRule;
 use crate::source::{AnySnapshot, Source, at_width};
 
 const LEVELS: [(&str, VerifyLevel); 3] =
@@ -36,7 +37,7 @@ impl Reader {
         self.handle.info.path.to_string_lossy().into_owned()
     }
 
-    /// The width of fingerprints: 64, 128, or 768 for sketches.
+    /// The width of fingerprints: 64, 128, or 1824 for sketches.
     #[getter(bits)]
     fn width(&self) -> PyResult<u32> {
         self.handle.bits()
@@ -48,8 +49,14 @@ impl Reader {
         self.handle.info.description.max_distance
     }
 
-    /// How many bands a sketch has, and of how many minima each consists; None without a similarity. Two
-    /// sketches match by the database's rule if they share a band and are within max_distance.
+    /// The rule by which sketches match; None without a similarity.
+    #[getter]
+    fn match_rule(&self) -> Option<MatchRule> {
+        let rule = self.handle.info.description.rule;
+        rule.bands().map(|_| MatchRule { rule })
+    }
+
+    /// How many bands a sketch has, and of how many minima each consists; None without a similarity.
     #[getter]
     fn sketch_bands(&self) -> Option<(u32, u32)> {
         self.handle.info.description.rule.bands()

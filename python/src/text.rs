@@ -18,11 +18,11 @@ use crate::strings::Strings;
 use crate::width::{Bits, Value};
 
 /// Returns the fingerprint of a text, or None if the text is too short to be compared. One of 64 or 128 bits
-/// is an int. With bits=768, it is a sketch: bytes of length 96.
+/// is an int. With bits=1824, it is a sketch: bytes of length 228.
 ///
 /// >>> hex(fingerprint("The quick brown fox jumps over the lazy dog."))
 /// '0x73dc8cc2bd0c5d6e'
-/// >>> fingerprint("The quick brown fox jumps over the lazy dog.", bits=768)[:8].hex()
+/// >>> fingerprint("The quick brown fox jumps over the lazy dog.", bits=1824)[:8].hex()
 /// '9d5cd72674a1d7de'
 /// >>> fingerprint("Page not found") is None
 /// True
@@ -51,7 +51,7 @@ fn one<F: Bits>(py: Python<'_>, text: &str, recipe: &str) -> PyResult<Option<Val
 /// have none, and 0 in its place.
 ///
 /// The texts are strings, or an Arrow array of strings, which is not copied. Those of 128 bits have
-/// two columns, the high half first. Sketches, with bits=768, are of dtype V96.
+/// two columns, the high half first. Sketches, with bits=1824, are of dtype V228.
 ///
 /// >>> texts = ["The quick brown fox jumps over the lazy dog.", "too short"]
 /// >>> fingerprints, has_one = fingerprint_batch(texts)
@@ -107,7 +107,7 @@ pub(crate) fn fingerprints<F: Bits>(
 /// >>> round(similarity, 2), round(error, 2)
 /// (0.8, 0.04)
 #[pyfunction]
-#[pyo3(signature = (distance, recipe="default", *, bits=Distance(SKETCH_BITS)), text_signature = "(distance, recipe='default', *, bits=768)")]
+#[pyo3(signature = (distance, recipe="default", *, bits=Distance(SKETCH_BITS)), text_signature = "(distance, recipe='default', *, bits=1824)")]
 pub(crate) fn estimate_jaccard(
     distance: Distance,
     recipe: &str,

@@ -25,13 +25,14 @@ pub(crate) trait Bits: Fingerprint {
         work: impl FnOnce(&[Self]) -> PyResult<T>,
     ) -> PyResult<T>;
 
-    /// Makes an array: of `uint64`, with two columns for 128 bits, the high half first; of `V96` for
+    /// Makes an array: of `uint64`, with two columns for 128 bits, the high half first; of `V228` for
     /// sketches.
     fn into_array(fingerprints: Vec<Self>, py: Python<'_>) -> PyResult<Bound<'_, PyAny>>;
 }
 
 /// A fingerprint of any type, for classes of Python, which cannot be generic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "there are few at a time")]
 pub(crate) enum Value {
     Number(u128),
     Sketch(Sketch),

@@ -268,7 +268,7 @@ def test_names_are_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"bits": 32}, fpdb.InvalidArgumentError, "bits 32: expected 64, 128, or 768 for sketches"),
+        ({"bits": 32}, fpdb.InvalidArgumentError, "bits 32: expected 64, 128, or 1824 for sketches"),
         ({"max_distance": 13}, fpdb.InvalidArgumentError, "expected 0 to 12"),
         ({"max_distance": 2**70}, fpdb.InvalidArgumentError, "expected 0 to 12"),
         ({"max_distance": "3"}, TypeError, "max_distance: a distance must be an int"),

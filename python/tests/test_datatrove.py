@@ -148,7 +148,7 @@ def test_a_new_database_is_for_a_similarity_and_an_existing_one_stays_as_it_is(
 ) -> None:
     assert filtered(NearDuplicateFilter(tmp_path / "new"), words(1), words(1, 3)) == ["000.jsonl/0"]
     with fpdb.Db.open(tmp_path / "new") as db:
-        assert (db.bits, db.similarity) == (768, 0.8)
+        assert (db.bits, db.similarity) == (1824, 0.8)
     fpdb.Db.create(tmp_path / "old", ids="names", recipe="default", max_distance=6).close()
     assert filtered(NearDuplicateFilter(tmp_path / "old"), words(1), words(1)) == ["000.jsonl/0"]
     assert filtered(NearDuplicateFilter(tmp_path / "old", max_distance=6), words(1)) == ["000.jsonl/0"]
@@ -248,7 +248,7 @@ def test_clusters_by_similarity_can_be_run_again_but_not_mixed(tmp_path: Path) -
         removed = np.frombuffer((tmp_path / out / "000000.remove").read_bytes(), "<u4")
         assert removed.tolist() == [2]
     with fpdb.Db.open(tmp_path / "db") as db:
-        assert (db.bits, db.similarity, len(db)) == (768, 0.8, 3)
+        assert (db.bits, db.similarity, len(db)) == (1824, 0.8, 3)
     second = fingerprints("second", words(5))
     with pytest.raises(fpdb.InvalidArgumentError, match="documents of other files"):
         Clusters(second, str(tmp_path / "c"), database=tmp_path / "db").run()

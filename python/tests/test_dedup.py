@@ -133,9 +133,8 @@ def test_texts_that_share_a_template_are_kept(shared: int, own: int) -> None:
     texts = [f"{template} {words(own)}" for _ in range(400)]
     found = fpdb.dedup(texts)
     assert found.keep.all() and found.estimated == 0
-    # The estimates of many pairs decide otherwise, and the report says so.
-    estimated = fpdb.dedup(texts, verify=False)
-    assert estimated.dropped == estimated.estimated and (own > 100) or estimated.below > 0.9 * estimated.dropped > 0
+    # The parities tell the same without the texts.
+    assert fpdb.dedup(texts, verify=False).keep.all()
 
 
 def test_what_is_kept_is_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import truth
 
-RULE = (8, 5, 38)
+RULE = (10, 5, 38)
 """What a similarity of 0.8 chooses for up to ten million documents."""
 
 
 @pytest.fixture
 def sketches(rng: np.random.Generator) -> list[bytes]:
-    found = truth.planted_sketches(rng, RULE, 3) + [rng.bytes(96) for _ in range(100)]
+    found = truth.planted_sketches(rng, RULE, 3) + [rng.bytes(228) for _ in range(100)]
     found += found[:20]
     return [found[at] for at in rng.permutation(len(found))]
 
@@ -37,13 +37,13 @@ def path(tmp_path: Path, sketches: list[bytes]) -> Path:
 def test_a_similarity_chooses_sketches_and_a_rule_and_is_stored(tmp_path: Path) -> None:
     path = tmp_path / "db"
     with fpdb.Db.create(path, similarity=0.8, recall=0.9) as db:
-        assert (db.bits, db.similarity, db.recall, db.id_kind) == (768, 0.8, 0.9, "unique")
-        assert (db.max_distance, db.stats()["bits"]) == (37, 768)
+        assert (db.bits, db.similarity, db.recall, db.id_kind) == (1824, 0.8, 0.9, "unique")
+        assert (db.max_distance, db.stats()["bits"]) == (37, 1824)
     with fpdb.Db.open_or_create(path, similarity=0.8, recall=0.9, expected_entries=5) as db:
         assert db.similarity == 0.8
     with pytest.raises(fpdb.InvalidArgumentError, match="similarity at least 0.8"):
         fpdb.Db.open(path, similarity=0.9)
-    with fpdb.Db.create(tmp_path / "default", bits=768) as db:
+    with fpdb.Db.create(tmp_path / "default", bits=1824) as db:
         assert (db.similarity, *(db.sketch_bands or ()), db.max_distance) == (0.8, *RULE)
     with fpdb.Db.create(tmp_path / "distance") as db:
         assert (db.bits, db.similarity, db.recall, db.sketch_bands) == (64, None, None, None)
@@ -77,11 +77,11 @@ def test_queries_find_what_a_scan_finds(
 
 def test_some_pairs_within_the_distance_share_no_key_and_do_not_match(sketches: list[bytes]) -> None:
     all_distances, by_rule = truth.distances(sketches, sketches), truth.distances(sketches, sketches, RULE)
-    for distance in range(8, 39):
+    for distance in range(10, 39):
         some = by_rule[all_distances == distance]
         assert {distance, 255} == set(some.tolist())
     assert set(by_rule[all_distances == 39].tolist()) == {255}
-    assert 255 not in by_rule[all_distances < 8]
+    assert 255 not in by_rule[all_distances < 10]
 
 
 def test_pairs_joins_and_counts_are_those_of_a_scan(path: Path, sketches: list[bytes]) -> None:
@@ -94,12 +94,12 @@ def test_pairs_joins_and_counts_are_those_of_a_scan(path: Path, sketches: list[b
     with fpdb.ReadOnlyDb.open(path) as db:
         assert rows(db.pairs(expand=True), is_symmetric=True) == expected
         assert db.count_pairs() == [sum(d == at for _, _, d in expected) for at in range(39)]
-        # Below the number of keys, any distance is exact.
+        # Below the number of bands, any distance is exact.
         assert len(rows(db.pairs(5, expand=True))) == sum(d <= 5 for _, _, d in expected)
-        with pytest.raises(fpdb.InvalidArgumentError, match="8"):
-            list(db.pairs(8))
+        with pytest.raises(fpdb.InvalidArgumentError, match="10"):
+            list(db.pairs(10))
         assert rows(db.join(others)) == sorted(joined)
-        array = np.array(others, "V96")
+        array = np.array(others, "V228")
         nearest = rows(db.join(array, nearest=True))
         assert [(b, d) for _, b, d in sorted(nearest, key=lambda row: row[1])] == [
             (b, 0) for b in range(len(others))
@@ -143,14 +143,14 @@ def test_clusters_and_writes_keep_what_a_greedy_pass_keeps(
 
 
 def order(sketch: bytes) -> list[int]:
-    """Returns what sketches are ordered by."""
+    """Returns what sketches are ordered by, as long as no two have the same planes."""
     return [int.from_bytes(sketch[at : at + 16], "little") for at in range(0, 96, 16)]
 
 
 def test_entries_are_all_sketches_in_the_order_of_their_ids(path: Path, sketches: list[bytes]) -> None:
     with fpdb.ReadOnlyDb.open(path) as db:
         chunks = list(db.entries())
-        assert chunks[0].fingerprints.dtype == "V96"
+        assert chunks[0].fingerprints.dtype == "V228"
         found = [row for chunk in chunks for row in zip(chunk.fingerprints.tolist(), chunk.ids.tolist())]
     assert found == [(sketch, id) for id, sketch in enumerate(sketches)]
 
@@ -160,21 +160,21 @@ def forms(sketches: list[bytes]) -> list[Any]:
     import polars as pl
     import pyarrow as pa
 
-    array = np.array(sketches, "V96")
+    array = np.array(sketches, "V228")
     return [
         array,
         np.concatenate([array, array])[::2][: len(array)] if len(array) == 1 else np.repeat(array, 2)[::2],
-        array.view("S96"),
-        array.view(np.uint8).reshape(-1, 96),
+        array.view("S228"),
+        array.view(np.uint8).reshape(-1, 228),
         list(array),
         tuple(sketches),
         pa.array(sketches),
-        pa.array(array, pa.binary(96)),
-        pa.chunked_array([pa.array(sketches[:3], pa.binary(96)), pa.array(sketches[3:], pa.binary(96))]),
+        pa.array(array, pa.binary(228)),
+        pa.chunked_array([pa.array(sketches[:3], pa.binary(228)), pa.array(sketches[3:], pa.binary(228))]),
         pl.Series(sketches),
         pl.Series(array.tolist()),
         pd.Series(sketches),
-        pd.Series(array.tolist(), dtype=pd.ArrowDtype(pa.binary(96))),
+        pd.Series(array.tolist(), dtype=pd.ArrowDtype(pa.binary(228))),
     ]
 
 
@@ -183,7 +183,7 @@ def test_sketches_are_accepted_in_every_form(
     tmp_path: Path, rng: np.random.Generator, number: int
 ) -> None:
     # The last bytes are zeros, which arrays of strings do not show.
-    sketches = [rng.bytes(94) + bytes(2) for _ in range(20)]
+    sketches = [rng.bytes(226) + bytes(2) for _ in range(20)]
     with fpdb.Db.create(tmp_path / "db", similarity=0.8) as db:
         db.write(forms(sketches)[number], range(20))
         assert [db.get(id).fingerprint for id in range(20)] == sketches  # type: ignore[union-attr]
@@ -193,35 +193,35 @@ def test_sketches_are_accepted_in_every_form(
 def test_other_values_are_refused(tmp_path: Path) -> None:
     with fpdb.Db.create(tmp_path / "db", similarity=0.8) as db:
         for wrong in [7, "a", None, 1.5]:
-            with pytest.raises(TypeError, match="a sketch must be bytes of length 96, not"):
+            with pytest.raises(TypeError, match="a sketch must be bytes of length 228, not"):
                 db.insert(wrong, 1)  # type: ignore[arg-type]
-        for length in [0, 16, 95, 97]:
-            with pytest.raises(fpdb.InvalidArgumentError, match=f"of length 96, not of length {length}"):
+        for length in [0, 16, 227, 229]:
+            with pytest.raises(fpdb.InvalidArgumentError, match=f"of length 228, not of length {length}"):
                 db.write([bytes(length)], [1])
-        for array in [np.zeros(3, np.uint64), np.zeros((3, 2), np.uint64), np.array([b"a"]), np.zeros((2, 95), np.uint8)]:
-            with pytest.raises(TypeError, match="expected sketches as an array of 96 bytes each"):
+        for array in [np.zeros(3, np.uint64), np.zeros((3, 2), np.uint64), np.array([b"a"]), np.zeros((2, 227), np.uint8)]:
+            with pytest.raises(TypeError, match="expected sketches as an array of 228 bytes each"):
                 db.query_batch(array)
         with pytest.raises(fpdb.Error):
-            db.bulk_load([bytes(96)], [1])
+            db.bulk_load([bytes(228)], [1])
         assert db.query_batch([]).offsets.tolist() == [0]
-        assert db.query_batch(np.zeros(0, "V96")).offsets.tolist() == [0]
+        assert db.query_batch(np.zeros(0, "V228")).offsets.tolist() == [0]
     with fpdb.Db.create(tmp_path / "narrow") as narrow, fpdb.Db.open(tmp_path / "db") as db:
         with pytest.raises(TypeError, match="a fingerprint must be an int, not bytes"):
-            narrow.insert(bytes(96), 1)
-        with pytest.raises(fpdb.InvalidArgumentError, match="cannot join databases of 64 and of 768 bits"):
+            narrow.insert(bytes(228), 1)
+        with pytest.raises(fpdb.InvalidArgumentError, match="cannot join databases of 64 and of 1824 bits"):
             narrow.join(db)
 
 
 def test_sketches_of_texts_are_bytes_and_arrays_of_these(tmp_path: Path) -> None:
     texts = ["The quick brown fox jumps over the lazy dog.", None, "short", "the quick brown FOX jumps over a dog"]
-    array, has_one = fpdb.fingerprint_batch(texts, bits=768)
-    assert array.dtype == "V96" and has_one.tolist() == [True, False, False, True]
-    assert array.tolist()[1:3] == [bytes(96)] * 2
-    first = fpdb.fingerprint(texts[0] or "", bits=768)
+    array, has_one = fpdb.fingerprint_batch(texts, bits=1824)
+    assert array.dtype == "V228" and has_one.tolist() == [True, False, False, True]
+    assert array.tolist()[1:3] == [bytes(228)] * 2
+    first = fpdb.fingerprint(texts[0] or "", bits=1824)
     assert first == array.tolist()[0] == array[0].tobytes()
     # The first plane is the fingerprint of 128 bits.
     assert int.from_bytes(first[:16], "little") == fpdb.fingerprint(texts[0] or "", bits=128)
-    assert fpdb.fingerprint("short", bits=768) is None
+    assert fpdb.fingerprint("short", bits=1824) is None
     distance = int(truth.distances(array.tolist()[:1], array.tolist()[3:])[0, 0])
     exact = fpdb.jaccard(texts[0] or "", texts[3] or "")
     estimate, error = fpdb.estimate_jaccard(distance)
@@ -231,13 +231,13 @@ def test_sketches_of_texts_are_bytes_and_arrays_of_these(tmp_path: Path) -> None
         assert [m.id for m in db.query(array[0])] == [5]
         match = db.query_text("The quick brown fox jumps over the lazy dog!")
         assert match is not None and match[0].fingerprint == first
-    assert "pairs/1" in fpdb.recipes(bits=768) and "seomoz/1" not in fpdb.recipes(bits=768)
+    assert "pairs/1" in fpdb.recipes(bits=1824) and "seomoz/1" not in fpdb.recipes(bits=1824)
     with pytest.raises(fpdb.InvalidArgumentError):
-        fpdb.fingerprint("text", "seomoz/1", bits=768)
+        fpdb.fingerprint("text", "seomoz/1", bits=1824)
 
 
 def test_results_with_sketches_are_printed_compared_and_pickled(tmp_path: Path, rng: np.random.Generator) -> None:
-    sketch = rng.bytes(96)
+    sketch = rng.bytes(228)
     other = truth.changed(rng, sketch, [3])
     with fpdb.Db.create(tmp_path / "db", similarity=0.8, ids="names") as db:
         db.insert(sketch, "a", stamp=7)
@@ -284,4 +284,4 @@ def test_similarities_that_cannot_be_found_are_refused(
 def test_an_unknown_condition_is_refused(tmp_path: Path) -> None:
     with fpdb.Db.create(tmp_path / "db", similarity=0.8) as db:
         with pytest.raises(TypeError, match='not str, unless it is "rule"'):
-            db.write([bytes(96)], [1], unless_near="rules")  # type: ignore[arg-type]
+            db.write([bytes(228)], [1], unless_near="rules")  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ def test_fingerprints_are_those_of_the_frozen_vectors() -> None:
         found = fpdb.fingerprint(text, recipe, bits=bits)
         assert found == value_of(vector["fingerprint"]), vector
         checked.add((bits, recipe))
-    for bits in (64, 128, 768):
+    for bits in (64, 128, 1824):
         names = fpdb.recipes(bits=bits)
         assert {(bits, name) for name in names} <= checked
     for recipe in ("pairs-zh/1", "jieba/1", "yanyiwu-20/1", "string-hash/1"):
@@ -40,19 +40,22 @@ def test_published_values_of_yanyiwu_simhash_are_reproduced() -> None:
 
 
 def value_of(written: object) -> int | bytes | None:
-    """Returns a fingerprint of the vectors: a sketch is a list of planes."""
+    """Returns a fingerprint of the vectors: a sketch is a list of planes, the number of features, and parities."""
     if isinstance(written, list):
-        return b"".join(int(plane, 16).to_bytes(16, "little") for plane in written)
+        planes, features, parities = written
+        words = [int(parities[at : at + 16], 16).to_bytes(8, "little") for at in range(0, 256, 16)]
+        numbers = [int(plane, 16).to_bytes(16, "little") for plane in planes]
+        return b"".join([*numbers, features.to_bytes(4, "little"), *words])
     return int(written, 16) if isinstance(written, str) else None
 
 
-@pytest.mark.parametrize("bits", [64, 128, 768])
+@pytest.mark.parametrize("bits", [64, 128, 1824])
 def test_batches_equal_single_fingerprints(bits: int) -> None:
     texts = [str(vector["text"]) for vector in vectors()] * 5 + ["", "too short"]
     recipe = "string-hash/1" if bits == 128 else "default"
     for threads in (None, 1, 3):
         found, has_one = fpdb.fingerprint_batch(texts, recipe, bits=bits, threads=threads)
-        assert found.dtype == ("V96" if bits == 768 else np.uint64) and has_one.dtype == np.bool_
+        assert found.dtype == ("V228" if bits == 1824 else np.uint64) and has_one.dtype == np.bool_
         rows = found.tolist()
         for text, row, is_some in zip(texts, rows, has_one.tolist(), strict=True):
             value = row[0] << 64 | row[1] if bits == 128 else row

@@ -68,7 +68,8 @@ def batch(fingerprints: Sequence[int], bits: int) -> np.ndarray:
 
 
 Rule = tuple[int, int, int]
-"""How many bands a sketch has, of how many minima each consists, and how many minima of sketches that match differ."""
+"""How many bands a sketch has, of how many minima each consists, and how many minima of sketches that match differ.
+The sketches of a test that share a band have the same parities, so these do not matter."""
 
 
 def changed(rng: np.random.Generator, sketch: bytes, minima: Iterable[int]) -> bytes:
@@ -77,7 +78,7 @@ def changed(rng: np.random.Generator, sketch: bytes, minima: Iterable[int]) -> b
     for minimum in minima:
         bits = int(rng.integers(1, 64))
         planes = [plane ^ (bits >> at & 1) << int(minimum) for at, plane in enumerate(planes)]
-    return b"".join(plane.to_bytes(16, "little") for plane in planes)
+    return b"".join(plane.to_bytes(16, "little") for plane in planes) + sketch[96:]
 
 
 def planted_sketches(rng: np.random.Generator, rule: Rule, centres: int) -> list[bytes]:
@@ -86,7 +87,7 @@ def planted_sketches(rng: np.random.Generator, rule: Rule, centres: int) -> list
     bands, minima, most = rule
     found = []
     for _ in range(centres):
-        centre = rng.bytes(96)
+        centre = rng.bytes(228)
         found.append(centre)
         one_of_each = [8 * band + int(rng.integers(minima)) for band in range(bands)]
         in_no_band = [at for at in range(128) if at % 8 >= minima or at >= 8 * bands]
@@ -101,7 +102,7 @@ def planted_sketches(rng: np.random.Generator, rule: Rule, centres: int) -> list
 
 def minima_of(sketches: Sequence[bytes]) -> np.ndarray:
     """Returns the 128 minima of each sketch, bit by bit."""
-    planes = np.frombuffer(b"".join(sketches), np.uint8).reshape(-1, 6, 16)
+    planes = np.frombuffer(b"".join(sketch[:96] for sketch in sketches), np.uint8).reshape(-1, 6, 16)
     bits = np.unpackbits(planes, axis=2, bitorder="little")
     return (bits << np.arange(6, dtype=np.uint8)[:, None]).sum(axis=1, dtype=np.uint8)
 

@@ -32,7 +32,7 @@ struct Built {
 /// Random sketches, and crowds that share the band, or all of it but the last minimum.
 fn sketches(count: usize) -> Vec<Sketch> {
     let mut rng = fastrand::Rng::with_seed(count as u64);
-    let mut random = || -> Sketch { std::array::from_fn(|_| rng.u128(..)) };
+    let mut random = || -> [u128; 6] { std::array::from_fn(|_| rng.u128(..)) };
     let (centre, mut sketches) = (random(), Vec::new());
     for number in 0..count as u128 {
         let mut sketch = random();
@@ -44,6 +44,7 @@ fn sketches(count: usize) -> Vec<Sketch> {
             }),
             _ => {}
         }
+        let sketch = Sketch::of_parts(sketch, 0, [0; 16]);
         sketches.push(if number % 8 == 1 { sketch.with_flipped(24 + 4) } else { sketch });
     }
     sketches

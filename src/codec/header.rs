@@ -126,7 +126,7 @@ impl FileHeader {
         let database_id = fields.u128("database id")?;
         let nonce = fields.u64("nonce")?;
         let reserved = fields.bytes(RESERVED_LEN, "reserved")?;
-        if !matches!(bits, 64 | 128 | 768) || zero != 0 || reserved.iter().any(|&b| b != 0) {
+        if !matches!(bits, 64 | 128 | 1824) || zero != 0 || reserved.iter().any(|&b| b != 0) {
             return Err(
                 Error::corruption("the file header has a value that is not allowed").at_offset(16)
             );

@@ -9,6 +9,7 @@ use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
 pub(crate) use document::Record;
 pub use document::{DocId, Document, Entry, Match};
+pub use fpdb_sketch::Sketch;
 
 use crate::error::{Error, Result};
 
@@ -33,30 +34,10 @@ mod sealed {
 
 pub(crate) use sealed::PerWidth;
 
-/// A sketch of a set of features: the low six bits of each of 128 minima, as six planes. Bit i of
-/// plane p is bit p of minimum i, so plane 0 is the 128-bit fingerprint that the same recipe makes.
-///
-/// The [distance](Fingerprint::distance) of two sketches is the number of minima that differ, 0 to
-/// 128, from which follows how similar the sets are. `fpdb-text` makes sketches, and its
-/// `recipes.md` says how.
-///
-/// # Examples
-///
-/// ```
-/// use fpdb::{Fingerprint, Sketch};
-/// let (a, mut b): (Sketch, Sketch) = ([7; 6], [7; 6]);
-/// b[0] ^= 0b11;
-/// b[5] ^= 0b01;
-/// assert_eq!(a.distance(b), 2);
-/// ```
-pub type Sketch = [u128; PLANES];
-
-/// Planes of a sketch: bits of each minimum.
-const PLANES: usize = 6;
-/// The same, in bits.
-pub(crate) const BITS_PER_MINIMUM: u32 = 6;
+/// Bits of each minimum that a sketch has.
+pub(crate) const BITS_PER_MINIMUM: u32 = Sketch::BITS_PER_MINIMUM;
 /// Minima of a sketch.
-pub(crate) const MINIMA: u32 = 128;
+pub(crate) const MINIMA: u32 = Sketch::MINIMA;
 /// Minima of a sketch in a band, at most. Each band has its own.
 pub(crate) const MINIMA_PER_BAND: u32 = 8;
 
@@ -79,7 +60,7 @@ pub(crate) const MINIMA_PER_BAND: u32 = 8;
 pub trait Fingerprint:
     sealed::Sealed + Copy + Ord + Hash + Default + Debug + Send + Sync + 'static
 {
-    /// Width in bits: 64, 128, or 768 for a sketch.
+    /// Width in bits: 64, 128, or 1,824 for a sketch.
     const BITS: u32;
     /// Width in bytes.
     const BYTES: usize;
@@ -132,9 +113,9 @@ pub trait Fingerprint:
     /// Returns the fingerprint with another bit, counted from the least significant.
     #[doc(hidden)]
     fn with_flipped(self, bit: u32) -> Self;
-    /// Returns which of the minima of two sketches differ; 0 for fingerprints.
+    /// Returns the sketch; `None` for a fingerprint.
     #[doc(hidden)]
-    fn differing(self, other: Self) -> u128;
+    fn sketch(self) -> Option<Sketch>;
     /// Returns band `number` of a sketch: the first minima of its group of eight, at most eight, six
     /// bits each, in the most significant bits. 0 for a fingerprint.
     #[doc(hidden)]
@@ -259,8 +240,8 @@ macro_rules! fingerprint {
                 self ^ 1 << bit
             }
             #[inline(always)]
-            fn differing(self, _: Self) -> u128 {
-                0
+            fn sketch(self) -> Option<Sketch> {
+                None
             }
             #[inline(always)]
             fn band(self, _: u32, _: u32) -> u64 {

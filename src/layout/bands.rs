@@ -2,15 +2,17 @@
 //!
 //! A sketch has the low six bits of each of 128 minima. The minima are in sixteen groups of eight,
 //! and band i has the first few minima of group i. Two sketches match if they share a band and
-//! differ in few enough minima: locality-sensitive hashing of MinHash values (Broder 1997; Indyk
-//! and Motwani 1998) with a comparison of the sketches themselves. With the same order in each
+//! are similar enough: locality-sensitive hashing of MinHash values (Broder 1997; Indyk and Motwani
+//! 1998) with a comparison of the sketches themselves. With the same order in each
 //! group, a band of fewer minima is a prefix of one of more (an LSH forest: Bawa, Condie and Ganesan,
 //! WWW 2005), so every choice is a part of the same sketch.
 
 use super::jaccard::Jaccard;
+use super::normal;
+use super::parities::ParityLimits;
 use crate::codec::bytes::{Fields, PutFields};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, MINIMA, MINIMA_PER_BAND};
+use crate::fingerprint::{Fingerprint, MINIMA, MINIMA_PER_BAND, Sketch};
 
 /// Most bands of a sketch.
 const MAX_BANDS: u32 = MINIMA / MINIMA_PER_BAND;
@@ -19,8 +21,14 @@ const REFERENCE: f64 = 0.8;
 /// Of the pairs of the similarity that may be missed, the share that may be missed because they
 /// differ in too many minima. The others share no band.
 const TOO_FAR: f64 = 0.06;
+/// Of the pairs of the similarity that may be missed, the share that may be missed because they share
+/// no band or are too far. The others do not seem similar enough by their parities.
+const NOT_LED_TO: f64 = 0.45;
+/// Largest margin that is chosen.
+const MAX_MARGIN: u16 = 400;
 
-/// Which sketches match: those that share a band and differ in few enough minima.
+/// Which sketches match: those that share a band, differ in few enough minima, and are similar enough
+/// by their parities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BandRule {
     pub(crate) jaccard: Jaccard,
@@ -30,6 +38,9 @@ pub(crate) struct BandRule {
     pub(crate) minima: u32,
     /// Most minima that may differ.
     pub(crate) distance: u32,
+    /// How much less similar than asked for a pair may seem by its parities, in hundredths of the
+    /// standard error.
+    pub(crate) margin: u16,
 }
 
 impl BandRule {
@@ -48,9 +59,14 @@ impl BandRule {
         let longest = minima_for(similarity, documents);
         let of_minima = |minima| (1..=MAX_BANDS).map(move |bands| (bands, minima));
         let rules = (1..=longest).rev().flat_map(of_minima);
-        let mut rules = rules.map(|(bands, minima)| Self { jaccard, bands, minima, distance });
-        let found = rules.find(|rule| rule.found_at(similarity) >= jaccard.expected_recall());
-        found.unwrap_or(Self { jaccard, bands: MAX_BANDS, minima: 1, distance })
+        let of_bands = |(bands, minima)| Self { jaccard, bands, minima, distance, margin: 0 };
+        let recall = jaccard.expected_recall();
+        let enough = 1.0 - NOT_LED_TO * (1.0 - recall);
+        let found = rules.map(of_bands).find(|rule| rule.led_to(similarity) >= enough);
+        let rule = found.unwrap_or(of_bands((MAX_BANDS, 1)));
+        let accepted = recall / rule.led_to(similarity);
+        let is_enough = |margin: &u16| normal::below(f64::from(*margin) / 100.0) >= accepted;
+        Self { margin: (0..MAX_MARGIN).find(is_enough).unwrap_or(MAX_MARGIN), ..rule }
     }
 
     /// Returns the number of the first band that two sketches share, if these are the minima in which
@@ -61,33 +77,51 @@ impl BandRule {
         (0..self.bands).find(|band| differing >> (MINIMA_PER_BAND * band) & of_band == 0)
     }
 
-    /// Returns the test for matches by this rule.
-    pub(crate) fn test(&self) -> SketchTest {
-        SketchTest { rule: *self, distance: self.distance, shares_band: true }
+    /// Computes the limits by which sketches match. This takes about .1 ms.
+    pub(crate) fn limits(&self) -> ParityLimits {
+        ParityLimits::new(self.jaccard.units(), self.margin)
+    }
+
+    /// Returns the test for matches by this rule, whose limits these are.
+    pub(crate) fn test<'a>(&self, limits: &'a ParityLimits) -> SketchTest<'a> {
+        SketchTest { rule: *self, distance: self.distance, shares_band: true, limits: Some(limits) }
     }
 
     /// Returns the test for sketches within a distance.
-    pub(crate) fn within(&self, distance: u32) -> SketchTest {
-        SketchTest { rule: *self, distance, shares_band: distance < self.bands }
+    pub(crate) fn within(&self, distance: u32) -> SketchTest<'static> {
+        SketchTest { rule: *self, distance, shares_band: distance < self.bands, limits: None }
     }
 
-    /// Returns the distance up to which all pairs match: each minimum that differs is in one band.
+    /// Returns the distance within which all pairs share a band: each minimum that differs is in one.
     pub(crate) fn exact_distance(&self) -> u32 {
         self.distance.min(self.bands - 1)
     }
 
-    /// Returns the share of the pairs of this similarity that match.
+    /// Returns the share of the pairs of this similarity that match, of sets of this many features.
+    pub(crate) fn found_at(&self, similarity: f64, features: u32) -> f64 {
+        let accepted = self.limits().accepted_shares(similarity, features);
+        let led_to = self.led_to_by_distance(similarity);
+        led_to.iter().zip(accepted).map(|(led_to, accepted)| led_to * accepted).sum()
+    }
+
+    /// Returns the share of the pairs of this similarity that share a band and are near enough.
+    fn led_to(&self, similarity: f64) -> f64 {
+        self.led_to_by_distance(similarity).iter().sum()
+    }
+
+    /// Returns the same for each number of minima that differ.
     ///
     /// Each minimum differs independently of the others. Of the pairs that are near enough, those
     /// are missed in each of whose bands some minimum differs.
-    pub(crate) fn found_at(&self, similarity: f64) -> f64 {
+    fn led_to_by_distance(&self, similarity: f64) -> Vec<f64> {
         let p = differing(similarity);
         let mut of_band = binomial(self.minima, p);
         of_band[0] = 0.0;
         let missed = (0..self.bands).fold(vec![1.0], |sum, _| convolved(&sum, &of_band));
         let others = binomial(MINIMA - self.bands * self.minima, p);
-        let within = |counts: &[f64]| counts.iter().take(self.distance as usize + 1).sum::<f64>();
-        (within(&binomial(MINIMA, p)) - within(&convolved(&missed, &others))).max(0.0)
+        let all = binomial(MINIMA, p);
+        let led_to = all.iter().zip(convolved(&missed, &others)).map(|(all, missed)| all - missed);
+        led_to.take(self.distance as usize + 1).collect()
     }
 
     /// Returns whether a database can have this rule.
@@ -102,6 +136,7 @@ impl BandRule {
         [self.bands, self.minima, self.distance]
             .into_iter()
             .for_each(|part| out.put_u8(u8::try_from(part).unwrap_or(0)));
+        out.put_u16(self.margin);
     }
 
     pub(crate) fn decode(fields: &mut Fields<'_>) -> Result<Self> {
@@ -110,7 +145,8 @@ impl BandRule {
         let mut part = |what| fields.u8(what).map(u32::from);
         let (bands, minima) = (part("number of bands")?, part("minima per band")?);
         let distance = part("distance of sketches")?;
-        let rule = Self { jaccard, bands, minima, distance };
+        let margin = fields.u16("margin of parities")?;
+        let rule = Self { jaccard, bands, minima, distance, margin };
         if rule.is_allowed() {
             Ok(rule)
         } else {
@@ -121,24 +157,40 @@ impl BandRule {
 
 /// Which sketches match a query.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SketchTest {
+pub(crate) struct SketchTest<'a> {
     pub(crate) rule: BandRule,
     /// Most minima that may differ.
     pub(crate) distance: u32,
     /// Whether all matches share a band with the query, so that its bands lead to all of them. Within
     /// a distance of fewer minima than there are bands, they do.
     pub(crate) shares_band: bool,
+    /// The limits by which sketches are similar enough; `None` if only the distance counts.
+    pub(crate) limits: Option<&'a ParityLimits>,
 }
 
-impl SketchTest {
+impl SketchTest<'_> {
     /// Returns the distance of two sketches that match.
     #[inline(always)]
     pub(crate) fn distance<F: Fingerprint>(&self, a: F, b: F) -> Option<u32> {
+        let (a, b) = (a.sketch()?, b.sketch()?);
+        let (distance, band) = self.near(&a, &b)?;
+        let is_led_to = !self.shares_band || band.is_some();
+        (is_led_to && self.is_similar(&a, &b, distance)).then_some(distance)
+    }
+
+    /// Returns the distance of two sketches if they are near enough, and the first band that they
+    /// share. This reads only the minima, and rejects most of those that do not match.
+    #[inline(always)]
+    pub(crate) fn near(&self, a: &Sketch, b: &Sketch) -> Option<(u32, Option<u32>)> {
         let differing = a.differing(b);
         let distance = differing.count_ones();
-        let matches = distance <= self.distance
-            && (!self.shares_band || self.rule.first_shared_band(differing).is_some());
-        matches.then_some(distance)
+        (distance <= self.distance).then(|| (distance, self.rule.first_shared_band(differing)))
+    }
+
+    /// Returns whether two sketches at this distance are similar enough.
+    #[inline(always)]
+    pub(crate) fn is_similar(&self, a: &Sketch, b: &Sketch, distance: u32) -> bool {
+        self.limits.is_none_or(|limits| limits.accept(a, b, distance))
     }
 }
 
@@ -177,16 +229,16 @@ fn convolved(a: &[f64], b: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::Sketch;
 
     #[test]
     fn rules_for_more_documents_have_longer_bands_and_find_as_much() {
         let chosen = |documents| {
             let rule = BandRule::for_similarity(Jaccard::at_least(0.8), documents);
-            (rule.bands, rule.minima, rule.distance)
+            (rule.bands, rule.minima, rule.distance, rule.margin)
         };
         let sizes = [0, 10_000_000, 10_000_001, 1_000_000_000, 1_000_000_001, u64::MAX];
-        let rules = [(8, 5, 38), (8, 5, 38), (10, 6, 38), (10, 6, 38), (13, 7, 38), (13, 7, 38)];
+        let rules = [(10, 5, 38, 186), (13, 6, 38, 186), (16, 7, 38, 191)];
+        let rules = [rules[0], rules[0], rules[1], rules[1], rules[2], rules[2]];
         assert_eq!(sizes.map(chosen), rules);
     }
 
@@ -198,32 +250,32 @@ mod tests {
                     let jaccard = Jaccard::at_least(similarity).recall(recall);
                     let rule = BandRule::for_similarity(jaccard, documents);
                     assert!(rule.is_allowed(), "{rule:?}");
-                    assert!(rule.found_at(similarity) >= recall, "{rule:?} for {documents}");
-                    assert!(rule.found_at(similarity - 0.3) < 0.7 * recall, "{rule:?}");
+                    for features in [100, 500, 2_000, 3_000, 100_000] {
+                        let found = rule.found_at(similarity, features);
+                        // The numbers of parities and features go in steps.
+                        let least = recall - 0.003 - 0.1 * (1.0 - recall);
+                        assert!(found >= least, "{rule:?}: {found} of {features}");
+                    }
+                    assert!(rule.found_at(similarity - 0.3, 500) < 0.001 * recall, "{rule:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn rules_find_the_share_of_random_pairs_that_is_computed() {
+    fn bands_lead_to_the_share_of_random_pairs_that_is_computed() {
         let rule = BandRule::for_similarity(Jaccard::at_least(0.8), 1_000);
+        let test = SketchTest { limits: None, ..rule.test(&rule.limits()) };
         let mut rng = fastrand::Rng::with_seed(5);
         const PAIRS: u32 = 4_000;
         for similarity in [0.65, 0.7, 0.75, 0.8] {
             let found = (0..PAIRS).filter(|_| {
-                let a: Sketch = std::array::from_fn(|_| rng.u128(..));
-                let mut b = a;
-                for minimum in 0..MINIMA {
-                    let is_other = rng.f64() >= similarity;
-                    let bits = if is_other { rng.u8(..64) } else { continue };
-                    for (plane, bit) in b.iter_mut().zip(0..) {
-                        *plane = *plane & !(1 << minimum) | u128::from(bits >> bit & 1) << minimum;
-                    }
-                }
-                rule.test().distance(a, b).is_some()
+                let minima: [u64; 128] = std::array::from_fn(|_| rng.u64(..));
+                let other = minima.map(|it| if rng.f64() < similarity { it } else { rng.u64(..) });
+                let [a, b] = [minima, other].map(|minima| Sketch::new(minima, &[]));
+                test.distance(a, b).is_some()
             });
-            let (found, expected) = (found.count() as f64, rule.found_at(similarity));
+            let (found, expected) = (found.count() as f64, rule.led_to(similarity));
             let deviation = (f64::from(PAIRS) * expected * (1.0 - expected)).sqrt();
             let error = (found - f64::from(PAIRS) * expected).abs();
             assert!(error < 4.0 * deviation, "{similarity}: {found} of {PAIRS}, not {expected}");
@@ -240,7 +292,7 @@ mod tests {
         let mut bytes = Vec::new();
         rule.encode(&mut bytes);
         assert_eq!(decoded(&bytes).unwrap(), rule);
-        let last = bytes.len() - 1;
+        let last = bytes.len() - 3;
         for (at, values) in [(last - 2, [0, 17]), (last - 1, [0, 9]), (last, [129, 255])] {
             for value in values {
                 let mut other = bytes.clone();

@@ -26,7 +26,7 @@ const RECALL: f64 = 0.95;
 /// let similar = similar.recall(0.97);
 /// assert_eq!(similar.expected_recall(), 0.97);
 /// let db = Options::sketches().expected_entries(10_000_000).similar(similar).in_memory()?;
-/// assert!(db.description().rule.found_at(0.8) >= 0.97);
+/// assert!(db.description().rule.found_at(0.8, 500) >= 0.97);
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,8 +40,8 @@ pub struct Jaccard {
 impl Jaccard {
     /// Pairs of at least this similarity are to be found, 0.5 to 1, with a recall of 0.95.
     ///
-    /// Of pairs that are exactly so similar, 95 % are found, and of more similar ones more. Some
-    /// less similar pairs are found too.
+    /// Of pairs that are exactly so similar, about 95 % are found, and of more similar ones more. Some
+    /// pairs that are a little less similar are found too.
     pub fn at_least(similarity: f64) -> Self {
         Self { similarity: stored(similarity), recall: stored(RECALL) }
     }
@@ -61,6 +61,11 @@ impl Jaccard {
     #[must_use]
     pub fn expected_recall(self) -> f64 {
         f64::from(self.recall) / SCALE
+    }
+
+    /// Returns the similarity in units of 1/10,000.
+    pub(super) fn units(self) -> u16 {
+        self.similarity
     }
 
     /// Refuses what no database can have.

@@ -22,8 +22,8 @@
 // (the check), `costs` and `terms` (what lookups cost), `prefix` and `probe` (one lookup),
 // `trie` (the cheapest lookups of one table), `search` and `plan` (the choice), `size_class`
 // (which sizes share one), `reads` (what it reads), `presets` (layouts with names), `auto`
-// (which layout to use), `predict` (what it takes), `rule`, `bands` and `jaccard` (what a match
-// is), `encoding` (bytes).
+// (which layout to use), `predict` (what it takes), `rule`, `bands`, `parities`, `normal` and
+// `jaccard` (what a match is), `encoding` (bytes).
 
 mod auto;
 mod bands;
@@ -32,7 +32,9 @@ mod costs;
 mod design;
 mod encoding;
 mod jaccard;
+mod normal;
 mod order;
+mod parities;
 mod plan;
 mod predict;
 mod prefix;
@@ -52,11 +54,12 @@ pub(crate) use bands::{BandRule, SketchTest};
 pub(crate) use costs::Costs;
 pub use jaccard::Jaccard;
 pub(crate) use order::{BitOrder, Orders};
+pub(crate) use parities::ParityLimits;
 pub(crate) use plan::{Plan, TablePlan};
 pub use predict::Prediction;
 pub(crate) use prefix::Prefix;
 pub(crate) use probe::Probe;
-pub use rule::MatchRule;
+pub use rule::{MatchRule, Matcher};
 pub(crate) use staircase::Staircase;
 #[cfg(test)]
 pub(crate) use staircase::Step;

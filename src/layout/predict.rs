@@ -11,7 +11,7 @@ use super::size_class::{SEGMENT_BITS, middle};
 use super::terms::{Leaves, PAGE, Terms};
 
 /// Bytes of a document with its sketch, and with its id or a short name.
-const DOCUMENT_BYTES: u64 = 104;
+const DOCUMENT_BYTES: u64 = 236;
 /// Bytes of a page of documents.
 const PAGE_BYTES: u64 = 4096;
 /// Rows of a table of bands for an entry of its directory: at least 2^5.

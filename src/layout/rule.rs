@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::bands::{BandRule, binomial};
 use super::jaccard::Jaccard;
+use super::parities::ParityLimits;
 use super::{MAX_DISTANCE_64, MAX_DISTANCE_128};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Sketch};
@@ -11,9 +12,10 @@ use crate::fingerprint::{Fingerprint, Sketch};
 /// Which documents are near-duplicates. Chosen when a database is created, and stored in it.
 ///
 /// - *Fingerprints* match if they differ in at most [`distance`](Self::distance) bits.
-/// - *Sketches* match if they share a band and differ in at most [`distance`](Self::distance) of 128
-///   minima. A band is some minima together, so this misses a small, known [share](Self::found_at) of
-///   the pairs within the distance, and needs one lookup per band, however many documents there are.
+/// - *Sketches* match if they share a band, differ in at most [`distance`](Self::distance) of 128
+///   minima, and seem similar enough by their parities. A band is some minima together, so a query
+///   needs one lookup per band, however many documents there are. Of the pairs that are as similar as
+///   was asked for, this misses a small, known [share](Self::found_at).
 ///
 /// Either way, whether two match depends on nothing but the two and the rule. So the order of
 /// writing, segments, compaction and threads do not matter, and if a matches b, then b matches a.
@@ -32,9 +34,8 @@ use crate::fingerprint::{Fingerprint, Sketch};
 /// let similar = Jaccard::at_least(0.8);
 /// let db = Options::sketches().similar(similar).in_memory()?;
 /// let rule = &db.description().rule;
-/// assert_eq!((rule.bands(), rule.jaccard()), (Some((8, 5)), Some(similar)));
-/// assert!(rule.found_at(0.8) >= 0.95 && rule.found_at(0.5) < 0.0001);
-/// assert!(rule.exact_distance() < rule.distance());
+/// assert_eq!((rule.bands(), rule.jaccard()), (Some((10, 5)), Some(similar)));
+/// assert!(rule.found_at(0.8, 500) > 0.95 && rule.found_at(0.75, 500) < 0.01);
 /// # Ok::<(), fpdb::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl MatchRule {
     /// ```
     /// use fpdb::{Jaccard, MatchRule};
     /// let rule = MatchRule::for_similarity(Jaccard::at_least(0.8), 10_000_000)?;
-    /// assert_eq!(rule.bands(), Some((8, 5)));
+    /// assert_eq!(rule.bands(), Some((10, 5)));
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn for_similarity(jaccard: Jaccard, documents: u64) -> Result<Self> {
@@ -101,9 +102,9 @@ impl MatchRule {
     }
 
     /// Makes the rule of a database of sketches from its parts: two match if they share one of `bands`
-    /// bands of `minima` minima each and differ in at most `distance` minima. `jaccard` is what the
-    /// rule was made for. To make a new rule, use [`Options::similar`](crate::Options::similar); this
-    /// is for one that was written down.
+    /// bands of `minima` minima each, differ in at most `distance` minima, and by their parities seem at
+    /// most `margin` hundredths of a standard error less similar than `jaccard`. To make a new rule, use
+    /// [`for_similarity`](Self::for_similarity); this is for one that was written down.
     ///
     /// # Errors
     ///
@@ -114,13 +115,20 @@ impl MatchRule {
     /// let db = Options::sketches().in_memory()?;
     /// let rule = &db.description().rule;
     /// let (bands, minima) = rule.bands().expect("it is for sketches");
-    /// let same = MatchRule::of_bands(Jaccard::at_least(0.8), bands, minima, rule.distance())?;
+    /// let margin = rule.margin().expect("it is for sketches");
+    /// let similar = Jaccard::at_least(0.8);
+    /// let same = MatchRule::of_bands(similar, (bands, minima), rule.distance(), margin)?;
     /// assert_eq!(same, *rule);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn of_bands(jaccard: Jaccard, bands: u32, minima: u32, distance: u32) -> Result<Self> {
+    pub fn of_bands(
+        jaccard: Jaccard,
+        (bands, minima): (u32, u32),
+        distance: u32,
+        margin: u16,
+    ) -> Result<Self> {
         jaccard.check()?;
-        let rule = BandRule { jaccard, bands, minima, distance };
+        let rule = BandRule { jaccard, bands, minima, distance, margin };
         if !rule.is_allowed() {
             return Err(Error::invalid(format!(
                 "a rule of {bands} bands of {minima} minima and distance {distance}: expected 1 to 16 \
@@ -145,17 +153,25 @@ impl MatchRule {
     /// ```
     /// use fpdb::{Jaccard, MatchRule, Sketch};
     /// let rule = MatchRule::for_similarity(Jaccard::at_least(0.8), 10_000_000)?;
-    /// let (a, mut b): (Sketch, Sketch) = ([7; 6], [7; 6]);
-    /// b[5] ^= 1 << 24;
-    /// let differing: Vec<usize> =
-    ///     (0..).zip(rule.bands_of(a).zip(rule.bands_of(b))).filter(|(_, (a, b))| a != b).map(|it| it.0).collect();
+    /// let (mut minima, values) = ([7; 128], [1, 2, 3]);
+    /// let a = Sketch::new(minima, &values);
+    /// minima[24] = 8;
+    /// let b = Sketch::new(minima, &values);
+    /// let differ: Vec<bool> = rule.bands_of(a).zip(rule.bands_of(b)).map(|(a, b)| a != b).collect();
     /// // Minimum 24 is in band 3.
-    /// assert_eq!((rule.bands_of(a).count(), differing), (8, vec![3]));
+    /// assert_eq!(differ, (0..10).map(|band| band == 3).collect::<Vec<_>>());
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn bands_of(&self, sketch: Sketch) -> impl Iterator<Item = u64> + use<> {
         let (bands, minima) = self.bands().unwrap_or_default();
         (0..bands).map(move |number| sketch.band(number, minima))
+    }
+
+    /// Returns how much less similar than asked for two sketches may seem by their parities, in
+    /// hundredths of the standard error; `None` in a database of fingerprints.
+    #[must_use]
+    pub fn margin(&self) -> Option<u16> {
+        self.band_rule().map(|rule| rule.margin)
     }
 
     /// Returns the number of bits, or of minima of sketches, beyond which two never match.
@@ -179,20 +195,31 @@ impl MatchRule {
         self.band_rule().map(|rule| rule.jaccard)
     }
 
-    /// Returns the distance up to which every pair matches.
+    /// Returns the distance up to which every pair matches; of sketches, the distance up to which every
+    /// pair shares a band.
     #[must_use]
     pub fn exact_distance(&self) -> u32 {
         self.band_rule().map_or(self.distance(), |rule| rule.exact_distance())
     }
 
-    /// Returns the expected share, 0 to 1, of the pairs of this Jaccard similarity that match. Of
-    /// fingerprints, this is for a one-bit MinHash recipe such as `pairs/1`: there, each bit differs
-    /// with the probability (1 - similarity) / 2, independently of the others (Li and König, *b-Bit
-    /// Minwise Hashing*, WWW 2010).
+    /// Prepares the rule for comparing fingerprints that are in no database. For sketches, this takes
+    /// about .1 ms.
     #[must_use]
-    pub fn found_at(&self, similarity: f64) -> f64 {
+    pub fn matcher(&self) -> Matcher {
+        let limits = self.band_rule().map(|rule| (rule, rule.limits()));
+        Matcher { most: self.distance(), limits }
+    }
+
+    /// Returns the expected share, 0 to 1, of the pairs of this Jaccard similarity that match.
+    ///
+    /// Of sketches, it depends on how many features each of the two texts has: the similarity of large
+    /// texts is estimated less exactly. Of fingerprints, it does not. There it is for a one-bit MinHash
+    /// recipe such as `pairs/1`: each bit differs with the probability (1 - similarity) / 2,
+    /// independently of the others (Li and König, *b-Bit Minwise Hashing*, WWW 2010).
+    #[must_use]
+    pub fn found_at(&self, similarity: f64, features: u32) -> f64 {
         match self.0 {
-            Kind::Bands(rule) => rule.found_at(similarity),
+            Kind::Bands(rule) => rule.found_at(similarity, features),
             Kind::Distance { bits, most } => {
                 let differing = (1.0 - similarity.clamp(0.0, 1.0)) / 2.0;
                 binomial(bits, differing).iter().take(most as usize + 1).sum()
@@ -200,11 +227,47 @@ impl MatchRule {
         }
     }
 
-    /// Returns the expected number of unrelated documents that match a query among `documents`.
+    /// Returns the expected number of unrelated documents that match a query among `documents`, all of
+    /// some hundred features.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub fn false_matches(&self, documents: u64) -> f64 {
-        documents as f64 * self.found_at(0.0)
+        documents as f64 * self.found_at(0.0, 500)
+    }
+}
+
+/// Compares fingerprints by a [`MatchRule`], as a database does that has this rule.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::{Jaccard, MatchRule, Sketch};
+///
+/// let matcher = MatchRule::for_similarity(Jaccard::at_least(0.8), 1_000_000)?.matcher();
+/// let [a, b, c] = [0, 2, 4].map(|first| {
+///     Sketch::new([7; 128], &(first..first + 20).collect::<Vec<u64>>())
+/// });
+/// assert_eq!(matcher.distance(a, b), Some(0)); // 18 of 22 features
+/// assert_eq!(matcher.distance(a, c), None); // 16 of 24
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Matcher {
+    most: u32,
+    limits: Option<(BandRule, ParityLimits)>,
+}
+
+impl Matcher {
+    /// Returns the [distance](Fingerprint::distance) of two fingerprints if they match. The rule must
+    /// be for their type, or they never match.
+    #[inline]
+    #[must_use]
+    pub fn distance<F: Fingerprint>(&self, a: F, b: F) -> Option<u32> {
+        match &self.limits {
+            Some((rule, limits)) => rule.test(limits).distance(a, b),
+            None if a.sketch().is_some() => None,
+            None => Some(a.distance(b)).filter(|&distance| distance <= self.most),
+        }
     }
 }
 
@@ -226,12 +289,13 @@ impl serde::Serialize for MatchRule {
         serializer: S,
     ) -> std::result::Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut fields = serializer.serialize_struct("MatchRule", 5)?;
+        let mut fields = serializer.serialize_struct("MatchRule", 6)?;
         fields.serialize_field("distance", &self.distance())?;
         fields.serialize_field("jaccard", &self.jaccard().map(Jaccard::similarity))?;
         fields.serialize_field("recall", &self.jaccard().map(Jaccard::expected_recall))?;
         fields.serialize_field("bands", &self.bands().map(|(bands, _)| bands))?;
         fields.serialize_field("minima_per_band", &self.bands().map(|(_, minima)| minima))?;
+        fields.serialize_field("margin", &self.margin())?;
         fields.end()
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Similar<F> {
 
 impl<F: Fingerprint> Memtable<F> {
     /// Returns the documents that match a sketch at commit `seq`, each once.
-    pub(crate) fn similar(&self, sketch: F, test: &SketchTest, seq: u64) -> Vec<Similar<F>> {
+    pub(crate) fn similar(&self, sketch: F, test: &SketchTest<'_>, seq: u64) -> Vec<Similar<F>> {
         let inner = self.read();
         let matching = |(changed, document): (u64, Document<F>)| {
             let distance = test.distance(sketch, document.fingerprint)?;
@@ -39,7 +39,7 @@ impl<F: Fingerprint> Memtable<F> {
     pub(crate) fn newer_similar(
         &self,
         sketch: F,
-        test: &SketchTest,
+        test: &SketchTest<'_>,
         seq: u64,
         accept: impl Fn(Entry<F>) -> bool,
     ) -> Option<Similar<F>> {

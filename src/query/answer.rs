@@ -86,6 +86,9 @@ impl<F: Fingerprint> View<'_, F> {
     /// Returns the ids of a fingerprint, ascending.
     pub(crate) fn ids(&self, fingerprint: F) -> Result<Vec<DocId>> {
         let options = QueryOptions::within(0);
-        Ok(self.query(fingerprint, options)?.into_iter().map(|m| m.id).collect())
+        let mut matches = self.query(fingerprint, options)?;
+        // Other sketches may have the same minima.
+        matches.retain(|found| found.fingerprint == fingerprint);
+        Ok(matches.iter().map(|found| found.id).collect())
     }
 }

@@ -7,7 +7,7 @@ use super::options::Within;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::size_class::{MEMTABLE_BITS, SEGMENT_BITS, class, middle};
 use crate::layout::{
-    BandRule, BitOrder, Costs, Layout, MAX_PLANNED_DISTANCE, Plan, SketchTest, Terms,
+    BandRule, BitOrder, Costs, Layout, MAX_PLANNED_DISTANCE, ParityLimits, Plan, SketchTest, Terms,
 };
 use crate::settings::{IndexSettings, Settings, TableSettings};
 
@@ -26,6 +26,7 @@ enum PlannedIndex {
     Tables(Box<TablePlanner>),
     Bands {
         rule: BandRule,
+        limits: ParityLimits,
         /// Most pages of documents that a query may read.
         candidate_pages: usize,
     },
@@ -61,7 +62,9 @@ impl Planner {
             IndexSettings::Tables(tables) => {
                 PlannedIndex::Tables(Box::new(TablePlanner::of(tables, costs)))
             }
-            IndexSettings::Bands(rule) => PlannedIndex::Bands { rule: *rule, candidate_pages },
+            IndexSettings::Bands(rule) => {
+                PlannedIndex::Bands { rule: *rule, limits: rule.limits(), candidate_pages }
+            }
         };
         let distance = settings.index.rule().distance();
         Self { index, distance, counters: Counters::default() }
@@ -73,10 +76,10 @@ impl Planner {
     }
 
     /// Returns which sketches match; `None` in a database of fingerprints.
-    pub(crate) fn sketch_test(&self, within: Within) -> Option<SketchTest> {
-        let PlannedIndex::Bands { rule, .. } = &self.index else { return None };
+    pub(crate) fn sketch_test(&self, within: Within) -> Option<SketchTest<'_>> {
+        let PlannedIndex::Bands { rule, limits, .. } = &self.index else { return None };
         Some(match within {
-            Within::Rule => rule.test(),
+            Within::Rule => rule.test(limits),
             Within::Distance(distance) => rule.within(distance),
         })
     }

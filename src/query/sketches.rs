@@ -86,7 +86,7 @@ pub(super) fn nearest(
 fn find_leaves(
     view: &View<'_, Sketch>,
     sketch: Sketch,
-    test: &SketchTest,
+    test: &SketchTest<'_>,
     read: &mut QueryStats,
 ) -> Result<Vec<(usize, u32)>> {
     let segments = &view.version.segments;
@@ -209,7 +209,7 @@ impl PageSet {
 fn compare(
     nearest: &mut Nearest<'_>,
     sketch: Sketch,
-    test: &SketchTest,
+    test: &SketchTest<'_>,
     leaves: &[(usize, u32)],
     read: &mut QueryStats,
 ) -> Result<()> {
@@ -246,7 +246,7 @@ fn compare(
 fn compare_all(
     nearest: &mut Nearest<'_>,
     sketch: Sketch,
-    test: &SketchTest,
+    test: &SketchTest<'_>,
     read: &mut QueryStats,
 ) -> Result<()> {
     let mut all = Vec::new();
@@ -354,7 +354,7 @@ impl View<'_, Sketch> {
 fn in_memtables(
     view: &View<'_, Sketch>,
     sketch: Sketch,
-    test: &SketchTest,
+    test: &SketchTest<'_>,
     matches: &mut Vec<Match<Sketch>>,
 ) {
     let version = view.version;
@@ -380,8 +380,10 @@ pub(super) fn ids_of_each(
     out: &mut Vec<Entry<Sketch>>,
 ) -> Result<()> {
     for &sketch in sketches {
-        let same = query(view, sketch, QueryOptions::within(0).limit(limit))?;
-        out.extend(same.iter().map(Match::entry));
+        // Other sketches may have the same minima.
+        let near = query(view, sketch, QueryOptions::within(0))?;
+        let same = near.iter().filter(|found| found.fingerprint == sketch);
+        out.extend(same.take(limit).map(Match::entry));
     }
     Ok(())
 }

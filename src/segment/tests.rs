@@ -345,7 +345,7 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
 
 #[test]
 fn scratch_files_of_bands_count_if_their_rows_do_not_fit_in_memory() {
-    let rule = MatchRule::of_bands(Jaccard::at_least(0.8), 3, 5, 38).unwrap();
+    let rule = MatchRule::of_bands(Jaccard::at_least(0.8), (3, 5), 38, 186).unwrap();
     let of_sketches = with_index(IndexSettings::Bands(rule.band_rule().unwrap()));
     let rows = |documents: u64, tables: u64| documents * 16 * tables;
     for (threads, tables) in [(1, 1), (2, 2), (64, 3)] {

@@ -108,10 +108,11 @@ fn ids_of_removed_documents_do_not_come_back_in_a_copy() {
 fn a_rule_that_was_written_down_is_the_same_rule() {
     let similar = Options::sketches().similar(Jaccard::at_least(0.9)).in_memory().unwrap();
     let rule = &similar.description().rule;
-    let ((bands, minima), jaccard) = (rule.bands().unwrap(), rule.jaccard().unwrap());
-    let again = MatchRule::of_bands(jaccard, bands, minima, rule.distance()).unwrap();
+    let (bands, jaccard) = (rule.bands().unwrap(), rule.jaccard().unwrap());
+    let (distance, margin) = (rule.distance(), rule.margin().unwrap());
+    let again = MatchRule::of_bands(jaccard, bands, distance, margin).unwrap();
     assert_eq!(again, *rule);
-    let other = MatchRule::of_bands(jaccard, 16, 8, 128).unwrap();
+    let other = MatchRule::of_bands(jaccard, (16, 8), 128, 0).unwrap();
     for rule in [rule, &other] {
         let same = Options::sketches().rule(rule).in_memory().unwrap();
         assert_eq!(same.description().rule, *rule);
@@ -122,7 +123,7 @@ fn a_rule_that_was_written_down_is_the_same_rule() {
     let words = Options::bits128().rule(rule).in_memory();
     assert_eq!(words.unwrap_err().kind(), ErrorKind::InvalidArgument);
     for (bands, minima, most) in [(0, 5, 38), (17, 5, 38), (8, 0, 38), (8, 9, 38), (8, 5, 129)] {
-        let error = MatchRule::of_bands(jaccard, bands, minima, most).unwrap_err();
+        let error = MatchRule::of_bands(jaccard, (bands, minima), most, margin).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use fpdb::storage::{Disk, Storage};
-use fpdb::{Db, DocId, Document, Entry, Ids, Layout, Options, Result, Source};
+use fpdb::{Db, DocId, Document, Entry, Ids, Layout, Options, Result, Sketch, Source};
 
 use crate::common::entry;
 
@@ -88,7 +88,8 @@ fn sketches_are_loaded_in_little_more_space_than_they_take_in_the_end() {
     }
     let path = &folder.path().join("db");
     let random = |i: u64| u128::from(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let sketch = |i: u64| [0, 7, 14, 21, 28, 35].map(|n| random(i) << 64 | random(!i) << n);
+    let planes = |i: u64| [0, 7, 14, 21, 28, 35].map(|n| random(i) << 64 | random(!i) << n);
+    let sketch = |i: u64| Sketch::of_parts(planes(i), 0, [0; 16]);
     let documents = (0..COUNT).map(|i| Ok((None, Document::new(sketch(i), DocId(i)))));
     let most = most_space(path, || {
         let options = Options::sketches().ids(Ids::Unique).bulk_memory(MEMORY).threads(2);

@@ -135,8 +135,9 @@ fn rebuild_of_sketches_has_the_rule_that_was_asked_for() {
     let options = || Options::sketches().storage(sim.clone()).background(false);
     let db = options().create("a").unwrap();
     let mut rng = Rng::new(7);
-    let sketches: Vec<Sketch> =
-        (0..100).map(|_| std::array::from_fn(|_| u128::from(rng.next()) << 64 | 5)).collect();
+    let mut plane = |_| u128::from(rng.next()) << 64 | 5;
+    let mut sketch = || Sketch::of_parts(std::array::from_fn(&mut plane), 0, [0; 16]);
+    let sketches: Vec<Sketch> = (0..100).map(|_| sketch()).collect();
     for (id, &sketch) in (0..).zip(&sketches) {
         db.insert(sketch, DocId(id)).unwrap();
     }
@@ -146,9 +147,10 @@ fn rebuild_of_sketches_has_the_rule_that_was_asked_for() {
     let rules = [
         first,
         // Other bands for the same similarity, and other parts one by one.
-        MatchRule::of_bands(at(0.8), 13, 7, first.distance()).unwrap(),
-        MatchRule::of_bands(at(0.8), 8, 5, first.distance() + 1).unwrap(),
-        MatchRule::of_bands(at(0.7), 8, 5, first.distance()).unwrap(),
+        MatchRule::of_bands(at(0.8), (13, 7), first.distance(), 186).unwrap(),
+        MatchRule::of_bands(at(0.8), (10, 5), first.distance() + 1, 186).unwrap(),
+        MatchRule::of_bands(at(0.7), (10, 5), first.distance(), 186).unwrap(),
+        MatchRule::of_bands(at(0.8), (10, 5), first.distance(), 185).unwrap(),
     ];
     for (n, rule) in rules.iter().enumerate() {
         let out = format!("out {n}");

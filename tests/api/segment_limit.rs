@@ -19,14 +19,14 @@ fn limited() -> Options<Sketch> {
 }
 
 fn random(rng: &mut fastrand::Rng) -> Sketch {
-    std::array::from_fn(|_| rng.u128(..))
+    Sketch::of_parts(std::array::from_fn(|_| rng.u128(..)), 0, [0; 16])
 }
 
 /// Returns a sketch with other values of some minima.
 fn near(rng: &mut fastrand::Rng, sketch: &Sketch) -> Sketch {
-    let mut other = *sketch;
-    (0..rng.u32(..40)).for_each(|_| other[rng.usize(..6)] ^= 1 << rng.u32(..128));
-    other
+    let mut planes = *sketch.planes();
+    (0..rng.u32(..40)).for_each(|_| planes[rng.usize(..6)] ^= 1 << rng.u32(..128));
+    Sketch::of_parts(planes, 0, [0; 16])
 }
 
 /// Returns how many entries each segment has.

@@ -56,7 +56,7 @@ impl Random {
     }
 
     pub(crate) fn fingerprint<F: Fingerprint>(&mut self) -> F {
-        let words = (0..F::BYTES / 8).flat_map(|_| self.next().to_le_bytes());
+        let words = (0..F::BYTES.div_ceil(8)).flat_map(|_| self.next().to_le_bytes());
         F::read_le(&words.collect::<Vec<u8>>()).unwrap()
     }
 }
@@ -91,8 +91,8 @@ impl<F: Fingerprint> Setup<F> {
             Ok(layout) => options.layout(layout).max_distance(DISTANCE).block_size(self.block_size),
             // Sketches that differ in fewer minima than there are bands share a band.
             Err(_) => {
-                let rule = MatchRule::of_bands(Jaccard::at_least(0.8), DISTANCE + 1, 3, DISTANCE);
-                options.rule(&rule.unwrap())
+                let (similar, bands) = (Jaccard::at_least(0.8), (DISTANCE + 1, 3));
+                options.rule(&MatchRule::of_bands(similar, bands, DISTANCE, 186).unwrap())
             }
         };
         options

@@ -31,7 +31,7 @@ fn new_options<F: Fingerprint>(sim: &Arc<Sim>) -> (Options<F>, &'static [&'stati
         let kinds = &[".t00", ".t01", ".ids", ".del", ".docs", ".log", "MANIFEST"];
         return (options.block_size(128).layout(layout).filter_bits(10), kinds);
     }
-    let rule = MatchRule::of_bands(Jaccard::at_least(0.9), 3, 4, 30).unwrap();
+    let rule = MatchRule::of_bands(Jaccard::at_least(0.9), (3, 4), 30, 186).unwrap();
     (options.rule(&rule), &[".b00", ".b02", ".docs", ".log", "MANIFEST"])
 }
 

@@ -135,16 +135,40 @@ fn files(sim: &Arc<Sim>) -> Files {
     names.into_iter().filter_map(|name| Some((name.clone(), sim.contents(&name)?))).collect()
 }
 
-/// Fingerprints of which each third is alone, and the others are a few bits from each other.
+/// Fingerprints of which each third is alone, and the others are a few bits from each other. Sketches are
+/// of sets of all sizes, four similar ones each.
 fn fingerprint<F: Fingerprint>(i: u64) -> F {
+    if F::BITS == Sketch::BITS {
+        return F::read_le(&sketch(i).to_bytes()).unwrap();
+    }
     let spread = |i: u64| (i / 3).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let lower = |plane: u32| spread(i ^ 0x55).rotate_left(17 + 9 * plane);
-    let planes = (0..6).map(|plane| u128::from(spread(i)) << 64 | u128::from(lower(plane)));
-    let bytes: Vec<u8> = planes.flat_map(u128::to_le_bytes).collect();
-    // At 64 bits, the upper half of a plane.
+    let lower = spread(i ^ 0x55).rotate_left(17);
+    let bytes = (u128::from(spread(i)) << 64 | u128::from(lower)).to_le_bytes();
+    // At 64 bits, the upper half.
     let bytes = if F::BYTES == 8 { &bytes[8..] } else { &bytes[..] };
     let flipped = u32::try_from(i % 3 * 20).unwrap();
     F::read_le(bytes).unwrap().with_flipped(flipped)
+}
+
+fn sketch(i: u64) -> Sketch {
+    const SIZES: [u64; 9] = [5, 12, 25, 40, 200, 200, 600, 2_040, 4_095];
+    let (group, place) = (i / 4, i % 4);
+    let size = SIZES[usize::try_from(group % 9).unwrap()];
+    let first = (group << 32) + place * size / 20;
+    let value = |n: u64| {
+        let n = (n ^ n >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (n ^ n >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) ^ n >> 31
+    };
+    let values: Vec<u64> = (first..first + size + place).map(value).collect();
+    let mut minima = [u64::MAX; 128];
+    for &value in &values {
+        let minimum = &mut minima[usize::try_from(value >> 57).unwrap()];
+        *minimum = value.min(*minimum);
+    }
+    for (turn, minimum) in (1..).zip(&mut minima).filter(|it| *it.1 == u64::MAX) {
+        *minimum = values.iter().map(|value| value.rotate_left(turn)).min().unwrap();
+    }
+    Sketch::new(minima, &values)
 }
 
 fn some<F: Fingerprint>(db: &Db<F>, ids: std::ops::Range<u64>) {

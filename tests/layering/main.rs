@@ -17,7 +17,7 @@ use files::uses;
 type Layers = &'static [&'static [&'static str]];
 
 /// The layers of the crates in these folders, and of folders of modules in them.
-const LAYERS: [(&str, &str, Layers); 6] = [
+const LAYERS: [(&str, &str, Layers); 7] = [
     (
         // docs/design.md, "The code, layer by layer", says what each module knows.
         "src",
@@ -57,6 +57,12 @@ const LAYERS: [(&str, &str, Layers); 6] = [
             &["repair"],
             &["api"],
         ],
+    ),
+    (
+        // A comment in `lib.rs` says what each module contains.
+        "crates/fpdb-sketch/src",
+        "",
+        &[&["minima", "parities"], &["sketch"], &["similarity"]],
     ),
     (
         // A comment in `lib.rs` says what each module contains.

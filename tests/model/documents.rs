@@ -51,7 +51,7 @@ impl<F: Fingerprint> Run<F> {
         let (distance, memtable) = (rng.pick(&[0, 1, 3, 3, 6]), rng.pick(&[1, 5, 16, 64]));
         let layout = rng.pick(&["single", "half-2", "ring-4"]);
         let mut centres: Vec<F> = (0..5).map(|_| rng.fingerprint()).collect();
-        centres.extend([F::ZERO, F::read_le(&[0xff; 96]).unwrap()]);
+        centres.extend([F::ZERO, F::read_le(&vec![0xff; F::BYTES]).unwrap()]);
         let mut run = Self {
             rng,
             ids,
@@ -69,7 +69,8 @@ impl<F: Fingerprint> Run<F> {
             Ok(layout) => options.max_distance(distance).layout(layout),
             // Sketches that differ in fewer minima than there are bands share a band.
             Err(_) => {
-                options.rule(&MatchRule::of_bands(Jaccard::at_least(0.8), 16, 3, distance).unwrap())
+                let similar = Jaccard::at_least(0.8);
+                options.rule(&MatchRule::of_bands(similar, (16, 3), distance, 186).unwrap())
             }
         };
         run.db = Some(options.create("db").unwrap());

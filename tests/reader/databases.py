@@ -6,7 +6,7 @@ import shutil
 from rotation import divide_log
 from tool import Server
 
-SKETCH = 768  # bits
+SKETCH = 1824  # bits
 
 TABLES = [  # layout, bits, block size, filter bits, fingerprints
     ("single", 64, 128, 0, 900),

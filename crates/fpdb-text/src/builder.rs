@@ -536,7 +536,7 @@ mod tests {
         assert_ne!(recipe.name(), wide.name());
         for text in ["to be or not to be, that is the question", "to be"] {
             let (found, first) = (recipe.fingerprint(text), wide.fingerprint(text));
-            assert_eq!(found.fingerprint.map(|sketch| sketch[0]), first.fingerprint);
+            assert_eq!(found.fingerprint.map(|sketch| sketch.planes()[0]), first.fingerprint);
             assert_eq!(found.features, first.features);
         }
     }

@@ -169,6 +169,28 @@ impl<F: Width> Recipe<F> {
         self.method.text_hash(text)
     }
 
+    /// Returns the estimated Jaccard similarity of the [features](Self::features) of two texts with these
+    /// fingerprints, and the standard error of the estimate; `None` for a recipe that is not a one-bit
+    /// MinHash. For fingerprints of bits, this is [`similarity`](Self::similarity) of their distance.
+    /// [Sketches](crate::Sketch) tell [more](crate::Sketch::similarity) than their distance.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_text::Recipe;
+    ///
+    /// let recipe = Recipe::for_sketches("pairs/1")?;
+    /// let [a, b] = ["one two three four five", "one two three four five six"]
+    ///     .map(|text| recipe.fingerprint(text).fingerprint.expect("enough words"));
+    /// assert_eq!(recipe.similarity_of(a, b), Some((4.0 / 5.0, 0.0)));
+    /// # Ok::<(), fpdb_text::Error>(())
+    /// ```
+    #[must_use]
+    pub fn similarity_of(&self, a: F, b: F) -> Option<(f64, f64)> {
+        let of_distance = self.similarity(a.differences(b))?;
+        Some(a.estimate(b).unwrap_or(of_distance))
+    }
+
     /// Returns the estimated Jaccard similarity of the [features](Self::features) of two texts whose
     /// fingerprints are at this [distance](crate::distance), and the standard error of the estimate;
     /// `None` for a recipe that is not a one-bit MinHash, whose distances do not tell a similarity.

@@ -1,21 +1,18 @@
-//! The widths of a fingerprint: 64 bits, 128 bits, and a sketch of six times as many.
+//! The widths of a fingerprint: 64 bits, 128 bits, and a sketch.
 
 use std::fmt::{Debug, LowerHex};
 use std::hash::Hash;
 
 pub(crate) use sealed::{Operations, PerWidth};
 
-/// A fingerprint that keeps the low six bits of each of the 128 minima of a
-/// [one-bit MinHash](crate::minhash::OneBit), instead of one bit.
-///
-/// The bits are in six planes: bit i of plane p is bit p of minimum i. So plane 0 is the fingerprint
-/// of 128 bits, and the whole sketch takes 96 bytes. The [`guide`](crate::guide) defines it bit by
-/// bit.
+/// A sketch of a text: the low six bits of each of the 128 minima of a
+/// [one-bit MinHash](crate::minhash::OneBit), instead of one bit; and 1,024 parities of the set of
+/// features, from which follows how similar two texts are.
 ///
 /// # Examples
 ///
 /// ```
-/// use fpdb_text::{Recipe, distance};
+/// use fpdb_text::Recipe;
 ///
 /// let text = "Trains leave for the airport every ten minutes, until midnight.";
 /// let edited = text.replace("ten", "five");
@@ -23,15 +20,15 @@ pub(crate) use sealed::{Operations, PerWidth};
 /// let sketch = recipe.fingerprint(text).fingerprint.expect("enough words");
 /// let other = recipe.fingerprint(&edited).fingerprint.expect("enough words");
 ///
-/// assert_eq!(Some(sketch[0]), Recipe::bits128("pairs/1")?.fingerprint(text).fingerprint);
+/// let fingerprint = Recipe::bits128("pairs/1")?.fingerprint(text).fingerprint;
+/// assert_eq!(Some(sketch.planes()[0]), fingerprint);
 ///
 /// // Seven of the eleven pairs of words in either text are in both: J = .64.
-/// let minima_that_differ = distance(sketch, other);
-/// let (similarity, error) = recipe.similarity(minima_that_differ).expect("a MinHash");
-/// assert!((similarity - 0.64).abs() < 3.0 * error);
+/// let (similarity, error) = sketch.similarity(&other);
+/// assert_eq!((similarity, error), (7.0 / 11.0, 0.0));
 /// # Ok::<(), fpdb_text::Error>(())
 /// ```
-pub type Sketch = [u128; 6];
+pub use fpdb_sketch::Sketch;
 
 /// The type of a fingerprint: `u64`, `u128` or [`Sketch`].
 ///
@@ -96,11 +93,14 @@ impl Bits for u128 {}
 /// # Examples
 ///
 /// ```
-/// use fpdb_text::distance;
+/// use fpdb_text::{Sketch, distance};
 ///
 /// assert_eq!(distance(0b1011_u64, 0b0010), 2);
 /// assert_eq!(distance(0, u128::MAX), 128);
-/// assert_eq!(distance([0; 6], [0b01, 0b11, 0, 0, 0, 0b10]), 2);
+/// let mut minima = [0; 128];
+/// let a = Sketch::new(minima, &[]);
+/// (minima[1], minima[127]) = (0b11_0000, 1);
+/// assert_eq!(distance(a, Sketch::new(minima, &[])), 2);
 /// ```
 #[must_use]
 pub fn distance<F: Width>(a: F, b: F) -> u32 {
@@ -149,11 +149,16 @@ mod sealed {
         /// How many bits it keeps of each minimum.
         const KEPT: u32;
 
-        /// Returns the fingerprint that keeps the low bits of these minima.
-        fn of_minima(minima: &[u64]) -> Self;
+        /// Returns the fingerprint of a set: the low bits of these minima, and for a sketch what the
+        /// values of all features tell, each distinct one once.
+        fn of_minima(minima: &[u64; 128], values: impl FnOnce() -> Vec<u64>) -> Self;
 
         /// Returns the number of minima whose kept bits differ.
         fn differences(self, other: Self) -> u32;
+
+        /// Returns the estimated similarity of two sets and its standard error, if the fingerprints tell
+        /// more than the number of minima that differ.
+        fn estimate(self, other: Self) -> Option<(f64, f64)>;
 
         /// Returns the one of three values that is of this width.
         fn pick<P: PerWidth>(
@@ -198,14 +203,18 @@ mod sealed {
                 const KEPT: u32 = 1;
 
                 #[inline]
-                fn of_minima(minima: &[u64]) -> Self {
-                    let [bits] = planes(minima);
-                    Self::from_le_bytes(bits)
+                fn of_minima(minima: &[u64; 128], _: impl FnOnce() -> Vec<u64>) -> Self {
+                    let minima = minima.iter().take(Self::MINIMA as usize);
+                    minima.rev().fold(0, |bits, minimum| bits << 1 | Self::from(minimum & 1 == 1))
                 }
 
                 #[inline]
                 fn differences(self, other: Self) -> u32 {
                     (self ^ other).count_ones()
+                }
+
+                fn estimate(self, _: Self) -> Option<(f64, f64)> {
+                    None
                 }
 
                 fn pick<P: PerWidth>(
@@ -247,45 +256,22 @@ mod sealed {
         const MINIMA: u32 = u128::BITS;
         const KEPT: u32 = 6;
 
-        #[inline]
-        fn of_minima(minima: &[u64]) -> Self {
-            planes(minima).map(u128::from_le_bytes)
+        fn of_minima(minima: &[u64; 128], values: impl FnOnce() -> Vec<u64>) -> Self {
+            Self::new(*minima, &values())
         }
 
         #[inline]
         fn differences(self, other: Self) -> u32 {
-            let planes = self.into_iter().zip(other);
-            planes.fold(0, |differ, (a, b)| differ | (a ^ b)).count_ones()
+            self.distance(&other)
+        }
+
+        fn estimate(self, other: Self) -> Option<(f64, f64)> {
+            Some(self.similarity(&other))
         }
 
         fn pick<P: PerWidth>(_: P::At<u64>, _: P::At<u128>, sketch: P::At<Sketch>) -> P::At<Self> {
             sketch
         }
-    }
-
-    /// Returns the low bits of minima in planes, each in little-endian byte order: bit i of plane p is
-    /// bit p of minimum i.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the low bits of a minimum are wanted")]
-    fn planes<const BYTES: usize, const PLANES: usize>(minima: &[u64]) -> [[u8; BYTES]; PLANES] {
-        let mut planes = [[0; BYTES]; PLANES];
-        let groups = minima.as_chunks::<8>().0;
-        for (at, group) in groups.iter().enumerate().take(BYTES) {
-            let low_bytes = u64::from_le_bytes(group.map(|minimum| minimum as u8));
-            for (bit, plane) in (0..).zip(&mut planes) {
-                plane[at] = bit_of_bytes(low_bytes, bit);
-            }
-        }
-        planes
-    }
-
-    /// Returns the byte whose bit i is this bit of byte i.
-    #[inline]
-    fn bit_of_bytes(bytes: u64, bit: u32) -> u8 {
-        // Bit 56 + i of the product is bit 8 i of the factor. No two terms of the product have the same
-        // place, so nothing is carried.
-        let lowest_of_each = bytes >> bit & 0x0101_0101_0101_0101;
-        (lowest_of_each.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
     }
 }
 
@@ -307,28 +293,15 @@ mod tests {
         assert_eq!(7u64.low64(), 7);
     }
 
-    /// Each minimum has one bit set, and its neighbours have others.
     #[test]
-    fn bit_i_of_plane_p_is_bit_p_of_minimum_i() {
-        let minima: [u64; 128] = std::array::from_fn(|i| 1 << (i * 7 % 64));
-        let sketch = Sketch::of_minima(&minima);
+    fn bit_i_is_the_lowest_bit_of_minimum_i() {
+        let minima: [u64; 128] = std::array::from_fn(|i| (i as u64 % 7) << (i % 3));
+        let values = || unreachable!("fingerprints need no values");
+        let (narrow, wide) = (u64::of_minima(&minima, values), u128::of_minima(&minima, values));
         for (i, minimum) in minima.iter().enumerate() {
-            for (p, plane) in sketch.iter().enumerate() {
-                assert_eq!(plane >> i & 1 == 1, minimum >> p & 1 == 1, "bit {i} of plane {p}");
-            }
+            assert_eq!(wide >> i & 1 == 1, minimum & 1 == 1, "bit {i}");
         }
-        assert_eq!(u128::of_minima(&minima), sketch[0]);
-        assert_eq!(u128::from(u64::of_minima(&minima[..64])), sketch[0] & u128::from(u64::MAX));
-    }
-
-    #[test]
-    fn minima_that_differ_in_several_bits_count_once() {
-        let mut minima = [0; 128];
-        for (i, bits) in [(0, 0b1), (63, 0b11_1111), (64, 0b10_0000), (127, 0b100)] {
-            minima[i] = bits;
-        }
-        minima[1] = 1 << 6; // beyond the bits that are kept
-        let [a, b] = [[0; 128], minima].map(|minima| Sketch::of_minima(&minima));
-        assert_eq!((distance(a, b), distance(b, a), distance(b, b)), (4, 4, 0));
+        assert_eq!(u128::from(narrow), wide & u128::from(u64::MAX));
+        assert_eq!(wide, Sketch::of_minima(&minima, Vec::new).planes()[0]);
     }
 }

@@ -15,7 +15,7 @@ import numpy.typing as npt
 U64 = npt.NDArray[np.uint64]
 
 # Bytes of a sketch.
-SKETCH = 96
+SKETCH = 228
 
 
 def _array(values: Any, what: str) -> npt.NDArray[Any]:
@@ -84,7 +84,7 @@ def fingerprints_128(values: Any) -> U64:
 def sketches(values: Any) -> npt.NDArray[np.uint8]:
     """Returns sketches as rows of bytes.
 
-    >>> sketches(np.array([bytes(range(96))], "V96"))[0, :4].tolist()
+    >>> sketches(np.array([bytes(range(228))], "V228"))[0, :4].tolist()
     [0, 1, 2, 3]
     """
     array = _array(values, "sketches")

@@ -166,10 +166,10 @@ def dedup(
             else:
                 db = Db.create(path, ids="names", **_defaults(settings), **options)
             stack.enter_context(db)
-            if db.sketch_bands is None or db.id_kind != "names":
+            if db.match_rule is None or db.id_kind != "names":
                 raise InvalidArgumentError(f'against: {against} was not created with a similarity and ids="names"')
             settings = {"similarity": db.similarity, "recall": db.recall, "recipe": db.recipe}
-            documents, rule = Stored(db, str(run), replaces, text_of), (*db.sketch_bands, db.max_distance)
+            documents, rule = Stored(db, str(run), replaces, text_of), db.match_rule
         settings = _defaults(settings)
         comparer = Comparer(**settings, rule=rule, expected=expected, ngram=ngram, exact=bool(verify), threads=threads)
         order = order_of(keep, texts, ids)
@@ -312,7 +312,7 @@ class _Rows:
         near = self.documents.near(sketches, places, rows)
         offsets = np.searchsorted(near.rows, np.arange(len(kinds) + 1)).astype(np.uint64)
         of, similarity, gave_way = self.comparer.decide(
-            offsets, near.of, near.distances, near.gives_way, near.texts
+            offsets, near.of, near.distances, near.gives_way, near.texts, near.sketches
         )
         keep = of == _KEPT
         is_earlier = ~keep & (of >= EARLIER)

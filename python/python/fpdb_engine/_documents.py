@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._errors import InvalidArgumentError
-from ._native import MOST_CANDIDATES, Comparer, Db
+from ._arrays import SKETCH as _SKETCH
+from ._native import MOST_CANDIDATES, Comparer, Db, Document
 
 TextOf = Callable[[list[str]], "Iterable[str | None]"]
 
@@ -37,6 +38,8 @@ class Near(NamedTuple):
     names: list[str]
     """The names of the documents of earlier runs."""
     texts: list[str | None]
+    sketches: list[bytes]
+    """Their sketches."""
 
 
 class Row(NamedTuple):
@@ -72,7 +75,7 @@ class Documents:
             self._waiting = None
         found, ids, distances = _near(self._db, sketches[places])
         gives_way = np.zeros(len(ids), np.uint64)
-        return Near(places[found], ids.astype(np.uint64), distances, gives_way, [], [])
+        return Near(places[found], ids.astype(np.uint64), distances, gives_way, [], [], [])
 
     def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:
         """Adds kept rows with these numbers."""
@@ -120,10 +123,14 @@ class Stored(Documents):
         is_used[is_earlier] = is_other[position]
         names = [name for name in names if not name.startswith(self._prefix)]
         found, of, distances = places[found[is_used]], of[is_used], distances[is_used]
-        return Near(found, of, distances, self._give_way(found, of, names, rows), names, self._texts(names))
+        earlier = [self.db.get(name) for name in names]
+        gives_way = self._give_way(found, of, earlier, names, rows)
+        # The documents are there, because nobody else writes.
+        theirs = [it.fingerprint if it and isinstance(it.fingerprint, bytes) else bytes(_SKETCH) for it in earlier]
+        return Near(found, of, distances, gives_way, names, self._texts(names), theirs)
 
     def _give_way(
-        self, found: Numbers, of: Unsigned, names: list[str], rows: Sequence[Row]
+        self, found: Numbers, of: Unsigned, documents: Sequence[Document | None], names: list[str], rows: Sequence[Row]
     ) -> Unsigned:
         """Returns which documents lose against the row that they are near."""
         gives_way = np.zeros(len(of), np.uint64)
@@ -131,7 +138,6 @@ class Stored(Documents):
             return gives_way
         is_earlier = of >= EARLIER
         ids = [id_of(name) for name in names]
-        documents = [self.db.get(name) for name in names]
         priorities = [(it.stamp or 0) if it else 0 for it in documents]
         for place in np.flatnonzero(is_earlier).tolist():
             own = rows[found[place]].priority

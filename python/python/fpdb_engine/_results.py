@@ -73,7 +73,7 @@ class Clusters(NamedTuple):
 
 class Entries(NamedTuple):
     """Some entries of a database. Fingerprints of 128 bits have two columns, the high half first. Sketches are of
-    dtype V96."""
+    dtype V228."""
 
     fingerprints: npt.NDArray[typing.Any]
     ids: npt.NDArray[np.uint64]

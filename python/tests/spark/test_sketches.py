@@ -9,13 +9,14 @@ from typing import Any
 import corpus
 import fpdb_engine as fpdb
 import numpy as np
+import pyarrow as pa
 import pytest
 import truth
 
 jobs = pytest.importorskip(
     "fpdb_engine.spark", reason="the Spark jobs: a package is missing", exc_type=ImportError
 )
-RULE = (8, 5, 38)
+RULE = (10, 5, 38)
 ROWS = 1_000_000
 """For so many rows, a similarity of 0.8 chooses this rule."""
 
@@ -23,7 +24,7 @@ ROWS = 1_000_000
 def mixed(rng: np.random.Generator, rule: truth.Rule = RULE, centres: int = 3) -> tuple[list[bytes], Any]:
     """Returns sketches and ids: pairs on both sides of each condition of the rule, and equal sketches. Some ids
     are greater than the greatest signed number."""
-    found = truth.planted_sketches(rng, rule, centres) + [rng.bytes(96) for _ in range(100)]
+    found = truth.planted_sketches(rng, rule, centres) + [rng.bytes(228) for _ in range(100)]
     found += found[:50] * 3
     ids = rng.permutation(len(found)).astype(np.uint64) * np.uint64(3)
     ids[::7] |= np.uint64(1 << 63)
@@ -31,7 +32,7 @@ def mixed(rng: np.random.Generator, rule: truth.Rule = RULE, centres: int = 3) -
 
 
 def frame(spark: Any, sketches: list[bytes], ids: Any) -> Any:
-    return corpus.frame(spark, np.array(sketches, "V96"), ids)
+    return corpus.frame(spark, np.array(sketches, "V228"), ids)
 
 
 def expected_pairs(sketches: list[bytes], ids: Any, rule: truth.Rule) -> dict[tuple[int, int], int]:
@@ -53,7 +54,7 @@ def expected_pairs(sketches: list[bytes], ids: Any, rule: truth.Rule) -> dict[tu
     ("options", "rule"),
     [
         ({"similarity": 0.8, "expected_entries": ROWS}, RULE),
-        ({"similarity": 0.8, "expected_entries": 10**9}, (10, 6, 38)),
+        ({"similarity": 0.8, "expected_entries": 10**9}, (13, 6, 38)),
     ],
 )
 def test_pairs_are_those_that_brute_force_finds(
@@ -71,7 +72,7 @@ def test_pairs_are_those_that_brute_force_finds(
 def test_many_sketches_with_the_same_key_have_the_pairs_of_one_database(
     spark: Any, tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    centre = rng.bytes(96)
+    centre = rng.bytes(228)
     sketches = [truth.changed(rng, centre, rng.choice(128, rng.integers(1, 60), replace=False)) for _ in range(2000)]
     ids = np.arange(len(sketches), dtype=np.uint64)
     with fpdb.Db.create(tmp_path / "db", similarity=0.8, durability="buffered") as db:
@@ -82,35 +83,36 @@ def test_many_sketches_with_the_same_key_have_the_pairs_of_one_database(
     assert corpus.summary_of_table(found.toArrow()) == corpus.summary(*expected)
     # The division into parts makes no difference.
     from fpdb_engine.spark import _bands
-    from fpdb_engine.spark._options import Rule
+    from fpdb_engine.spark._arrow import fingerprints_of
 
-    words = np.frombuffer(b"".join(sketches), np.uint64).reshape(-1, 12)
+    words = fingerprints_of(pa.array(sketches), 1824)
     for candidates in (1, 100):
         monkeypatch.setattr(_bands, "CANDIDATES", candidates)
-        parts = [np.concatenate(c) for c in zip(*_bands.pairs_of_task(words, 0, Rule(*RULE), 1))]
+        parts = [np.concatenate(c) for c in zip(*_bands.pairs_of_task(words, 0, fpdb.MatchRule(0.8), 1))]
         assert corpus.summary(*(part.astype(np.uint64) for part in parts[:2]), parts[2]) == corpus.summary(*expected)
 
 
 def test_bands_are_the_first_minima_of_their_groups(rng: np.random.Generator) -> None:
     from fpdb_engine.spark import _bands
-    from fpdb_engine.spark._options import Rule
+    from fpdb_engine.spark._arrow import fingerprints_of
 
-    sketches = [rng.bytes(96) for _ in range(20)]
-    words = np.frombuffer(b"".join(sketches), np.uint64).reshape(-1, 12)
+    sketches = [rng.bytes(228) for _ in range(20)]
+    words = fingerprints_of(pa.array(sketches), 1824)
     minima = truth.minima_of(sketches)
-    for rule in [Rule(*RULE), Rule(16, 8, 38), Rule(1, 1, 0)]:
+    for rule in [fpdb.MatchRule(0.8), fpdb.MatchRule(0.5), fpdb.MatchRule(1)]:
         bands = _bands.bands_of(words, rule)
         assert len(bands) == rule.bands
         for number, of_number in enumerate(bands):
             group = minima[:, 8 * number : 8 * number + rule.minima]
             same = (group[:, None] == group[None]).all(axis=2)
             assert ((of_number[:, None] == of_number[None]) == same).all()
-    distances = _bands.distances_of(words[:10], words[10:])
-    assert distances.tolist() == np.diag(truth.distances(sketches[:10], sketches[10:])).tolist()
+    near = [truth.changed(rng, sketch, range(at)) for at, sketch in enumerate(sketches)]
+    distances = fpdb.MatchRule(0.8).distances(sketches, near)
+    assert distances.tolist() == np.diag(truth.distances(sketches, near, RULE)).tolist()
 
 
 def test_many_equal_rows_do_not_take_quadratic_time(spark: Any, rng: np.random.Generator) -> None:
-    sketch = rng.bytes(96)
+    sketch = rng.bytes(228)
     df = spark.range(0, 300_000).selectExpr("id", f"unhex('{sketch.hex()}') as fingerprint")
     assert jobs.pairs(df, similarity=0.8, tasks=4).count() == 299_999
 
@@ -123,10 +125,10 @@ def test_a_stored_corpus_answers_by_the_rule_of_all_rows(
     # By themselves, the parts would have shorter bands.
     parts = jobs.build(rows, tmp_path / "parts", 3, similarity=0.8, expected_entries=10**9)
     assert len(parts) == 3 and sum(part.entries for part in parts) == len(ids)
-    rule = (10, 6, 38)
+    rule = (13, 6, 38)
     for part in parts:
         with fpdb.ReadOnlyDb.open(part.path) as db:
-            assert (db.bits, db.similarity, *(db.sketch_bands or ()), db.max_distance) == (768, 0.8, *rule)
+            assert (db.bits, db.similarity, *(db.sketch_bands or ()), db.max_distance) == (1824, 0.8, *rule)
 
     asked = frame(spark, sketches[::9], ids[::9])
     distances = truth.distances(sketches[::9], sketches, rule)
@@ -142,11 +144,11 @@ def test_a_stored_corpus_answers_by_the_rule_of_all_rows(
 
 
 def test_clusters_of_pairs_by_similarity_are_their_components(spark: Any, rng: np.random.Generator) -> None:
-    chain = [rng.bytes(96)]
+    chain = [rng.bytes(228)]
     # The first and the last are too far apart.
     for minima in (range(98, 128), range(68, 98)):
         chain.append(truth.changed(rng, chain[-1], minima))
-    df = frame(spark, [*chain, rng.bytes(96)], np.array([3, 1, 2, 9], np.uint64))
+    df = frame(spark, [*chain, rng.bytes(228)], np.array([3, 1, 2, 9], np.uint64))
     near = jobs.pairs(df, similarity=0.8, expected_entries=ROWS)
     assert sorted(corpus.pairs_of(near)) == [(1, 2), (1, 3)]
     clusters = jobs.clusters(near).collect()
@@ -157,23 +159,23 @@ def test_widths_and_rules_that_do_not_fit_are_refused_before_a_task_begins(
     spark: Any, tmp_path: Path
 ) -> None:
     narrow = spark.createDataFrame([(1, 1)], "id long, fingerprint long")
-    binary = spark.createDataFrame([(1, bytes(96))], "id long, fingerprint binary")
-    for bits in [64, 128, 768]:
+    binary = spark.createDataFrame([(1, bytes(228))], "id long, fingerprint binary")
+    for bits in [64, 128, 1824]:
         fpdb.Db.create(tmp_path / f"db-{bits}", bits=bits).close()
     calls: list[tuple[Callable[[], object], str]] = [
-        (lambda: jobs.pairs(narrow, similarity=0.8), r"similarity 0.8 needs sketches: fingerprint\(.*bits=768\)"),
+        (lambda: jobs.pairs(narrow, similarity=0.8), r"similarity 0.8 needs sketches: fingerprint\(.*bits=1824\)"),
         (lambda: jobs.build(narrow, tmp_path / "parts", 2, similarity=0.8), "0.8 needs sketches"),
         (lambda: jobs.batch(narrow, tmp_path / "db-128"), "of 64 bits, and the databases of 128: .*bits=128"),
-        (lambda: jobs.batch(narrow, tmp_path / "db-768"), "of 64 bits, and the databases of 768: .*bits=768"),
+        (lambda: jobs.batch(narrow, tmp_path / "db-1824"), "of 64 bits, and the databases of 1824: .*bits=1824"),
         (lambda: jobs.batch(binary, tmp_path / "db-64"), "of 128 bits, and the databases of 64: .*bits=64"),
-        (lambda: jobs.batch(binary, tmp_path / "db-768", 0.8), "a number of bits; a similarity is given as"),
+        (lambda: jobs.batch(binary, tmp_path / "db-1824", 0.8), "a number of bits; a similarity is given as"),
         (lambda: jobs.pairs(binary, 0.8), "a similarity is given as similarity=0.8"),
         (lambda: jobs.pairs(binary, 3, similarity=0.8), "both distance 3 and similarity 0.8: give one"),
         (lambda: jobs.pairs(binary, 25), "25"),
         (lambda: jobs.pairs(binary, similarity=0.2), "expected 0.5 to 1"),
         (lambda: jobs.pairs(binary, recall=0.9), "recall was given without a similarity"),
         (lambda: jobs.pairs(binary, similarity=0.8, tasks=0), "0 tasks"),
-        (lambda: jobs.fingerprint(binary, "fingerprint", bits=768), "is of type binary, and texts are"),
+        (lambda: jobs.fingerprint(binary, "fingerprint", bits=1824), "is of type binary, and texts are"),
     ]
     for call, message in calls:
         with pytest.raises(fpdb.InvalidArgumentError, match=message):
@@ -183,14 +185,14 @@ def test_widths_and_rules_that_do_not_fit_are_refused_before_a_task_begins(
 
 def test_binary_fingerprints_of_other_lengths_are_refused(spark: Any, tmp_path: Path) -> None:
     short = spark.createDataFrame([(1, bytes(16))], "id long, fingerprint binary")
-    long = spark.createDataFrame([(1, bytes(96))], "id long, fingerprint binary")
-    for bits in (128, 768):
+    long = spark.createDataFrame([(1, bytes(228))], "id long, fingerprint binary")
+    for bits in (128, 1824):
         fpdb.Db.create(tmp_path / str(bits), bits=bits).close()
-    with pytest.raises(fpdb.InvalidArgumentError, match="does not have 96 bytes: a similarity needs sketches"):
-        jobs.batch(short, tmp_path / "768")
+    with pytest.raises(fpdb.InvalidArgumentError, match="does not have 228 bytes: a similarity needs sketches"):
+        jobs.batch(short, tmp_path / "1824")
     with pytest.raises(fpdb.InvalidArgumentError, match="does not have 16 bytes"):
         jobs.batch(long, tmp_path / "128")
-    with pytest.raises(Exception, match="does not have 96 bytes"):
+    with pytest.raises(Exception, match="does not have 228 bytes"):
         jobs.pairs(short, similarity=0.8).count()
     with pytest.raises(Exception, match="does not have 16 bytes"):
         jobs.pairs(long, 3).count()

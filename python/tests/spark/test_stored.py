@@ -19,7 +19,7 @@ jobs = pytest.importorskip(
 K = 3
 
 
-@pytest.mark.parametrize(("recipe", "bits"), [("default", 64), ("default", 128), ("fives/1", 768)])
+@pytest.mark.parametrize(("recipe", "bits"), [("default", 64), ("default", 128), ("fives/1", 1824)])
 def test_fingerprints_are_those_of_the_engine(spark: Any, recipe: str, bits: int) -> None:
     text = "Insert the disc, close the tray, and wait for the green light. Then press the button."
     rows = list(enumerate([text, "", None, text.upper()] * 20))
@@ -33,7 +33,7 @@ def test_fingerprints_are_those_of_the_engine(spark: Any, recipe: str, bits: int
             actual = {
                 64: lambda: actual % (1 << 64),
                 128: lambda: int.from_bytes(bytes(actual), "big"),
-                768: lambda: bytes(actual),
+                1824: lambda: bytes(actual),
             }[bits]()
         assert actual == expected
 

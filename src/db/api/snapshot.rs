@@ -198,8 +198,12 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// The same as [`query`](Self::query).
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
-        let one = QueryOptions::within(0).limit(1);
-        Ok(!self.query(fingerprint, one)?.is_empty())
+        let nearest = self.nearest(fingerprint, 0)?;
+        // Other sketches may have the same minima.
+        match nearest.map(|found| found.fingerprint == fingerprint) {
+            Some(false) => Ok(!self.ids(fingerprint)?.is_empty()),
+            found => Ok(found.is_some()),
+        }
     }
 
     /// Returns the ids of all entries with exactly this fingerprint, ascending.

@@ -29,8 +29,8 @@ impl<F> Options<F> {
     }
 
     /// Lets the sketches of a database match if their Jaccard similarity is high, and chooses the
-    /// bands that find them among the [expected entries](Self::expected_entries): 8 bands of 5 minima
-    /// up to 10 million documents, 10 of 6 up to a billion, and 13 of 7 beyond, at a similarity of
+    /// bands that find them among the [expected entries](Self::expected_entries): 10 bands of 5 minima
+    /// up to 10 million documents, 13 of 6 up to a billion, and 16 of 7 beyond, at a similarity of
     /// 0.8. Default: at least 0.8; stored.
     ///
     /// More bands take more space: 5 bytes per document and band. What a band leads to in vain grows
@@ -38,11 +38,14 @@ impl<F> Options<F> {
     /// of a billion. A database of fingerprints has no similarity, and is not created with one.
     ///
     /// ```
-    /// use fpdb::{Jaccard, Options, Within};
+    /// use fpdb::{Jaccard, Options, Sketch, Within};
     /// let options = Options::sketches().similar(Jaccard::at_least(0.8));
     /// let db = options.expected_entries(100_000_000).in_memory()?;
-    /// db.insert([u128::MAX; 6], 1)?;
-    /// assert_eq!(db.query([u128::MAX >> 9; 6], Within::Rule)?.len(), 1);
+    /// let mut minima = [7; 128];
+    /// db.insert(Sketch::new(minima, &[1, 2, 3, 4, 5]), 1)?;
+    /// minima[100] = 8;
+    /// assert_eq!(db.query(Sketch::new(minima, &[1, 2, 3, 4]), Within::Rule)?.len(), 1);
+    /// assert_eq!(db.query(Sketch::new(minima, &[1, 2, 3]), Within::Rule)?.len(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn similar(mut self, jaccard: Jaccard) -> Self {

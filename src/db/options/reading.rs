@@ -59,11 +59,11 @@ impl Options<Sketch> {
     /// bytes of `page_memory`, but at least 2^12 and at most 2^20; not stored.
     ///
     /// ```
-    /// use fpdb::{ErrorKind, Options, Within};
+    /// use fpdb::{ErrorKind, Options, Sketch, Within};
     /// let db = Options::sketches().candidate_pages(0).in_memory()?;
-    /// db.insert([7; 6], 1)?;
+    /// db.insert(Sketch::ZERO, 1)?;
     /// db.flush()?;
-    /// let error = db.query([7; 6], Within::Rule).unwrap_err();
+    /// let error = db.query(Sketch::ZERO, Within::Rule).unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::TooManyCandidates);
     /// # Ok::<(), fpdb::Error>(())
     /// ```

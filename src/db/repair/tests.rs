@@ -28,7 +28,7 @@ fn contents<F: Fingerprint>(snapshot: &Snapshot<F>) -> Contents<F> {
 
 fn fingerprint<F: Fingerprint>(i: u64) -> F {
     let spread = |i: u64| (i / 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1 << (i % 3 * 20);
-    let words = (0..F::BITS / 64).map(|n| spread(i ^ 77).rotate_left(7 * n) ^ spread(i));
+    let words = (0..F::BITS.div_ceil(64)).map(|n| spread(i ^ 77).rotate_left(7 * n) ^ spread(i));
     F::read_le(&words.flat_map(u64::to_le_bytes).collect::<Vec<_>>()).unwrap()
 }
 

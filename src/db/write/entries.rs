@@ -96,7 +96,9 @@ fn insert_unless_near<F: Fingerprint>(
         for (&Entry { fingerprint, id }, &lookup) in entries.iter().zip(&lookups) {
             let near = Near { fingerprint, within, own: None };
             outcomes.push(match since.nearest(near, Some(lookup))? {
-                Some(found) if found.distance == 0 && found.id == id => Outcome::Exists(found),
+                Some(found) if found.fingerprint == fingerprint && found.id == id => {
+                    Outcome::Exists(found)
+                }
                 Some(found) => Outcome::Duplicate(found),
                 None => {
                     since.push(Op::Insert { fingerprint, id })?;
@@ -129,7 +131,7 @@ fn look_up<F: Fingerprint>(
         view.nearest_of_each(&queries, within, core.threads())?
     };
     for (&entry, nearest) in entries.iter().zip(&mut nearest) {
-        if let Some(found) = nearest.as_mut().filter(|found| found.distance == 0)
+        if let Some(found) = nearest.as_mut().filter(|found| found.fingerprint == entry.fingerprint)
             && version.contains(entry, seq)?
         {
             found.id = entry.id;

@@ -14,7 +14,7 @@ from .segment import PostingsParts, TableParts
 NAMES, NAMES_FILE = "names-ring-3", "0000000006000000.docs"
 # The documents 150, 151, which was removed, and 230 to 239.
 UNIQUE, UNIQUE_FILE = "unique-half-2", "0000000008000000.docs"
-TREE, TREE_LEAVES = "sketches-names", 6  # pages
+TREE, TREE_LEAVES = "sketches-names", 13  # pages
 EXPORT = ("export", "--documents")
 (RECORDS, REMOVALS, DUPLICATE, STAMPED, GREATEST, KEY_BYTES, LEAF_PAGES, INNER_PAGES, DEPTH, ROOT, CHUNKS,
  FILTER) = range(0, 96, 8)
@@ -235,10 +235,10 @@ def duplicate_with_an_entry(copy, file):
 
 @case("2.7", "sketches-unique", "0000000006000000.docs", "does not have the counts that the manifest says")
 def original_without_an_entry(copy, file):
-    """The last duplicate becomes an original, but is no entry."""
+    """The last duplicate of a leaf becomes an original, but is no entry."""
     paged = copy.paged(file)
-    leaf = Leaf(paged.body, False, 768, 5)
-    leaf.bitmaps[DUPLICATES][0] &= 0b011
+    leaf = Leaf(paged.body, False, 1824, 12)
+    leaf.bitmaps[DUPLICATES][0] &= 0b0111
     leaf.originals.pop()
     leaf.write()
     set_meta(paged, DUPLICATE=17)

@@ -44,10 +44,10 @@ class Manifest:
         if self.take("kind of index", 1) == 1:
             self.take_all({"similarity": 2, "recall": 2})
             self.bands = self.take("bands", 1)
-            self.take("minima", 1)
+            self.take_all({"minima": 1, "max distance": 1, "margin": 2})
         else:
             self.read_tables()
-        self.take("max distance", 1)
+            self.take("max distance", 1)
 
     def read_tables(self):
         """Reads the fields of an index of tables."""

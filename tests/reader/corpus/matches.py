@@ -143,7 +143,7 @@ for condition, part, values in (("18.14", "bands", (0, 17)), ("18.15", "minima",
     for value in values:
         of_sketches(condition, NO_RULE, part, value)
 of_sketches("18.8", "sketches have no ids that belong to no document", "kind of ids", 0)
-of_sketches("18.17", "an index of kind 0 is not for 768 bits", "kind of index", 0)
+of_sketches("18.17", "an index of kind 0 is not for 1824 bits", "kind of index", 0)
 
 
 @in_manifest("18.17", "an index of kind 1 is not for 64 bits")

@@ -1,6 +1,7 @@
 """Documents with names: inner nodes, locator, and names."""
 
 from functools import wraps
+from pathlib import Path
 
 from fpdb_reader.conventions import PAGE, low_bits_first, round_up
 
@@ -76,14 +77,14 @@ def in_locator(condition, words, found=FULL, database=NAMES, use=EXPORT):
     return add
 
 
-DOCUMENT_1 = ("0x9e3779b97f4a7c157b123280dadc03989e3779b97f4a7c15cc3d8919406d6e019e3779b97f4a7c1500e61ec48ca036b7"
-              "9e3779b97f4a7c155b80730f6246501b9e3779b97f4a7c150dadc03987b123289e3779b97f4a7c159406d6e01cd3d891")
+LISTED = (Path(__file__).parents[2] / "golden" / "databases" / f"{TREE}.tsv").read_text(encoding="utf-8")
+DOCUMENT_1 = next(fields[1] for fields in map(str.split, LISTED.splitlines()) if fields[0] == "entry" and fields[2] == "1")
 
 
 @in_locator("15.26", "the locator names a leaf without the id", USE, TREE, ("query", DOCUMENT_1, "-k", "0"))
 def other_leaf_of_each_id(pages, _):
-    numbers = low_bits_first(pages, 0, 3, 208)
-    pages[:78] = column([(number + 1) % TREE_LEAVES for number in numbers], 3)
+    numbers = low_bits_first(pages, 0, 4, 208)
+    pages[:104] = column([(number + 1) % TREE_LEAVES for number in numbers], 4)
 
 
 @in_locator("15.33", "the locator does not name the leaf of an id")

@@ -171,4 +171,4 @@ class Database:
             return sketch.distance(fingerprint, other, bits) <= distance
         found = [(sketch.distance(fingerprint, other, bits), other, identifier)
                  for other, identifier in self.entries if accepted(other)]
-        return sorted(found, key=lambda match: (match[0], sketch.planes(match[1]), match[2]))
+        return sorted(found, key=lambda match: (match[0], sketch.order(match[1]), match[2]))

@@ -24,7 +24,7 @@ def file_name(kind, number, part=0):
 
 def numbered(name):
     """The number of a log or of a segment's file from its name; None for other files."""
-    match = re.fullmatch(r"([0-9a-f]{16})\.(log|ids|del|docs|spare|[tk][0-9]{2,})", name)
+    match = re.fullmatch(r"([0-9a-f]{16})\.(log|ids|del|docs|spare|[tb][0-9]{2,})", name)
     return int(match[1], 16) if match else None
 
 
@@ -51,7 +51,7 @@ def read_header(data, where):
         identity=data[16:56],
     )
     check(MANIFEST <= header.kind <= SPARE, "1.6", where, f"its kind {header.kind} is unknown")
-    check(header.bits in (64, 128, 768), "1.7", where, f"its fingerprints have {header.bits} bits")
+    check(header.bits in (64, 128, 1824), "1.7", where, f"its fingerprints have {header.bits} bits")
     return header
 
 

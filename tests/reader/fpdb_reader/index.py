@@ -3,6 +3,7 @@
 from . import sketch
 from .conventions import check
 from .layout import Layout
+from .parities import Limits
 
 TABLES, BANDS = 0, 1
 GROUPS = 16
@@ -18,6 +19,7 @@ class Index:
         check((kind == BANDS) == (bits == sketch.BITS), "18.17", cursor.where,
               f"an index of kind {kind} is not for fingerprints of {bits} bits")
         self.bands = self.minima = 0
+        self.limits = None
         if kind == TABLES:
             self.read_tables(cursor)
         else:
@@ -39,10 +41,14 @@ class Index:
         self.bands = cursor.bounded(1, 1, GROUPS, "18.14", "number of bands")
         self.minima = cursor.bounded(1, 1, sketch.GROUP, "18.15", "minima of a band")
         self.distance = cursor.bounded(1, 0, sketch.PLANE, "18.16", "distance of sketches")
+        self.limits = Limits(self.similarity, cursor.number(2))
 
     def matches(self, a, b):
         """Whether two fingerprints are near-duplicates."""
         if sketch.distance(a, b, self.bits) > self.distance:
             return False
-        return self.bands == 0 or any(sketch.band(a, band, self.minima) == sketch.band(b, band, self.minima)
-                                     for band in range(self.bands))
+        if self.bands == 0:
+            return True
+        share_band = any(sketch.band(a, band, self.minima) == sketch.band(b, band, self.minima)
+                         for band in range(self.bands))
+        return share_band and self.limits.accept(a, b)

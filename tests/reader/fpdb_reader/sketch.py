@@ -1,15 +1,32 @@
-"""Sketch: six bits of each of 128 minima, as planes of one bit each."""
+"""Sketch: six bits of each of 128 minima, as planes of one bit each; the number of features; parities."""
 
 from .conventions import ones
 
-BITS = 768
+BITS = 1824
 PLANE = 128
+PLANES = 6
 GROUP = 8  # minima
 
 
 def planes(sketch):
     """The planes of a sketch, the first of which has the lowest bit of each minimum."""
-    return tuple(sketch >> at & (1 << PLANE) - 1 for at in range(0, BITS, PLANE))
+    return tuple(sketch >> at & (1 << PLANE) - 1 for at in range(0, PLANES * PLANE, PLANE))
+
+
+def features(sketch):
+    """The number of features."""
+    return sketch >> PLANES * PLANE & (1 << 32) - 1
+
+
+def parities(sketch):
+    """The 1,024 parities, or a list of values, as a number."""
+    return sketch >> PLANES * PLANE + 32
+
+
+def order(sketch):
+    """What sketches are sorted by."""
+    words = parities(sketch).to_bytes(128, "little")
+    return planes(sketch), features(sketch), [int.from_bytes(words[at:at + 8], "little") for at in range(0, 128, 8)]
 
 
 def distance(a, b, bits):

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use fpdb::storage::{Sim, Storage};
 use fpdb::{
-    Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Options, Outcome, Snapshot, Source,
+    Db, DocId, Entry, Fingerprint, Ids, Key, Layout, Options, Outcome, Sketch, Snapshot, Source,
     VerifyLevel, Within,
 };
 
@@ -48,7 +48,8 @@ fn base_of_sketches() -> Files {
     let db = new.create("sim").expect("a new database");
     for i in 0..90u64 {
         let stranger = u128::from(i / 4).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-        let sketch = [0, 1, 2, 3, 4, 5].map(|plane| stranger.rotate_left(21 * plane));
+        let planes = [0, 1, 2, 3, 4, 5].map(|plane| stranger.rotate_left(21 * plane));
+        let sketch = Sketch::of_parts(planes, 0, [0; 16]);
         let bit = u32::try_from(i % 4 * 31).expect("a bit");
         db.insert(sketch.with_flipped(bit), DocId(i)).expect("an insert");
         if i % 60 == 59 {
@@ -104,7 +105,7 @@ pub(crate) fn folder(input: &[u8]) {
     files.iter().for_each(|(name, bytes)| sim.set_contents(name, bytes));
     if is_of_sketches {
         let open = options(Options::sketches(), &sim);
-        use_database(&open, |db| db.insert([7; 6], DocId(1000)).map(|_| ()));
+        use_database(&open, |db| db.insert(Sketch::ZERO, DocId(1000)).map(|_| ()));
     } else {
         use_database(&options(Db::options(), &sim), |db| db.insert(7, "new").map(|_| ()));
     }

@@ -241,12 +241,12 @@ fn texts_and_sketches_are_served_from_a_database_of_sketches() {
     assert_eq!(client.call(&["FP.QUERY", "TEXT", &text(60)]), Reply::Array(vec![]));
     for (words, message) in [
         (["FP.QUERY", &stored, "129"], "ERR expected a distance from 0 to 128"),
-        (["FP.ADDNX", "c", "0xg"], "ERR expected a sketch: 0x and up to 192 hex digits"),
+        (["FP.ADDNX", "c", "0xg"], "ERR expected a sketch: 0x and up to 456 hex digits"),
     ] {
         assert_eq!(client.call(&words).text(), message);
     }
     let info = client.call(&["INFO", "database"]).text().to_owned();
-    assert!(info.contains("bits:768\r\nmatch_rule:Jaccard similarity at least 0.8"), "{info}");
+    assert!(info.contains("bits:1824\r\nmatch_rule:Jaccard similarity at least 0.8"), "{info}");
 
     db.flush().unwrap();
     let reader = fpdb::Options::sketches().open_read_only(&path).unwrap();

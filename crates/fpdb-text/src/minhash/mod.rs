@@ -12,12 +12,12 @@
 //! | | size | estimates Jaccard with a standard error of | good for |
 //! | --- | --- | --- | --- |
 //! | [`OneBit`] of `u64`, `u128` | 8 or 16 bytes | at most sqrt((1 - J²) / bits) | fingerprints, compared by distance |
-//! | [`OneBit`] of [`Sketch`](crate::Sketch) | 96 bytes | at most sqrt((1 - J) (J + 1/63) / 128) | estimates, and keys that likely pairs share |
+//! | [`OneBit`] of [`Sketch`](crate::Sketch) | 228 bytes | about .01 for J = .8 ([more](crate::Sketch::similarity)) | estimates, and bands that likely pairs share |
 //! | [`minima()`] | 8 k bytes | sqrt(J (1 - J) / k) | estimates, and [`Bands`] |
 //! | [`smallest()`] | 8 k bytes | at most sqrt(J (1 - J) / k) | estimates, exact ones of small sets |
 //!
-//! A database of sketches finds all pairs of some similarity: it stores 96 bytes of each document,
-//! chooses the keys, looks them up, and compares what it finds. Use [`minima()`], [`smallest()`]
+//! A database of sketches finds all pairs of some similarity: it stores 228 bytes of each document,
+//! chooses the bands, looks them up, and compares what it finds. Use [`minima()`], [`smallest()`]
 //! and [`Bands`] to compute a similarity without a database, or to look for pairs with a system of
 //! your own, such as a join of a cluster.
 //!
@@ -39,6 +39,7 @@
 //! ```
 
 mod bands;
+mod distinct;
 mod minima;
 mod one_bit;
 mod smallest;

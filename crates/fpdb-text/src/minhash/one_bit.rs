@@ -10,10 +10,11 @@
 //! features need little more than one mix per feature.
 //!
 //! The bit is the lowest bit of the minimum. A sketch has the lowest six bits. They have no influence
-//! on the order of the values.
+//! on the order of the values. Its parities are of the values of round 0.
 
 use std::marker::PhantomData;
 
+use super::distinct::distinct_values;
 use super::{key, mix};
 use crate::width::Width;
 
@@ -34,10 +35,11 @@ const EMPTY: u64 = u64::MAX;
 /// Each bit is the lowest bit of a minimum. A [`Sketch`](crate::Sketch) has six bits of each of 128
 /// minima. Two minima differ in these with probability 63/64 (1 - J), so 1 - 64/63 d / 128 estimates
 /// J if d of them differ. The standard error is at most sqrt((1 - J) (J + 1/63) / 128): 0.027 for J =
-/// 0.9, 0.045 for J = 0.5.
+/// 0.9, 0.045 for J = 0.5. Its parities tell J [more exactly](crate::Sketch::similarity).
 ///
 /// The time is about one mix per feature and round. A set of n features needs about ln(bits) · bits
-/// / n rounds, but at least one. The memory is 8 bytes per feature, and is reused for the next set.
+/// / n rounds, but at least one. The memory is 8 bytes per feature, and is reused for the next set. A
+/// sketch takes up to 32 bytes per feature more while it is made, to find which are distinct.
 ///
 /// # Examples
 ///
@@ -104,7 +106,7 @@ impl<F: Width> OneBit<F> {
             return None;
         }
         self.fill_all_bins();
-        Some(F::of_minima(self.bins()))
+        Some(F::of_minima(&self.bins, || distinct_values(&self.hashes)))
     }
 
     /// Returns the bin of a mixed value: its leading bits. The remainder does not change the

@@ -16,10 +16,10 @@ from .. import InvalidArgumentError, fingerprint
 RECORDS = {
     64: np.dtype([("fingerprint", "<u8"), ("position", "<u4")]),
     128: np.dtype([("fingerprint", "<u8", (2,)), ("position", "<u4")]),
-    768: np.dtype([("fingerprint", "V96"), ("position", "<u4")]),
+    1824: np.dtype([("fingerprint", "V228"), ("position", "<u4")]),
 }
 # The width of sketches, which a similarity needs.
-SKETCH: Final = 768
+SKETCH: Final = 1824
 U64 = npt.NDArray[np.uint64]
 # The similarity of a new database.
 SIMILARITY = 0.8

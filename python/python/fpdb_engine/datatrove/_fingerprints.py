@@ -25,7 +25,7 @@ class Fingerprints(PipelineStep):
     Args:
         output_folder: folder for the files, local or remote
         recipe: how fingerprints are made of texts: a name of fpdb_engine.recipes()
-        bits: 768 for sketches, which a similarity needs; or the width of fingerprints, 64 or 128, for a
+        bits: 1824 for sketches, which a similarity needs; or the width of fingerprints, 64 or 128, for a
             distance in bits
         batch_size: documents that are fingerprinted together
     """
@@ -38,7 +38,7 @@ class Fingerprints(PipelineStep):
         output_folder: DataFolderLike,
         recipe: str = "default",
         *,
-        bits: Literal[64, 128, 768] = SKETCH,
+        bits: Literal[64, 128, 1824] = SKETCH,
         batch_size: int = 1000,
     ) -> None:
         super().__init__()

@@ -4,7 +4,7 @@ The jobs use only the DataFrame API, so they run on Apache Spark, on Spark Conne
 pyarrow, and this package on every worker.
 
 Spark has no unsigned numbers. A fingerprint of 64 bits is a column of type long with the same bits, and so is
-an id. Ids are ordered as unsigned numbers, as everywhere in fpdb. A sketch is a column of type binary, 96 bytes,
+an id. Ids are ordered as unsigned numbers, as everywhere in fpdb. A sketch is a column of type binary, 228 bytes,
 and so is a fingerprint of 128 bits: 16 bytes, the high one first, so that they are in the order of the numbers,
 hex() shows them as usual, and numpy arrays of such bytes (S16) are accepted everywhere.
 
@@ -15,9 +15,9 @@ hex() shows them as usual, and numpy arrays of such bytes (S16) are accepted eve
     build(pages, "/shared/crawl-2026-11", segments=64)
     found = batch(new_pages, "/shared/crawl-2026-11", distance=3)  # query, id, distance
 
-Search by similarity needs sketches, which are fingerprints of 768 bits:
+Search by similarity needs sketches, which are fingerprints of 1824 bits:
 
-    pages = fingerprint(pages, "text", bits=768)
+    pages = fingerprint(pages, "text", bits=1824)
     near = pairs(pages, similarity=0.8)
     build(pages, "/shared/crawl-2026-12", segments=64, similarity=0.8)
     found = batch(new_pages, "/shared/crawl-2026-12")

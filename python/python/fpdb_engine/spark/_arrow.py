@@ -28,7 +28,7 @@ Words = npt.NDArray[np.uint64]
 Fingerprints = npt.NDArray[np.uint64]
 """Fingerprints of 128 bits have two columns, the high half first. Sketches have twelve, those of their bytes."""
 
-SKETCH = 768
+SKETCH = 1824
 """Sketches are fingerprints of so many bits."""
 
 _NUMBERS = (ByteType, ShortType, IntegerType, LongType, DecimalType)
@@ -93,6 +93,11 @@ def entries(df: DataFrame, fingerprint: str, id: str, bits: int) -> DataFrame:
     )
 
 
+def words_per_fingerprint(bits: int) -> int:
+    """Returns how many words a fingerprint has. Half of the last one of a sketch is 0."""
+    return -(-bits // 64)
+
+
 def fingerprints_of(column: Any, bits: int) -> Fingerprints:
     """Returns a column of type long or binary as fingerprints."""
     if bits == 64:
@@ -100,19 +105,23 @@ def fingerprints_of(column: Any, bits: int) -> Fingerprints:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if not len(column):
-        return np.empty((0, bits // 64), np.uint64)
+        return np.empty((0, words_per_fingerprint(bits)), np.uint64)
     try:
         column = column.cast(pa.binary()).cast(pa.binary(bits // 8))
     except pa.ArrowInvalid:
         raise InvalidArgumentError(
-            f"a fingerprint of type binary does not have {bits // 8} bytes: a similarity needs sketches, of 96 "
+            f"a fingerprint of type binary does not have {bits // 8} bytes: a similarity needs sketches, of 228 "
             "bytes, and a distance fingerprints of 16, the high one first, or of type bigint; fingerprint() makes "
             "them"
         ) from None
     _, data = column.buffers()
-    order = "<u8" if bits == SKETCH else ">u8"
-    found = np.frombuffer(data, order, bits // 64 * len(column), bits // 8 * column.offset)
-    return found.astype(np.uint64).reshape(-1, bits // 64)
+    size = bits // 8
+    found = np.frombuffer(data, np.uint8, size * len(column), size * column.offset).reshape(-1, size)
+    if bits != SKETCH:
+        return found.view(">u8").astype(np.uint64)
+    padded = np.zeros((len(found), 8 * words_per_fingerprint(bits)), np.uint8)
+    padded[:, :size] = found
+    return padded.view("<u8")
 
 
 def fingerprint_column(fingerprints: npt.NDArray[Any]) -> Any:
@@ -122,14 +131,15 @@ def fingerprint_column(fingerprints: npt.NDArray[Any]) -> Any:
         return longs(fingerprints)
     data = np.ascontiguousarray(fingerprints, None if is_sketches else ">u8")
     buffers = [None, pa.py_buffer(data)]
-    size = pa.binary(96 if is_sketches else 16)
+    size = pa.binary(228 if is_sketches else 16)
     return pa.Array.from_buffers(size, len(fingerprints), buffers).cast(pa.binary())
 
 
 def as_given(fingerprints: Fingerprints) -> npt.NDArray[Any]:
     """Returns fingerprints as the engine takes them."""
-    is_sketches = fingerprints.ndim == 2 and fingerprints.shape[1] == SKETCH // 64
-    return fingerprints.view(np.uint8) if is_sketches else fingerprints
+    if fingerprints.ndim == 1 or fingerprints.shape[1] != words_per_fingerprint(SKETCH):
+        return fingerprints
+    return np.ascontiguousarray(np.ascontiguousarray(fingerprints).view(np.uint8)[:, : SKETCH // 8])
 
 
 def words(column: Any) -> Words:

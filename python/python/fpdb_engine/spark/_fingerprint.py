@@ -24,7 +24,7 @@ def fingerprint(
     output: str = "fingerprint",
 ) -> DataFrame:
     """Returns the rows with another column: the fingerprint of each text, of type long with 64 bits, and of
-    type binary with 128, or with 768: these are sketches, which a search by similarity needs.
+    type binary with 128, or with 1824: these are sketches, which a search by similarity needs.
 
     The fingerprint is null if the text is, or if it has too little text for the recipe. All columns pass
     through Python, so select only those that are still needed.

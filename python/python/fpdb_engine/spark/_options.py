@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from fpdb_engine import Db, InvalidArgumentError
+from fpdb_engine import Db, InvalidArgumentError, MatchRule
 
 from ._arrow import SKETCH
 
@@ -16,17 +16,6 @@ DISTANCE = 3
 """The distance if neither that nor a similarity is given."""
 
 Options = dict[str, Any]
-
-
-class Rule(NamedTuple):
-    """Which sketches match: those that share a band and are within a distance."""
-
-    bands: int
-    """Bands per sketch."""
-    minima: int
-    """Minima per band."""
-    distance: int
-    """Most minima that may differ."""
 
 
 def options_for(
@@ -61,11 +50,11 @@ def options_for(
         return found
 
 
-def rule_of(options: Options) -> Rule:
+def rule_of(options: Options) -> MatchRule:
     """Returns the rule of databases with these options, which are for a similarity."""
     with _database(options) as db:
-        assert db.sketch_bands is not None, "they are for a similarity"
-        return Rule(*db.sketch_bands, db.max_distance)
+        assert db.match_rule is not None, "they are for a similarity"
+        return db.match_rule
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from fpdb_engine import InvalidArgumentError
+from fpdb_engine import InvalidArgumentError, MatchRule
 
 from . import _bands, _masks
 from ._arrow import (
@@ -23,9 +23,10 @@ from ._arrow import (
     concatenated,
     entries,
     longs,
+    words_per_fingerprint,
 )
 from ._near import Distances, Near, near
-from ._options import Options, Rule, options_for, rule_of
+from ._options import Options, options_for, rule_of
 from ._sending import MAX_TASKS, Tasks, copies, reporters
 
 BLOCK = 1 << 20
@@ -63,7 +64,7 @@ def pairs(
     the others is paired with it. So a thousand equal rows are 999 pairs, as in Db.pairs(). A null
     fingerprint has no pairs.
 
-    A row is sent to at most as many tasks as a sketch has bands, 8 to 16, as 104 bytes; or to distance + 1, as 16
+    A row is sent to at most as many tasks as a sketch has bands, 10 to 16, as 236 bytes; or to distance + 1, as 16
     bytes each with 64 bits and 24 with 128. tasks is by default spark.sql.shuffle.partitions.
 
     A task collects what it receives. Sketches are compared that share a band. Fingerprints are searched as a
@@ -114,7 +115,7 @@ def _by_cells(options: Options, tasks: int) -> Division:
     return Division(bits, tasks, distance + 1, owners, search)
 
 
-def _by_bands(rule: Rule, tasks: int) -> Division:
+def _by_bands(rule: MatchRule, tasks: int) -> Division:
     owners = partial(_bands.owners, rule=rule, tasks=tasks)
     search = partial(_bands.pairs_of_task, rule=rule, tasks=tasks)
     return Division(SKETCH, tasks, rule.bands, owners, search)
@@ -148,7 +149,7 @@ def _slices(numbers: Words | Fingerprints, bounds: Any) -> Any:
 
 
 def _searched(division: Division) -> Any:
-    width = division.bits // 64
+    width = words_per_fingerprint(division.bits)
 
     def search(batches: Iterable[Any]) -> Iterator[Any]:
         received: dict[int, list[tuple[Fingerprints, Words]]] = {}

@@ -7,7 +7,7 @@
 use super::search::Search;
 use super::visitor::Sink;
 use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Sketch};
+use crate::fingerprint::{DocId, Document, Entry, Sketch};
 use crate::layout::SketchTest;
 use crate::progress::{Meter, Phase};
 use crate::query::View;
@@ -86,7 +86,7 @@ fn recent(view: &View<'_, Sketch>) -> Vec<Entry<Sketch>> {
 /// The search of one part.
 struct PartSearch<'a> {
     view: &'a View<'a, Sketch>,
-    test: &'a SketchTest,
+    test: &'a SketchTest<'a>,
     recent: &'a [Entry<Sketch>],
     part: &'a Part,
     sink: &'a Sink<'a, Sketch>,
@@ -172,7 +172,6 @@ impl PartSearch<'_> {
 
     /// Compares documents that share the band, which are sorted by sketch.
     fn compare(&self, same: &[Entry<Sketch>], check: &dyn Fn() -> Result<()>) -> Result<()> {
-        let rule = &self.test.rule;
         let classes: Vec<&[Entry<Sketch>]> =
             same.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
         for (number, class) in classes.iter().enumerate() {
@@ -183,10 +182,11 @@ impl PartSearch<'_> {
                 (self.sink.group)(sketch, &ids, 0)?;
             }
             for other in &classes[number + 1..] {
-                let differing = sketch.differing(other[0].fingerprint);
-                let distance = differing.count_ones();
-                let is_first = || rule.first_shared_band(differing) == Some(self.part.table);
-                if distance <= self.test.distance && is_first() {
+                let other_sketch = other[0].fingerprint;
+                if let Some((distance, Some(band))) = self.test.near(&sketch, &other_sketch)
+                    && band == self.part.table
+                    && self.test.is_similar(&sketch, &other_sketch, distance)
+                {
                     (self.sink.between)(class, other, distance)?;
                 }
             }

@@ -69,6 +69,7 @@ struct SimilarLine {
     bands: u32,
     /// Of each band.
     minima: u32,
+    margin: u16,
 }
 
 impl Header {
@@ -80,6 +81,7 @@ impl Header {
                 recall: jaccard.expected_recall(),
                 bands,
                 minima,
+                margin: rule.margin().unwrap_or_default(),
             });
         let orders = |layout: &Layout| {
             (0..layout.tables()).map(|table| layout.order(table).to_vec()).collect()
@@ -158,9 +160,9 @@ impl Header {
                 let options = options.max_distance(distance).layout(layout);
                 options.block_size(block_size).filter_bits(filter_bits)
             }
-            (Some(SimilarLine { jaccard, recall, bands, minima }), None) if is_sketch => {
+            (Some(SimilarLine { jaccard, recall, bands, minima, margin }), None) if is_sketch => {
                 let jaccard = Jaccard::at_least(*jaccard).recall(*recall);
-                options.rule(&MatchRule::of_bands(jaccard, *bands, *minima, distance)?)
+                options.rule(&MatchRule::of_bands(jaccard, (*bands, *minima), distance, *margin)?)
             }
             _ => bail!(
                 "expected a layout, block size and filter bits for fingerprints, or a rule by \

@@ -314,7 +314,7 @@ impl Notation {
                 _ => "decimal",
             };
             if F::BITS == SKETCH_BITS {
-                return format!("not a sketch, which is 0x and 192 hex digits: {text:?}");
+                return format!("not a sketch, which is 0x and 456 hex digits: {text:?}");
             }
             format!("not a {}-bit fingerprint in {kind}: {text:?}", F::BITS)
         })

@@ -128,7 +128,7 @@ fn has_column(line: &[u8], is_wanted: fn(&[u8]) -> bool) -> bool {
 
 fn is_fingerprint(value: &[u8]) -> bool {
     let digits = value.strip_prefix(b"0x").unwrap_or_default();
-    matches!(digits.len(), 16 | 32 | 192) && digits.iter().all(u8::is_ascii_hexdigit)
+    matches!(digits.len(), 16 | 32 | 456) && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// The format in which a file is read.
@@ -449,7 +449,7 @@ mod tests {
             "0x0123456789abcdef\n0x0123456789ABCDEF\n\n0x01",
             "0x0123456789abcdef 7\r\n0x0123456789abcdef 8\r\n",
             "https://a.example/,0x0123456789abcdef0123456789abcdef\n",
-            &format!("0x{}\n", "0f".repeat(96)),
+            &format!("0x{}\n", "0f".repeat(228)),
             "fingerprint,id\n0x0123456789abcdef,1\n",
         ] {
             assert!(is_list(list.as_bytes()), "{list:?}");

@@ -123,7 +123,7 @@ fn a_bad_line_is_refused_with_its_number_and_what_is_wrong() {
         (String::new(), 1, "it is empty"),
         ("0x00000000000000ff\n".to_owned(), 1, "this is not what export --all writes"),
         (with_first("export/1", "export/2"), 1, "use the fpdb-tool that wrote it, or a newer one"),
-        (with_first("\"bits\":64", "\"bits\":32"), 1, "expected 64, 128 or 768"),
+        (with_first("\"bits\":64", "\"bits\":32"), 1, "expected 64, 128 or 1824"),
         (with_first("\"names\"", "\"nicknames\""), 1, "expected user, unique or names"),
         (with_first("\"extraction\"", "\"extractor\""), 1, "unknown field `extractor`"),
         (with_first("[32,32]", "[32,31]"), 1, "63"),

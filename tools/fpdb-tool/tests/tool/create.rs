@@ -40,9 +40,9 @@ fn create_takes_a_layout_by_name() {
 fn a_similarity_makes_a_database_of_sketches_and_contradicting_options_are_refused() {
     let folder = Folder::new();
     let run = folder.ok("create a --jaccard 0.8");
-    assert!(run.err.contains("8 bands of 5 minima") && run.err.contains("ids: unique"), "{run:?}");
+    assert!(run.err.contains("10 bands of 5 minima") && run.err.contains("ids: unique"), "{run:?}");
     let made = folder.ok("create b --jaccard 0.9 --expected 1e9 --ids names --json").json();
-    assert_eq!((&made["bits"], &made["ids"]), (&json!(768), &json!("names")));
+    assert_eq!((&made["bits"], &made["ids"]), (&json!(1824), &json!("names")));
     assert_eq!(made["rule"]["jaccard"], 0.9);
     for option in
         ["--bits 128", "--bits 64", "--layout ring-4", "--block-size 128", "--filter-bits 8"]

@@ -112,10 +112,13 @@ fn lists_of_sketches_are_read_in_hex_and_binary_and_have_unique_ids() {
     let folder = Folder::new();
     let mut state = 3;
     let mut plane = || u128::from(random(&mut state)) << 64 | u128::from(random(&mut state));
-    let all: Vec<Sketch> = (0..5).map(|_| std::array::from_fn(|_| plane())).collect();
+    let all: Vec<Sketch> = (0..5)
+        .map(|number| Sketch::of_parts(std::array::from_fn(|_| plane()), number, [7; 16]))
+        .collect();
     let mut le = Vec::new();
     all.iter().for_each(|sketch| sketch.write_le(&mut le));
-    let be: Vec<u8> = le.chunks_exact(96).flat_map(|sketch| sketch.iter().rev()).copied().collect();
+    let be: Vec<u8> =
+        le.chunks_exact(228).flat_map(|sketch| sketch.iter().rev()).copied().collect();
     let text: String = all.iter().map(|sketch| sketch.to_hex() + "\n").collect();
     let inputs = [
         ("bin-le", le),
@@ -146,7 +149,7 @@ fn lists_of_sketches_are_read_in_hex_and_binary_and_have_unique_ids() {
     folder.write("file", "1\n");
     let run = folder.exits(2, "import auto file");
     assert!(
-        run.err.contains("file, line 1: not a sketch, which is 0x and 192 hex digits"),
+        run.err.contains("file, line 1: not a sketch, which is 0x and 456 hex digits"),
         "{run:?}"
     );
 }

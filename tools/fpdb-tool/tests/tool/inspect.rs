@@ -15,10 +15,13 @@ fn a_database_of_sketches_has_tables_of_bands() {
     assert_eq!((&report["tables"], &report["cells"]), (&json!([]), &json!([])));
     let of_bands = std::fs::read_dir(folder.file("db")).unwrap().map(|file| file.unwrap().path());
     let of_bands = of_bands.filter(|file| file.to_string_lossy().contains(".b")).count();
-    assert_eq!((of_bands, report["segments"][0]["tables"].as_array().unwrap().len()), (8, 8));
-    assert_eq!(report["segments"][0]["tables"][7]["blocks"], 0);
+    assert_eq!((of_bands, report["segments"][0]["tables"].as_array().unwrap().len()), (10, 10));
+    assert_eq!(report["segments"][0]["tables"][9]["blocks"], 0);
     let text = folder.ok("inspect db").text();
-    assert!(text.contains("bands       8 bands of 5 minima") && !text.contains("layout"), "{text}");
+    assert!(
+        text.contains("bands       10 bands of 5 minima") && !text.contains("layout"),
+        "{text}"
+    );
     let text = folder.ok("stats db").text();
     assert!(text.contains("fingerprints  sketches\n") && !text.contains("layout"), "{text}");
     let run = folder.exits(2, "inspect db --table 0");

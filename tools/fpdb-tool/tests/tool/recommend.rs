@@ -95,14 +95,18 @@ fn a_recommendation_for_a_similarity_can_be_created_and_finds_what_it_says() {
     let report = folder.ok(&format!("{line} --json")).json();
     assert_eq!(report["schema"], "fpdb.recommend-similarity/1");
     let rows = report["similarities"].as_array().unwrap();
-    let shares = |of: &str| rows.iter().map(|row| number(&row[of])).collect::<Vec<_>>();
-    let (found, read) = (shares("found"), shares("read"));
-    assert!(found.is_sorted() && read.is_sorted() && found.len() == 14, "{report}");
-    assert!(found.iter().zip(&read).all(|(found, read)| found <= read), "{report}");
-    assert!(found[0] < 1e-6 && found[10] >= 0.96 && found[12] > 0.999, "{found:?}");
+    let read: Vec<f64> = rows.iter().map(|row| number(&row["read"])).collect();
+    assert!(read.is_sorted() && read.len() == 14, "{report}");
+    for features in 0..4 {
+        let found: Vec<f64> = rows.iter().map(|row| number(&row["found"][features])).collect();
+        assert!(found.is_sorted(), "{report}");
+        assert!(found.iter().zip(&read).all(|(found, read)| found <= read), "{report}");
+        assert!(found[0] < 1e-6 && found[8] < 1e-4 && found[9] < 0.06, "{found:?}");
+        assert!(found[10] >= 0.96 && found[12] > 0.999, "{found:?}");
+    }
     assert!(number(&report["false_matches"]) < 1e-6, "{report}");
     let bytes = number(&report["disk_bytes"]) / 1e7;
-    let expected = 104.0 + 5.1 * number(&report["bands"]);
+    let expected = 236.0 + 5.1 * number(&report["bands"]);
     assert!((bytes - expected).abs() < 1.0, "{bytes} bytes, not {expected}");
     let created = create(&folder, &report);
     assert_eq!(created["max_distance"], report["distance"], "{created}");

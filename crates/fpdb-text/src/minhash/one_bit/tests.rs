@@ -60,7 +60,7 @@ fn every_bit_of_every_plane_is_set_in_half_of_the_sketches() {
         let mut set = [[0u32; 128]; 6];
         for seed in 0..1000 {
             let sketch = one_bit::<Sketch>(&pair(size, 0, seed).0).unwrap();
-            for (plane, set) in sketch.iter().zip(&mut set) {
+            for (plane, set) in sketch.planes().iter().zip(&mut set) {
                 set.iter_mut().enumerate().for_each(|(i, n)| *n += u32::from(plane >> i & 1 == 1));
             }
         }
@@ -119,10 +119,11 @@ fn sketch_has_the_low_bits_of_the_minima() {
         let (set, _) = pair(size, 0, size);
         let (sketch, minima) = (one_bit::<Sketch>(&set).unwrap(), minima(&set));
         for (i, minimum) in minima.iter().enumerate() {
-            let kept = (0..6).map(|p| (sketch[p] >> i & 1) << p).sum::<u128>();
+            let bit = |p: usize| (sketch.planes()[p] >> i & 1) << p;
+            let kept = (0..6).map(bit).sum::<u128>();
             assert_eq!(kept, u128::from(minimum % 64), "size {size}, minimum {i}");
         }
-        assert_eq!(Some(sketch[0]), one_bit(&set));
+        assert_eq!(Some(sketch.planes()[0]), one_bit(&set));
     }
 }
 
@@ -173,7 +174,7 @@ fn fingerprints_are_frozen() {
         (0xbe5b_0f90_7945_99bb, 0xeebc_b3db_585d_a508_1761_b233_e3c1_47e7),
     ];
     assert_eq!(all, frozen);
-    let sketch = [
+    let planes = [
         0x7dda_bf6d_6daa_a210_9342_4b0d_00db_a95f,
         0x3f9b_5e75_d5ad_9697_aca7_f593_fa0f_721f,
         0xd2c3_722d_8006_dcb3_2d4e_5609_e1c4_3b27,
@@ -181,5 +182,27 @@ fn fingerprints_are_frozen() {
         0x7dc7_2449_08f9_cc55_27a5_010d_2c17_51a5,
         0x6c10_e4ac_8eb6_e618_bdaf_79b4_762f_165b,
     ];
-    assert_eq!(one_bit(&numbers[6..7]), Some(sketch));
+    let sketch: Sketch = one_bit(&numbers[6..7]).unwrap();
+    assert_eq!((sketch.planes(), sketch.features()), (&planes, 1));
+}
+
+/// A program in Python computed these values, by the definition in the guide.
+#[test]
+fn parities_are_frozen() {
+    let frozen: [(u32, u64); 8] = [
+        (1, 0x6755_ee00_0000_5274),
+        (25, 0xbf43_64d4_30eb_dce5),
+        (26, 0x220_8024_42e2_8210),
+        (2048, 0x760_efc7_4caf_4f2a),
+        (2049, 0xab1a_dd3e_bcf2_0958),
+        (4096, 0x4147_69c6_db8b_afd9),
+        (4097, 0xf217_7758_fe9b_a6f8),
+        (100000, 0xceb8_92fd_be8d_1eb1),
+    ];
+    for (size, folded) in frozen {
+        let hashes: Vec<u64> = (1..=size.into()).collect();
+        let sketch: Sketch = one_bit(&hashes).unwrap();
+        let found = sketch.parities().iter().fold(0u64, |all, word| all.rotate_left(7) ^ word);
+        assert_eq!((sketch.features(), found), (size, folded));
+    }
 }

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use anyhow::Result;
+use fpdb::text::Recipe;
 use fpdb::{Db, DocId, Fingerprint, Key, Match, OnDuplicate, Outcome, Stamped, Within};
 use indicatif::ProgressBar;
 
@@ -30,6 +31,8 @@ pub(super) struct Deduplicator<'a, F: Fingerprint> {
     pub(super) recrawl: Option<Recrawl>,
     /// Whether a document is a duplicate if its id is stored, whatever its content.
     pub(super) only_first: bool,
+    /// How similarities are estimated, and the least that is wanted, in a database of sketches.
+    pub(super) compared: Option<(Recipe<F>, f64)>,
     pub(super) report: Report,
     pub(super) printer: Printer,
     pub(super) bar: &'a ProgressBar,
@@ -207,7 +210,8 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
                     let name =
                         name.map_or_else(|| self.db.snapshot().name(of.id), |name| Ok(Some(name)))?;
                     let name = name.unwrap_or_default();
-                    self.report.duplicate(&item.value.id, &name, of.distance)?;
+                    let is_uncertain = self.is_uncertain(item.value.fingerprint, of.fingerprint);
+                    self.report.duplicate(&item.value.id, &name, of.distance, is_uncertain)?;
                 }
                 Verdict::Inserted => self.report.inserted += 1,
                 Verdict::Unchanged => self.report.unchanged += 1,
@@ -216,6 +220,16 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
             }
         }
         self.report.flush()
+    }
+
+    /// Returns whether two documents may be less similar than wanted: their estimated similarity is less
+    /// than two standard errors above it.
+    fn is_uncertain(&self, fingerprint: Option<F>, other: F) -> bool {
+        let Some(((recipe, least), own)) = self.compared.as_ref().zip(fingerprint) else {
+            return false;
+        };
+        let estimate = recipe.similarity_of(own, other);
+        estimate.is_some_and(|(similarity, error)| similarity - 2.0 * error < *least)
     }
 }
 

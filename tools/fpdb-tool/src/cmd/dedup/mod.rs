@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::text::Recipe;
-use fpdb::{Db, Durability, Fingerprint, MatchRule, OnDuplicate, Options};
+use fpdb::{Db, Durability, Fingerprint, Jaccard, OnDuplicate, Options};
 use serde::Serialize;
 
 use crate::args::database::{self, NewDatabase, by_width};
@@ -205,16 +205,6 @@ impl From<OnDuplicateArg> for OnDuplicate {
     }
 }
 
-/// Returns the least distance at which the estimated similarity is less than two standard errors above
-/// the similarity of the rule.
-fn uncertain_from<F: Fingerprint>(rule: &MatchRule, recipe: &Recipe<F>) -> Option<u32> {
-    let least = rule.jaccard()?.similarity();
-    (0..=rule.distance()).find(|&distance| {
-        let estimate = recipe.similarity(distance);
-        estimate.is_some_and(|(similarity, error)| similarity - 2.0 * error < least)
-    })
-}
-
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
         input::check_all(&self.files)?;
@@ -279,8 +269,9 @@ impl Args {
         recipe: Recipe<F>,
         context: &mut Context<'_>,
     ) -> Result<(Intake<Prepared<F>>, Report)> {
-        let uncertain_from = uncertain_from(&db.description().rule, &recipe);
-        let report = Report::create(self.report.as_deref(), self.recrawl, uncertain_from)?;
+        let similarity = db.description().rule.jaccard().map(Jaccard::similarity);
+        let report = Report::create(self.report.as_deref(), self.recrawl, similarity.is_some())?;
+        let compared = similarity.map(|least| (recipe.clone(), least));
         let bar = progress::over_files(context, &self.files);
         let (reading, given) = self.reading();
         let print = self.print;
@@ -293,6 +284,7 @@ impl Args {
             keep_skipped: self.keep_skipped,
             recrawl: self.recrawl(),
             only_first: self.versions == Versions::First,
+            compared,
             report,
             printer: Printer::default(),
             bar: &bar,

@@ -79,9 +79,8 @@ pub(super) struct Report {
     pub(super) unchanged: u64,
     pub(super) updated: u64,
     duplicates: u64,
-    /// The least distance of uncertain duplicates.
-    uncertain_from: Option<u32>,
-    uncertain: u64,
+    /// The number of uncertain duplicates, if similarities are estimated.
+    uncertain: Option<u64>,
     pub(super) too_short: u64,
     bad: u64,
     ignored: u64,
@@ -92,7 +91,7 @@ impl Report {
     pub(super) fn create(
         path: Option<&Path>,
         is_recrawl: bool,
-        uncertain_from: Option<u32>,
+        is_estimated: bool,
     ) -> Result<Self> {
         let label = path.map(|path| path.display().to_string()).unwrap_or_default();
         let file = path.map(File::create).transpose();
@@ -105,8 +104,7 @@ impl Report {
             unchanged: 0,
             updated: 0,
             duplicates: 0,
-            uncertain_from,
-            uncertain: 0,
+            uncertain: is_estimated.then_some(0),
             too_short: 0,
             bad: 0,
             ignored: 0,
@@ -118,9 +116,15 @@ impl Report {
         (self.bad, self.ignored) = (bad, ignored);
     }
 
-    pub(super) fn duplicate(&mut self, id: &str, duplicate_of: &str, distance: u32) -> Result<()> {
+    pub(super) fn duplicate(
+        &mut self,
+        id: &str,
+        duplicate_of: &str,
+        distance: u32,
+        is_uncertain: bool,
+    ) -> Result<()> {
         self.duplicates += 1;
-        self.uncertain += u64::from(self.uncertain_from.is_some_and(|from| distance >= from));
+        self.uncertain = self.uncertain.map(|number| number + u64::from(is_uncertain));
         let record = Duplicate { r#type: "duplicate", id, duplicate_of, distance };
         self.write(|file| json_line(file, &record))
     }
@@ -140,7 +144,7 @@ impl Report {
             recrawl: is_recrawl.then_some(RecrawlCounts { inserted, unchanged, updated }),
             novel,
             duplicates,
-            uncertain: self.uncertain_from.map(|_| self.uncertain),
+            uncertain: self.uncertain,
             skipped,
             bad,
             ignored,

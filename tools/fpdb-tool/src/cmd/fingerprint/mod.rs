@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "64", value_parser = database::parse_bits)]
     bits: u32,
 
-    /// Print sketches, which databases for a similarity (--jaccard) have: 0x and 192 hex digits
+    /// Print sketches, which databases for a similarity (--jaccard) have: 0x and 456 hex digits
     #[arg(long, conflicts_with = "bits")]
     sketch: bool,
 

@@ -112,8 +112,9 @@ impl Args {
             let (batch, more) = queries.take(context);
             let answers = self.answer(&snapshot, &batch, within)?;
             for (query, (matches, explained)) in batch.iter().zip(answers) {
-                let record =
-                    |found| MatchRecord::new(found, &snapshot, printer.names, recipe.as_ref());
+                let record = |found| {
+                    MatchRecord::new(query, found, &snapshot, printer.names, recipe.as_ref())
+                };
                 let matches = matches.into_iter().map(record).collect::<Result<_>>()?;
                 printer.print(query, matches, explained, context)?;
             }
@@ -163,12 +164,15 @@ impl Args {
 
 impl MatchRecord {
     fn new<F: Fingerprint>(
+        query: &Query<F>,
         found: Match<F>,
         snapshot: &Snapshot<F>,
         names: bool,
         recipe: Option<&Recipe<F>>,
     ) -> Result<Self> {
-        let similarity = recipe.and_then(|recipe| recipe.similarity(found.distance));
+        let similarity = recipe
+            .zip(query.fingerprint)
+            .and_then(|(recipe, query)| recipe.similarity_of(query, found.fingerprint));
         Ok(Self {
             fingerprint: found.fingerprint.to_hex(),
             distance: found.distance,

@@ -20,8 +20,8 @@ struct Report {
     minima: u32,
     /// The number of minima beyond which documents never match.
     distance: u32,
-    /// The distance up to which nothing is missed.
-    exact_distance: u32,
+    /// How much less similar two documents may seem by their parities, in hundredths of an error.
+    margin: u16,
     similarities: Vec<Row>,
     /// How many unrelated documents a query reads.
     unrelated_read: f64,
@@ -38,8 +38,8 @@ struct Report {
 #[derive(Serialize)]
 struct Row {
     similarity: f64,
-    /// The share that matches.
-    found: f64,
+    /// The share that matches, of documents with each number of features in `FEATURES`.
+    found: [f64; FEATURES.len()],
     /// The share that has a band of the query.
     read: f64,
 }
@@ -47,6 +47,10 @@ struct Row {
 /// The similarities that are listed.
 const SIMILARITIES: [f64; 14] =
     [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
+
+/// The numbers of features for which shares are listed. The similarity of large documents is estimated
+/// less exactly.
+const FEATURES: [u32; 4] = [100, 500, 2_000, 10_000];
 
 /// Unrelated documents that a query can read without harm.
 const MOST_READ: f64 = 10_000.0;
@@ -72,7 +76,7 @@ impl Report {
         let (bands, minima) = rule.bands().unwrap_or_default();
         let row = |similarity| Row {
             similarity,
-            found: rule.found_at(similarity),
+            found: FEATURES.map(|features| rule.found_at(similarity, features)),
             read: shares_band(similarity, bands, minima),
         };
         Self {
@@ -82,7 +86,7 @@ impl Report {
             bands,
             minima,
             distance: rule.distance(),
-            exact_distance: rule.exact_distance(),
+            margin: rule.margin().unwrap_or_default(),
             similarities: SIMILARITIES.map(row).into(),
             unrelated_read: documents as f64 * shares_band(0.0, bands, minima),
             false_matches: rule.false_matches(documents),
@@ -96,15 +100,17 @@ impl Report {
 
     fn print(&self, rule: &MatchRule, context: &mut Context<'_>) -> Result<()> {
         let line = |Row { similarity, found, read }: &Row| {
-            [format!("{similarity:.2}"), format!("{found:.4}"), format!("{read:.4}")]
+            let [a, b, c, d] = found.map(|share| format!("{share:.4}"));
+            [format!("{similarity:.2}"), a, b, c, d, format!("{read:.4}")]
         };
         let lines: Vec<_> = self.similarities.iter().map(line).collect();
-        output::table(context.out, ["similarity", "found", "read"], &lines)?;
+        let [a, b, c, d] = FEATURES.map(|features| format!("of {features}"));
+        context.say("the share found of documents with 100, 500, 2,000 and 10,000 features each");
+        output::table(context.out, ["similarity", &a, &b, &c, &d, "read"], &lines)?;
         writeln!(context.out)?;
         let read = self.unrelated_read;
         let rows = [
             ("bands", database::bands(rule).unwrap_or_default()),
-            ("misses nothing", format!("up to distance {}", self.exact_distance)),
             ("unrelated documents read", format!("{read:.1} per query")),
             ("false matches", format!("{:.0e} per query", self.false_matches)),
             ("disk", iec(self.disk_bytes)),
@@ -143,7 +149,8 @@ mod tests {
         let options = Options::sketches().background(false);
         let db = options.create(folder.path().join("db")).unwrap();
         let mut random = fastrand::Rng::with_seed(1);
-        let sketches = std::iter::repeat_with(|| std::array::from_fn(|_| random.u128(..)));
+        let mut planes = || std::array::from_fn(|_| random.u128(..));
+        let sketches = std::iter::repeat_with(|| Sketch::of_parts(planes(), 0, [0; 16]));
         let all: Vec<(Sketch, fpdb::Key<'_>)> =
             sketches.take(documents).zip((0..).map(|id| fpdb::Key::Id(fpdb::DocId(id)))).collect();
         db.write(&all).run().unwrap();

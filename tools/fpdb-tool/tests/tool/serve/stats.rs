@@ -57,7 +57,7 @@ fn a_missing_database_for_a_similarity_is_created_with_sketches() {
     client.send(&request(&["HELLO", "3"]));
     client.read();
     let stats = json(&client.call(&["FP.STATS"]));
-    assert_eq!((&stats["bits"], &stats["ids"]), (&768.into(), &"names".into()));
+    assert_eq!((&stats["bits"], &stats["ids"]), (&1824.into(), &"names".into()));
     let run = folder.exits(2, "serve other --listen 127.0.0.1:0 --jaccard 0.8 --bits 128");
     assert!(run.err.contains("--jaccard makes a database of sketches"), "{}", run.err);
 }
