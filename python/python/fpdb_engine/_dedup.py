@@ -91,9 +91,9 @@ def dedup(
     too short to be compared are dropped only if they are equal to a kept one, but for case and punctuation.
 
     Near-duplicates are found by sketches, which estimate the similarity. Then the exact one is computed, as jaccard()
-    does, so no row is dropped that is less similar. With verify=False the estimate decides, in less time: it has a
-    standard error of about 0.04, so rows below the threshold are dropped too, and more of them the more rows there
-    are. The report counts them.
+    does, so no row is dropped that is less similar. With verify=False the sketches decide, in less time: they tell
+    the similarity with a standard error of about 0.01, so some rows a little below the threshold are dropped, too. The
+    similarities in the result are then estimates from their minima, with a standard error of about 0.04.
 
     With verify="contained", a row is dropped only if nothing of it is lost: all its runs of three words stand in one row
     that is kept, in any order, or at least the share similarity of them. Of two such rows the longer one is kept, or with
@@ -115,12 +115,12 @@ def dedup(
     row, and counted; with strict_ids they are refused.
 
     A database has no texts. text_of is a function that takes names of earlier documents, and returns their texts,
-    or None for those that it does not know. Without the text of an earlier document, a row is dropped if the estimate
-    reaches the threshold. With keep, an earlier document that loses is removed from the database, and listed in
+    or None for those that it does not know. Without the text of an earlier document, a row is dropped if its sketch
+    matches that of the document. With keep, an earlier document that loses is removed from the database, and listed in
     replaced.
 
     Time grows linearly with the length of the texts. On the disk, temporary files take about one and a half times the
-    size of the kept texts, or 140 bytes per kept text with verify=False. In memory, the result takes 13 bytes per row,
+    size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the result takes 13 bytes per row,
     comparing about 10 more, and recent sketches up to 40 MB. Other values of keep than "first" write texts
     that are not in memory to a temporary file. Temporary files are where the module tempfile puts them.
 
