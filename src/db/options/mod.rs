@@ -204,8 +204,9 @@ impl Options<Sketch> {
     /// [similarity](Self::similar).
     ///
     /// ```
-    /// let db = fpdb::Options::sketches().in_memory()?;
-    /// db.insert([1u128 << 100, 2, 3, 4, 5, 6], 7)?;
+    /// use fpdb::{Options, Sketch};
+    /// let db = Options::sketches().in_memory()?;
+    /// db.insert(Sketch::new([5; 128], &[1, 2, 3]), 7)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn sketches() -> Self {

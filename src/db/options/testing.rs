@@ -27,11 +27,11 @@ impl<F: Fingerprint> Options<F> {
     /// take billions of documents. Only with the feature `sim`.
     ///
     /// ```
-    /// use fpdb::{Db, Options};
+    /// use fpdb::{Options, Sketch};
     /// let db = Options::sketches().segment_documents(100).in_memory()?;
-    /// for part in 0..4u128 {
+    /// for part in 0..4u64 {
     ///     for i in 0..50 {
-    ///         db.insert([part << 64 | i; 6], (part * 50 + i) as u64)?;
+    ///         db.insert(Sketch::new([i; 128], &[part]), part * 50 + i)?;
     ///     }
     ///     db.flush()?;
     /// }
