@@ -97,7 +97,8 @@ fn changed(random: &mut Random, sketch: Sketch, similarity: f64) -> Sketch {
     planes.iter_mut().zip(other.planes()).for_each(|(a, b)| *a = *a & !differ | *b & differ);
     let mut parities = *sketch.parities();
     let in_one = f64::from(FEATURES) * (1.0 - similarity) / (1.0 + similarity);
-    for _ in 0..2 * in_one.round() as u32 {
+    // At least as similar, as no two sets of this size may have exactly this similarity.
+    for _ in 0..2 * in_one as u32 {
         let place = random.below(1024) as usize;
         parities[place / 64] ^= 1 << (place % 64);
     }

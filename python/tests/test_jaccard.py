@@ -227,3 +227,28 @@ def test_distances_of_min_hashes_tell_the_similarity_and_others_are_refused() ->
         assert abs(similarity - exact) < 4 * error, recipe
     with pytest.raises(ValueError, match="seomoz/1 is not a MinHash"):
         fpdb.estimate_jaccard(3, "seomoz/1", bits=64)
+
+
+@pytest.mark.parametrize("sets", [("corpus_en", "variants_en"), ("corpus_zh", "variants_zh"), ("reviews_zh",)])
+def test_sketches_alone_tell_the_similarity_of_real_texts(tmp_path: Path, sets: tuple[str, ...]) -> None:
+    """Manuals, licences, articles and edited variants: thousands of pairs of every similarity from 0.5 on."""
+    data = os.environ.get("FPDB_DATA")
+    if data is None:
+        pytest.skip("left out: the texts of FPDB_DATA, which is not set")
+    texts = []
+    for name in sets:
+        with gzip.open(Path(data) / f"{name}.ndjson.gz", "rt", encoding="utf-8") as lines:
+            texts += [json.loads(line)["text"] for line in lines]
+    sketches, has_one = fpdb.fingerprint_batch(texts, bits=1824)
+    rows = np.flatnonzero(has_one)
+    with fpdb.Db.create(tmp_path / "db", similarity=0.5, recall=0.999) as db:
+        db.write(sketches[rows], rows)
+        a, b = (np.concatenate(side).astype(int) for side in list(zip(*db.pairs(expand=True)))[:2])
+    exact = np.asarray(fpdb.jaccard_pairs(texts, a, b))
+    assert len(exact) > 1_000
+    for similarity in (0.7, 0.8, 0.9):
+        is_match = fpdb.MatchRule(similarity).distances(sketches[a], sketches[b]) < 255
+        assert exact[is_match].min() > similarity - 0.06
+        assert is_match[exact < similarity - 0.03].mean() < 0.03
+        # Most of them are more similar than that, of which more than 95 % are found.
+        assert is_match[exact >= similarity].mean() > 0.97
