@@ -73,7 +73,7 @@ impl Fingerprint for Sketch {
 
     fn with_flipped(self, bit: u32) -> Self {
         let mut planes = *self.planes();
-        // Higher bits than those of the planes stand for these again, so that the distance changes.
+        // Bits above the planes wrap around, so that the distance always changes.
         if let Some(plane) = planes.get_mut((bit / MINIMA % Self::BITS_PER_MINIMUM) as usize) {
             *plane ^= 1 << (bit % MINIMA);
         }

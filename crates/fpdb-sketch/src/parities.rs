@@ -4,8 +4,8 @@
 //! bits, so the bits in which two sets differ are those that their symmetric difference flips an odd
 //! number of times. Sets of up to 2,048 values are sampled completely. Beyond, each *level* has twice
 //! as many values and half the rate, so that the bits do not saturate. The sample of one level is a
-//! part of that of the level below. The bits are in two halves so that neighbouring levels can be
-//! compared: the first half of a level is the same as both halves of the next one together.
+//! part of that of the level below. The bits are in two halves, so that neighbouring levels can be
+//! compared: the first half at one level is the exclusive or of both halves at the next.
 
 /// The parities of a set, or its values if they are few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -28,8 +28,8 @@ const VALUE_BYTES: usize = 5;
 /// The bits of a value that are stored.
 const VALUE_MASK: u64 = (1 << 40) - 1;
 
-/// The bits of a value that choose the parity. The bits below are those of the minimum, and the
-/// highest ones choose the minimum.
+/// The lowest of the nine bits of a value that choose the parity. The bits below are kept of a minimum,
+/// and the highest bits choose the minimum, so neither is used here.
 const PLACE_SHIFT: u32 = 8;
 /// The lowest of the bits whose trailing zeros decide in which samples a value is.
 const SAMPLE_SHIFT: u32 = 17;

@@ -56,7 +56,7 @@ fn of_parities(differ: u32, sampling: Sampling, features: f64) -> Estimate {
     let unlike = (1.0 - 2.0 * f64::from(differ) / parities).max(0.5 / parities);
     let difference = (-unlike.ln() * parities / 2.0 / rate).min(features);
     let similarity = (features - difference) / (features + difference);
-    // The relative variance of the difference: that of the sample, and that of collisions in it.
+    // The relative variance of the difference. It has two parts: sampling, and values that share a parity.
     let x = 4.0 * rate * difference / parities;
     let relative = 4.0 / parities * ((1.0 - rate) / x + (x.exp() - 1.0 - x) / (x * x));
     let slope = (1.0 - similarity * similarity) / 2.0;

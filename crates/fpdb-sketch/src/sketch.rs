@@ -96,7 +96,7 @@ impl Sketch {
         bytes
     }
 
-    /// Returns the sketch with these bytes. Any bytes are those of a sketch.
+    /// Returns the sketch with these bytes. All values of the bytes are allowed.
     ///
     /// # Examples
     ///

@@ -28,7 +28,7 @@ pub(super) fn distinct_values(hashes: &[u64]) -> Vec<u64> {
 
 /// Returns the first place for a value: its leading bits.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "so many bits are left")]
+#[expect(clippy::cast_possible_truncation, reason = "only as many bits as the table needs remain")]
 fn home(value: u64, bits: u32) -> usize {
     (value >> (u64::BITS - bits)) as usize
 }

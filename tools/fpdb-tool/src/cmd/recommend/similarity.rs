@@ -22,6 +22,8 @@ struct Report {
     distance: u32,
     /// How much less similar two documents may seem by their parities, in hundredths of an error.
     margin: u16,
+    /// The distance up to which all pairs share a band.
+    exact_distance: u32,
     similarities: Vec<Row>,
     /// How many unrelated documents a query reads.
     unrelated_read: f64,
@@ -87,6 +89,7 @@ impl Report {
             minima,
             distance: rule.distance(),
             margin: rule.margin().unwrap_or_default(),
+            exact_distance: rule.exact_distance(),
             similarities: SIMILARITIES.map(row).into(),
             unrelated_read: documents as f64 * shares_band(0.0, bands, minima),
             false_matches: rule.false_matches(documents),
@@ -111,6 +114,7 @@ impl Report {
         let read = self.unrelated_read;
         let rows = [
             ("bands", database::bands(rule).unwrap_or_default()),
+            ("all share a band", format!("up to distance {}", self.exact_distance)),
             ("unrelated documents read", format!("{read:.1} per query")),
             ("false matches", format!("{:.0e} per query", self.false_matches)),
             ("disk", iec(self.disk_bytes)),
