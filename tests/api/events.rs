@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use fpdb::storage::{Fault, Sim, Storage};
 use fpdb::{Db, Durability, Options};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Level, Metadata, Subscriber};
+use tracing::{Dispatch, Level, Metadata, Subscriber};
 
 use crate::counting::Counting;
 
@@ -63,7 +63,14 @@ impl Subscriber for Events {
 }
 
 /// Returns what `run` reports in this thread.
+///
+/// While only one subscriber lives, `tracing` asks the current thread's subscriber alone whether
+/// anybody wants an event that happens for the first time, and remembers the answer. A test in
+/// another thread, which has no subscriber, would answer "never" for all. Two that live as long as
+/// the process make it ask every subscriber.
 fn events(run: impl FnOnce()) -> Vec<Event> {
+    static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
+    OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(Events::default())));
     let kept = Events::default();
     tracing::subscriber::with_default(kept.clone(), run);
     let events = kept.0.lock().unwrap();
