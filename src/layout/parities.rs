@@ -71,21 +71,28 @@ impl ParityLimits {
         match a.difference(b) {
             Difference::Exact(differ) => u64::from(differ) <= most,
             Difference::Unknown => false,
-            Difference::Parities(differ, Sampling { level: 0, .. }) => {
-                // As many features are in only one set as are in both together, modulo two.
-                let k = most.saturating_sub((most ^ features) & 1);
-                u64::from(differ) <= most && is_within(&self.same[0], k, differ, minima)
-            }
-            Difference::Parities(differ, Sampling { level, parities }) => {
-                let k = most.div_ceil(1 << level);
-                let above = usize::from(level > 1);
-                let limits = match parities {
-                    512 => &self.apart[above],
-                    _ => &self.same[1 + above],
-                };
-                is_within(limits, k, differ, minima)
+            Difference::Parities(differ, sampling) => {
+                (sampling.level > 0 || u64::from(differ) <= most)
+                    && self
+                        .limit(sampling, features, most)
+                        .is_some_and(|limit| 64 * differ + limit.weight * minima <= limit.most)
             }
         }
+    }
+
+    /// Returns the limit for two sets with so many features together, of which at most `most` may be in
+    /// only one of them.
+    #[inline]
+    fn limit(&self, sampling: Sampling, features: u64, most: u64) -> Option<Limit> {
+        let Sampling { level, parities } = sampling;
+        let above = usize::from(level > 1);
+        let (limits, k) = match (level, parities) {
+            // As many features are in only one set as are in both together, modulo two.
+            (0, _) => (&self.same[0], most.saturating_sub((most ^ features) & 1)),
+            (_, 512) => (&self.apart[above], most.div_ceil(1 << level)),
+            _ => (&self.same[1 + above], most.div_ceil(1 << level)),
+        };
+        limits.get(usize::try_from(k).ok()?).copied()
     }
 
     /// Returns, for each number of minima that differ, the share of the pairs of sets of this size and
@@ -102,11 +109,7 @@ impl ParityLimits {
         let Some(level) = level else {
             return vec![f64::from(u8::from(differ <= most as f64)); MINIMA as usize + 1];
         };
-        let (limits, k) = match level {
-            0 => (&self.same[0], most.saturating_sub((most ^ both) & 1)),
-            _ => (&self.same[1 + usize::from(level > 1)], most.div_ceil(1 << level)),
-        };
-        let limit = usize::try_from(k).ok().and_then(|k| limits.get(k)).copied();
+        let limit = self.limit(Sampling { level, parities: 1024 }, both, most);
         let limit = limit.unwrap_or(Limit { most: 0, weight: u32::MAX >> 8 });
         let below = share_below(differ, level);
         let accepted = |minima| {
@@ -169,12 +172,6 @@ fn parities_flipped(features: f64) -> Vec<f64> {
 #[inline]
 fn most_that_differ(features: u64, similarity: u64) -> u64 {
     features * (10_000 - similarity) / (10_000 + similarity)
-}
-
-#[inline]
-fn is_within(limits: &Limits, k: u64, differ: u32, minima: u32) -> bool {
-    let limit = usize::try_from(k).ok().and_then(|k| limits.get(k));
-    limit.is_some_and(|limit| 64 * differ + limit.weight * minima <= limit.most)
 }
 
 /// Computes the limits for N = 2 · 2^`log_half` parities and each number k of sampled features that may
