@@ -9,6 +9,7 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod builder;
+mod numbers;
 mod reader;
 mod row;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod tests;
 mod verify;
 
 pub(crate) use builder::{BandBuilder, most_body_bytes};
+pub(crate) use numbers::{NumberSet, for_each_number};
 pub(crate) use reader::{BandTable, BandView, MOST_AT_ONCE};
 pub(crate) use row::rows_of_leaf;
 #[cfg(test)]

@@ -115,7 +115,7 @@ pub trait Fingerprint:
     fn with_flipped(self, bit: u32) -> Self;
     /// Returns the sketch; `None` for a fingerprint.
     #[doc(hidden)]
-    fn sketch(self) -> Option<Sketch>;
+    fn sketch(&self) -> Option<&Sketch>;
     /// Returns band `number` of a sketch: the first minima of its group of eight, at most eight, six
     /// bits each, in the most significant bits. 0 for a fingerprint.
     #[doc(hidden)]
@@ -240,7 +240,7 @@ macro_rules! fingerprint {
                 self ^ 1 << bit
             }
             #[inline(always)]
-            fn sketch(self) -> Option<Sketch> {
+            fn sketch(&self) -> Option<&Sketch> {
                 None
             }
             #[inline(always)]

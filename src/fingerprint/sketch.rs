@@ -81,7 +81,7 @@ impl Fingerprint for Sketch {
     }
 
     #[inline(always)]
-    fn sketch(self) -> Option<Sketch> {
+    fn sketch(&self) -> Option<&Sketch> {
         Some(self)
     }
 

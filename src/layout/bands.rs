@@ -171,11 +171,11 @@ pub(crate) struct SketchTest<'a> {
 impl SketchTest<'_> {
     /// Returns the distance of two sketches that match.
     #[inline(always)]
-    pub(crate) fn distance<F: Fingerprint>(&self, a: F, b: F) -> Option<u32> {
+    pub(crate) fn distance<F: Fingerprint>(&self, a: &F, b: &F) -> Option<u32> {
         let (a, b) = (a.sketch()?, b.sketch()?);
-        let (distance, band) = self.near(&a, &b)?;
+        let (distance, band) = self.near(a, b)?;
         let is_led_to = !self.shares_band || band.is_some();
-        (is_led_to && self.is_similar(&a, &b, distance)).then_some(distance)
+        (is_led_to && self.is_similar(a, b, distance)).then_some(distance)
     }
 
     /// Returns the distance of two sketches if they are near enough, and the first band that they
@@ -273,7 +273,7 @@ mod tests {
                 let minima: [u64; 128] = std::array::from_fn(|_| rng.u64(..));
                 let other = minima.map(|it| if rng.f64() < similarity { it } else { rng.u64(..) });
                 let [a, b] = [minima, other].map(|minima| Sketch::new(minima, &[]));
-                test.distance(a, b).is_some()
+                test.distance(&a, &b).is_some()
             });
             let (found, expected) = (found.count() as f64, rule.led_to(similarity));
             let deviation = (f64::from(PAIRS) * expected * (1.0 - expected)).sqrt();

@@ -59,7 +59,7 @@ impl ParityLimits {
     }
 
     /// Returns whether two sketches are similar enough, of whose minima so many differ.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn accept(&self, a: &Sketch, b: &Sketch, minima: u32) -> bool {
         let (few, many) = (a.features().min(b.features()), a.features().max(b.features()));
         let features = u64::from(few) + u64::from(many);
@@ -82,7 +82,7 @@ impl ParityLimits {
 
     /// Returns the limit for two sets with so many features together, of which at most `most` may be in
     /// only one of them.
-    #[inline]
+    #[inline(always)]
     fn limit(&self, sampling: Sampling, features: u64, most: u64) -> Option<Limit> {
         let Sampling { level, parities } = sampling;
         let above = usize::from(level > 1);
@@ -169,7 +169,7 @@ fn parities_flipped(features: f64) -> Vec<f64> {
 
 /// Returns how many features may be in only one of two sets of so many features together, if they are
 /// to have this similarity.
-#[inline]
+#[inline(always)]
 fn most_that_differ(features: u64, similarity: u64) -> u64 {
     features * (10_000 - similarity) / (10_000 + similarity)
 }

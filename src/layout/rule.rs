@@ -6,6 +6,7 @@ use super::bands::{BandRule, binomial};
 use super::jaccard::Jaccard;
 use super::parities::ParityLimits;
 use super::{MAX_DISTANCE_64, MAX_DISTANCE_128};
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Sketch};
 
@@ -264,7 +265,10 @@ impl Matcher {
     #[must_use]
     pub fn distance<F: Fingerprint>(&self, a: F, b: F) -> Option<u32> {
         match &self.limits {
-            Some((rule, limits)) => rule.test(limits).distance(a, b),
+            Some((rule, limits)) => cpu::with_native_instructions(
+                #[inline(always)]
+                || rule.test(limits).distance(&a, &b),
+            ),
             None if a.sketch().is_some() => None,
             None => Some(a.distance(b)).filter(|&distance| distance <= self.most),
         }

@@ -1,6 +1,8 @@
 //! The bands of recent sketches: buckets for each band, which lead to the numbers of documents.
 
 use super::buckets::Buckets;
+use crate::bands::NumberSet;
+use crate::cpu;
 use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::layout::BandRule;
 
@@ -27,22 +29,48 @@ fn band_value<F: Fingerprint>(sketch: F, band: u32, rule: &BandRule) -> u64 {
     sketch.band(band, rule.minima) & !NUMBERS
 }
 
-/// Returns the numbers of the documents that may share a band with a sketch, each once.
+/// Returns, for each sketch, the numbers of the documents that may share a band with it, of so many
+/// documents. The documents of a band that several of the sketches have are searched for once.
 pub(super) fn candidates<F: Fingerprint>(
     tables: &[Buckets<F::Word>],
-    sketch: F,
+    sketches: &[F],
     rule: &BandRule,
-) -> Vec<usize> {
-    let mut found = Vec::new();
+    documents: usize,
+) -> Vec<NumberSet> {
+    let mut found: Vec<_> = sketches.iter().map(|_| NumberSet::new(documents)).collect();
+    let mut bands = Vec::with_capacity(sketches.len());
     for (band, table) in (0..).zip(tables) {
-        let low = band_value(sketch, band, rule);
-        let word = |value: u64| F::Word::from_u128(value.into());
-        let bounds = (word(low), word(low | NUMBERS));
-        table.for_each_near(bounds, word(low), F::Word::BITS, |value, _| {
-            found.push(usize::try_from(value.top64() & NUMBERS).unwrap_or(0));
-        });
+        bands.clear();
+        bands.extend(sketches.iter().map(|&sketch| band_value(sketch, band, rule)).zip(0..));
+        bands.sort_unstable();
+        for same in bands.chunk_by(|a, b| a.0 == b.0) {
+            match *same {
+                [(low, place)] => add_numbers(table, low, &mut found[place]),
+                [(low, _), ..] => {
+                    let mut of_band = NumberSet::new(documents);
+                    add_numbers(table, low, &mut of_band);
+                    same.iter().for_each(|&(_, place)| found[place].add(&of_band));
+                }
+                [] => {}
+            }
+        }
     }
-    found.sort_unstable();
-    found.dedup();
     found
+}
+
+/// Adds the numbers of the documents with a band.
+fn add_numbers<W: Word>(table: &Buckets<W>, low: u64, found: &mut NumberSet) {
+    let word = |value: u64| W::from_u128(value.into());
+    cpu::with_native_instructions(
+        #[inline(always)]
+        || {
+            table.for_each_near(
+                (word(low), word(low | NUMBERS)),
+                word(low),
+                W::BITS,
+                #[inline(always)]
+                |value, _| found.insert(u32::try_from(value.top64() & NUMBERS).unwrap_or(0)),
+            );
+        },
+    );
 }

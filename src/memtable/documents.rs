@@ -25,8 +25,9 @@ type State<F> = (u64, Option<Document<F>>);
 
 impl<F: Fingerprint> History<F> {
     /// Returns the last state up to and including commit `seq`, and the commit that made it.
-    fn at(&self, seq: u64) -> Option<State<F>> {
-        self.more.iter().rev().chain([&self.first]).find(|(at, _)| *at <= seq).copied()
+    #[inline]
+    fn at(&self, seq: u64) -> Option<&State<F>> {
+        self.more.iter().rev().chain([&self.first]).find(|(at, _)| *at <= seq)
     }
 }
 
@@ -129,9 +130,10 @@ impl<F: Fingerprint> Documents<F> {
 
     /// Returns the document with a number at commit `seq`, and the commit that made it what it is;
     /// `None` if it was not there.
-    pub(super) fn at(&self, number: usize, seq: u64) -> Option<(u64, Document<F>)> {
+    #[inline]
+    pub(super) fn at(&self, number: usize, seq: u64) -> Option<(u64, &Document<F>)> {
         let (changed, document) = self.histories.get(number)?.at(seq)?;
-        Some((changed, document?))
+        Some((*changed, document.as_ref()?))
     }
 
     /// Returns whether the document of an entry is an original with its fingerprint at commit `seq`,
@@ -141,20 +143,20 @@ impl<F: Fingerprint> Documents<F> {
             true => self.by_key.get(&*document_key(None, entry.id)),
             false => self.by_id.get(&entry.id),
         };
-        let (_, document) = self.histories[*number?].at(seq)?;
+        let &(_, document) = self.histories[*number?].at(seq)?;
         Some(document.and_then(Document::entry) == Some(entry))
     }
 
     /// Returns the state of a document at commit `seq` and the commit that made it, if one up to
     /// `seq` changed it.
     pub(super) fn get(&self, key: &[u8], seq: u64) -> Option<State<F>> {
-        self.histories[*self.by_key.get(key)?].at(seq)
+        self.histories[*self.by_key.get(key)?].at(seq).copied()
     }
 
     /// Returns the key of a document of a database with names, and its state at commit `seq`.
     pub(super) fn by_id(&self, id: DocId, seq: u64) -> Option<Record<'_, F>> {
         let history = &self.histories[*self.by_id.get(&id)?];
-        let (_, document) = history.at(seq)?;
+        let &(_, document) = history.at(seq)?;
         // The name may have been removed and inserted again, under another id.
         Some((&history.key, document.filter(|document| document.id == id)))
     }
@@ -162,7 +164,7 @@ impl<F: Fingerprint> Documents<F> {
     /// Returns all documents that a commit up to `seq` changed, by key.
     pub(super) fn sorted(&self, seq: u64) -> Vec<RecentDocument<F>> {
         let recent = self.histories.iter().filter_map(|history| {
-            let (_, document) = history.at(seq)?;
+            let &(_, document) = history.at(seq)?;
             let History { replaces, replaces_original, .. } = *history;
             let key = history.key.clone();
             // Of one that came and went here, nothing is left.

@@ -1,8 +1,12 @@
 //! Recent sketches, searched by their bands.
 
+use std::ops::RangeInclusive;
+
 use super::Memtable;
 use super::bands::{NUMBER_BITS, candidates};
-use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
+use crate::bands::{NumberSet, for_each_number};
+use crate::cpu;
+use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::layout::{Orders, SketchTest};
 
 /// A document that matches.
@@ -16,22 +20,48 @@ pub(crate) struct Similar<F> {
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// Returns the documents that match a sketch at commit `seq`, each once.
-    pub(crate) fn similar(&self, sketch: F, test: &SketchTest<'_>, seq: u64) -> Vec<Similar<F>> {
+    /// Passes the documents that match a sketch to `visit`, each once, with the place of the sketch:
+    /// the originals at the last of `commits` that one of these commits made what they are. Many
+    /// sketches take less time together, because those of one crowd are compared with the same
+    /// documents.
+    pub(crate) fn for_each_similar(
+        &self,
+        sketches: &[F],
+        test: &SketchTest<'_>,
+        commits: RangeInclusive<u64>,
+        mut visit: impl FnMut(usize, Similar<F>),
+    ) {
         let inner = self.read();
-        let matching = |(changed, document): (u64, Document<F>)| {
-            let distance = test.distance(sketch, document.fingerprint)?;
-            let Entry { fingerprint, id } = document.entry()?;
-            Some(Similar { distance, fingerprint, id, seq: changed })
-        };
-        let originals = |number| inner.documents.at(number, seq).and_then(matching);
-        let is_small = inner.documents.len() < 1 << NUMBER_BITS;
-        match &self.orders {
+        let documents = inner.documents.len();
+        let is_small = documents < 1 << NUMBER_BITS;
+        let mut led_to: Vec<NumberSet> = match &self.orders {
             Orders::Bands(rule) if test.shares_band && is_small => {
-                candidates(&inner.tables, sketch, rule).into_iter().filter_map(originals).collect()
+                candidates(&inner.tables, sketches, rule, documents)
             }
-            _ => (0..inner.documents.len()).filter_map(originals).collect(),
-        }
+            _ => sketches.iter().map(|_| NumberSet::all(documents)).collect(),
+        };
+        cpu::with_native_instructions(
+            #[inline(always)]
+            || {
+                for_each_number(
+                    &mut led_to,
+                    #[inline(always)]
+                    |number, place| {
+                        let at = inner.documents.at(number as usize, *commits.end());
+                        let Some((seq, document)) = at.filter(|(seq, _)| seq >= commits.start())
+                        else {
+                            return;
+                        };
+                        let distance = test.distance(&sketches[place], &document.fingerprint);
+                        if let Some(distance) = distance
+                            && let Some(Entry { fingerprint, id }) = document.entry()
+                        {
+                            visit(place, Similar { distance, fingerprint, id, seq });
+                        }
+                    },
+                );
+            },
+        );
     }
 
     /// Returns the nearest (and lowest) of the matching documents that a commit after `seq` made what
@@ -43,11 +73,16 @@ impl<F: Fingerprint> Memtable<F> {
         seq: u64,
         accept: impl Fn(Entry<F>) -> bool,
     ) -> Option<Similar<F>> {
-        let similar = self.similar(sketch, test, u64::MAX).into_iter();
-        let counts = |found: &Similar<F>| {
-            let Similar { fingerprint, id, .. } = *found;
-            found.seq > seq && accept(Entry { fingerprint, id })
-        };
-        similar.filter(counts).min()
+        if self.last_seq() <= seq {
+            return None;
+        }
+        let mut nearest: Option<Similar<F>> = None;
+        self.for_each_similar(&[sketch], test, seq + 1..=u64::MAX, |_, found| {
+            let Similar { fingerprint, id, .. } = found;
+            if nearest.is_none_or(|nearest| found < nearest) && accept(Entry { fingerprint, id }) {
+                nearest = Some(found);
+            }
+        });
+        nearest
     }
 }

@@ -1,11 +1,13 @@
 //! The answers to one query.
 
+use super::batch::Answers;
 use super::hit::{Hit, Hits};
 use super::options::{QueryOptions, Within};
 use super::pipeline;
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Fingerprint, Match, Word};
+use crate::version::InParts;
 
 /// Returns all matches, each once, sorted by distance, fingerprint, id.
 pub(super) fn query<F: Word>(
@@ -21,6 +23,26 @@ pub(super) fn query<F: Word>(
         read.matches = matches.len() as u64;
         Ok(matches)
     })
+}
+
+/// Appends the answers to several queries. Returns whether they have at most `most` matches; if not,
+/// the last ones are missing.
+pub(super) fn query_each<F: Word>(
+    view: &View<'_, F>,
+    fingerprints: &[F],
+    options: QueryOptions,
+    most: usize,
+    answers: &mut Answers<F>,
+) -> Result<bool> {
+    let mut in_parts = InParts::new(view.version);
+    for &fingerprint in fingerprints {
+        let view = View { version: in_parts.get(), ..*view };
+        answers.push(&query(&view, fingerprint, options)?);
+        if answers.matches().len() > most {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Returns the nearest match.

@@ -91,10 +91,10 @@ impl<F: Fingerprint> View<'_, F> {
         let parts = queries.chunks(ONE_BY_ONE).zip(nearest.chunks_mut(ONE_BY_ONE));
         let state = || InParts::new(self.version);
         parallel::for_each(threads, parts, state, |in_parts, (queries, nearest)| {
-            for (&query, nearest) in queries.iter().zip(nearest) {
-                let view = View { version: in_parts.get(), ..*self };
-                *nearest = view.query(query, options)?.pop();
-            }
+            let (view, mut answers) = (View { version: in_parts.get(), ..*self }, Answers::new());
+            view.query_each(queries, options, usize::MAX, &mut answers)?;
+            let first = answers.iter().map(|matches| matches.first().copied());
+            nearest.iter_mut().zip(first).for_each(|(nearest, first)| *nearest = first);
             Ok(())
         })?;
         Ok(nearest)

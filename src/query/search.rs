@@ -10,6 +10,8 @@ use crate::fingerprint::{Entry, Fingerprint, Match, PerWidth, Sketch, Word};
 
 /// Answers a query.
 type Query<F> = fn(&View<'_, F>, F, QueryOptions) -> Result<Vec<Match<F>>>;
+/// Appends the answers to several queries, until there are more than so many matches.
+type QueryEach<F> = fn(&View<'_, F>, &[F], QueryOptions, usize, &mut Answers<F>) -> Result<bool>;
 /// Finds the nearest match.
 type Nearest<F> = fn(&View<'_, F>, F, Within) -> Result<Option<Match<F>>>;
 /// Answers a batch of queries in one pass.
@@ -20,6 +22,7 @@ type Ids<F> = fn(&View<'_, F>, &[F], usize, &mut Vec<Entry<F>>) -> Result<()>;
 /// How databases of one type of fingerprint are searched.
 struct Search<F: Fingerprint> {
     query: Query<F>,
+    query_each: QueryEach<F>,
     nearest: Nearest<F>,
     matches: fn(&View<'_, F>, F, F) -> bool,
     sweep_pays: fn(&View<'_, F>, usize, Within) -> bool,
@@ -38,6 +41,7 @@ impl PerWidth for Searches {
 const fn of_words<W: Word>() -> Search<W> {
     Search {
         query: answer::query,
+        query_each: answer::query_each,
         nearest: answer::nearest,
         matches: answer::are_near,
         sweep_pays: batch_answer::sweep_pays,
@@ -50,6 +54,7 @@ const fn of_words<W: Word>() -> Search<W> {
 /// Searches tables of bands.
 const OF_SKETCHES: Search<Sketch> = Search {
     query: sketches::query,
+    query_each: sketches::query_each,
     nearest: sketches::nearest,
     matches: sketches::are_similar,
     sweep_pays: |_, _, _| false,
@@ -67,6 +72,18 @@ impl<F: Fingerprint> View<'_, F> {
     /// Returns all matches, each once, sorted by distance, fingerprint, id.
     pub(crate) fn query(&self, fingerprint: F, options: QueryOptions) -> Result<Vec<Match<F>>> {
         (Self::search().query)(self, fingerprint, options)
+    }
+
+    /// Appends the answers to several queries. Returns whether `answers` has at most `most` matches
+    /// then; if not, the last ones are missing.
+    pub(crate) fn query_each(
+        &self,
+        fingerprints: &[F],
+        options: QueryOptions,
+        most: usize,
+        answers: &mut Answers<F>,
+    ) -> Result<bool> {
+        (Self::search().query_each)(self, fingerprints, options, most, answers)
     }
 
     /// Says how each segment is searched.

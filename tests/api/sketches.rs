@@ -1,10 +1,11 @@
 //! Databases of sketches: brute force over the sketches is the truth.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use fpdb::{
-    Db, DocId, Document, ErrorKind, Fingerprint, Ids, Jaccard, Layout, MatchRule, Matcher, Options,
-    QueryOptions, Sketch, Source, Within,
+    Db, DocId, Document, Entry, ErrorKind, Fingerprint, Ids, Jaccard, Layout, MatchRule, Matcher,
+    Options, Pair, QueryOptions, Sketch, Source, Within,
 };
 
 const MINIMA: u32 = 128;
@@ -133,6 +134,47 @@ impl Model {
         let nearest = nearest.map(|m| (m.distance, m.fingerprint, m.id.0));
         assert_eq!(nearest, self.expected(query, Within::Rule).first().copied());
     }
+
+    /// Checks queries that are answered together.
+    fn check_batch(&self, queries: &[Sketch], memory: u64) {
+        let snapshot = self.db.snapshot();
+        for within in [Within::Rule, Within::Distance(30)] {
+            let answers = snapshot.query_batch(queries, within).unwrap();
+            assert_eq!(answers.len(), queries.len());
+            for (query, found) in queries.iter().zip(answers.iter()) {
+                let found: Vec<_> =
+                    found.iter().map(|m| (m.distance, m.fingerprint, m.id.0)).collect();
+                assert_eq!(found, self.expected(query, within), "{within}");
+            }
+        }
+        let entries: Vec<_> = queries
+            .iter()
+            .zip(1000..)
+            .map(|(&fingerprint, id)| Entry { fingerprint, id: DocId(id) })
+            .collect();
+        let join = snapshot.join_list(entries, Within::Rule).memory(memory).threads(2);
+        let (mut all, mut nearest) = (Vec::new(), Vec::new());
+        let pair = |pair: &Pair<Sketch>| (pair.b.id.0, pair.distance, pair.a.id.0);
+        let keep = |pairs: &[Pair<Sketch>], to: &mut Vec<_>| {
+            to.extend(pairs.iter().map(pair));
+            ControlFlow::Continue(())
+        };
+        let _ = join.visit(|pairs| keep(pairs, &mut all)).unwrap();
+        let _ = join.nearest(|pairs| keep(pairs, &mut nearest)).unwrap();
+        let expected = queries.iter().zip(1000..).map(|(query, id)| {
+            self.expected(query, Within::Rule).into_iter().map(move |(d, _, other)| (id, d, other))
+        });
+        let (mut expected_all, mut expected_nearest) = (Vec::new(), Vec::new());
+        for of_query in expected {
+            let of_query: Vec<_> = of_query.collect();
+            expected_nearest.extend(of_query.first());
+            expected_all.extend(of_query);
+        }
+        for list in [&mut all, &mut expected_all, &mut nearest, &mut expected_nearest] {
+            list.sort_unstable();
+        }
+        assert_eq!((all, nearest), (expected_all, expected_nearest), "{memory} bytes");
+    }
 }
 
 #[test]
@@ -194,6 +236,8 @@ fn queries_find_exactly_what_the_rule_says_whatever_was_written_and_merged() {
             model.db = options().open(folder.path().join("db")).unwrap();
         }
         if step % 150 == 0 {
+            let queries: Vec<Sketch> = (0..130).map(|_| near(&mut rng)).collect();
+            model.check_batch(&queries, [0, 1 << 16, 1 << 30][rng.usize(..3)]);
             let errors = model.db.verify(fpdb::VerifyLevel::Deep).unwrap().errors;
             assert!(errors.is_empty(), "{errors:?}");
             assert_eq!(model.db.snapshot().len(), model.documents.len() as u64);

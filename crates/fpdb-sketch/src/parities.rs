@@ -133,7 +133,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn between(a: &Parities, b: &Parities) -> Self {
         let (few, many) = if a.features <= b.features { (a, b) } else { (b, a) };
         if few.features <= LISTED {
@@ -171,7 +171,7 @@ impl Difference {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn differing(a: &[u64; WORDS], b: &[u64; WORDS]) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
 }

@@ -147,7 +147,7 @@ impl Sketch {
     /// let [a, b] = [&[1, 2, 3][..], &[2, 3, 4, 5]].map(|values| Sketch::new([1; 128], values));
     /// assert_eq!(a.difference(&b), Difference::Exact(3)); // 1, 4 and 5
     /// ```
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn difference(&self, other: &Self) -> Difference {
         Difference::between(&self.parities, &other.parities)

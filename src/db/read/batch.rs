@@ -1,6 +1,6 @@
 //! Answers a batch of queries: in one sweep, or one by one.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::db::read::reader::Reader;
@@ -9,9 +9,12 @@ use crate::fingerprint::Fingerprint;
 use crate::parallel;
 use crate::query::{Answers, Batch, QueryOptions};
 
-/// Queries that a thread answers one by one before it takes more. Starting the thread takes less
-/// time than they do.
+/// Queries that a thread answers before it takes more. Starting the thread takes less time than they
+/// do.
 const QUERIES: usize = 256;
+
+/// Queries that a thread answers before it checks whether the batch has ended.
+const TOGETHER: usize = 64;
 
 impl<F: Fingerprint> Reader<F> {
     /// Answers the queries in the way that is predicted to be faster. Returns `None` if more is
@@ -26,8 +29,7 @@ impl<F: Fingerprint> Reader<F> {
     fn answers_one_by_one(&self, batch: &Batch<'_, F>) -> Result<Option<Answers<F>>> {
         let options = QueryOptions::within(batch.within);
         let options = if batch.nearest { options.limit(1) } else { options };
-        let matches = AtomicUsize::new(0);
-        let is_full = || matches.load(Ordering::Relaxed) > batch.most;
+        let (matches, is_full) = (AtomicUsize::new(0), AtomicBool::new(false));
         let parts = Mutex::new(Vec::new());
         let chunks = batch.queries.chunks(QUERIES).enumerate();
         parallel::for_each(
@@ -36,20 +38,25 @@ impl<F: Fingerprint> Reader<F> {
             || (),
             |(), (number, queries)| {
                 let mut part = Answers::new();
-                for &query in queries {
+                for queries in queries.chunks(TOGETHER) {
                     (batch.check)()?;
-                    if is_full() {
+                    if is_full.load(Ordering::Relaxed) {
                         return Ok(());
                     }
-                    let found = self.read(|view| view.query(query, options))?;
-                    matches.fetch_add(found.len(), Ordering::Relaxed);
-                    part.push(&found);
+                    let before = part.matches().len();
+                    let is_within =
+                        self.read(|view| view.query_each(queries, options, batch.most, &mut part))?;
+                    let found = part.matches().len() - before;
+                    let all = matches.fetch_add(found, Ordering::Relaxed) + found;
+                    if !is_within || all > batch.most {
+                        is_full.store(true, Ordering::Relaxed);
+                    }
                 }
                 parts.lock().unwrap_or_else(PoisonError::into_inner).push((number, part));
                 Ok(())
             },
         )?;
-        if is_full() {
+        if is_full.into_inner() {
             return Ok(None);
         }
         let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -6,6 +6,7 @@
 
 use super::search::Search;
 use super::visitor::Sink;
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Document, Entry, Sketch};
 use crate::layout::SketchTest;
@@ -181,15 +182,21 @@ impl PartSearch<'_> {
                 let ids: Vec<DocId> = class.iter().map(|entry| entry.id).collect();
                 (self.sink.group)(sketch, &ids, 0)?;
             }
-            for other in &classes[number + 1..] {
-                let other_sketch = other[0].fingerprint;
-                if let Some((distance, Some(band))) = self.test.near(&sketch, &other_sketch)
-                    && band == self.part.table
-                    && self.test.is_similar(&sketch, &other_sketch, distance)
-                {
-                    (self.sink.between)(class, other, distance)?;
-                }
-            }
+            cpu::with_native_instructions(
+                #[inline(always)]
+                || {
+                    for other in &classes[number + 1..] {
+                        let other_sketch = &other[0].fingerprint;
+                        if let Some((distance, Some(band))) = self.test.near(&sketch, other_sketch)
+                            && band == self.part.table
+                            && self.test.is_similar(&sketch, other_sketch, distance)
+                        {
+                            (self.sink.between)(class, other, distance)?;
+                        }
+                    }
+                    Ok::<(), Error>(())
+                },
+            )?;
         }
         Ok(())
     }
