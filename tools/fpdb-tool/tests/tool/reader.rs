@@ -28,6 +28,14 @@ fn a_reader_written_from_the_format_document_finds_the_same_as_fpdb() {
 }
 
 #[test]
+fn the_second_reader_finds_the_same_in_random_databases_of_each_kind() {
+    let Some(out) = run("random_databases.py") else { return };
+    for kind in ["tables", "documents", "sketches", "passages"] {
+        assert!(out.contains(&format!("agree on 10 databases of {kind}\n")), "{out}");
+    }
+}
+
+#[test]
 fn a_database_that_breaks_any_condition_of_the_format_is_refused_with_the_file_and_the_fault() {
     let Some(out) = run("invalid.py") else { return };
     assert!(out.ends_with("conditions are refused\n"), "{out}");
