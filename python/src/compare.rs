@@ -1,6 +1,6 @@
 //! The decisions of a deduplication: which rows of a chunk are like a row that is kept.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 
@@ -23,6 +23,10 @@ use crate::width::Bits;
 /// Documents with which a row is compared, the nearest first. Without a limit, each text of a crowd
 /// whose sketches are near, but whose texts are not alike, would be compared with all others.
 pub(crate) const MOST_CANDIDATES: usize = 64;
+
+/// Standard errors of an estimate beyond which it is sure: one pair in 700 is beyond, if its similarity
+/// is on the other side.
+const ERRORS: f64 = 3.0;
 
 /// Features of rows of earlier chunks that are in memory at the same time.
 const MOST_FEATURES: usize = 1 << 20;
@@ -276,6 +280,24 @@ impl Comparer {
         names.iter().map(|name| self.names.insert(hash(name))).collect()
     }
 
+    /// Returns, for each pair of a row of the chunk and a sketch, whether the sketches do not tell on which side of the
+    /// threshold the similarity is: their estimate is within three standard errors of it, or exact similarities are
+    /// of other features.
+    fn are_unsure<'py>(
+        &self,
+        rows: &Bound<'py, PyAny>,
+        sketches: &Bound<'py, PyAny>,
+    ) -> PyResult<Array<'py>> {
+        let py = rows.py();
+        let rows = with_numbers(rows, "row", |it| Ok(it.to_vec()))?;
+        let sketches = Sketch::with_batch(sketches, |all| Ok(all.to_vec()))?;
+        let is_unsure = |(&row, &sketch): (&u64, &Sketch)| {
+            let own = self.chunk.get(Number(row).count());
+            own.is_some_and(|own| self.is_unsure(own, sketch))
+        };
+        Ok(array(py, rows.iter().zip(&sketches).map(is_unsure).map(u8::from).collect()))
+    }
+
     /// Decides about the chunk that was read. The candidates of row i are the elements offsets[i] to offsets[i + 1] of
     /// the lists: rows of earlier chunks that are kept, or 2^63 + p for the text at position p in earlier, whose sketch
     /// is at p in sketches. Rows of the chunk itself are found here.
@@ -349,6 +371,17 @@ impl Comparer {
             Some(words) => (self.recipe.fingerprint(text), self.recipe.runs(text, words)),
         };
         (found.fingerprint, or_whole(features, &self.recipe, text))
+    }
+
+    fn is_unsure(&self, row: &Row, sketch: Sketch) -> bool {
+        if row.kind != Kind::Sketch {
+            return false;
+        }
+        let estimate = self.recipe.similarity_of(row.sketch, sketch);
+        self.ngram.is_some()
+            || estimate.is_none_or(|(similarity, error)| {
+                (similarity - self.similarity).abs() <= ERRORS * error
+            })
     }
 
     /// Decides about each row of the chunk. `None` if the candidates are not consistent.
@@ -455,10 +488,36 @@ impl Comparer {
         let own = &self.chunk[row];
         let by_band = if own.kind == Kind::Nothing { &[] } else { by_band };
         let share_band = by_band.iter().flat_map(|rows| rows.before(row));
-        let others: BTreeSet<usize> = share_band.filter(|&other| self.is_kept[other]).collect();
-        others.into_iter().filter_map(move |other| {
+        let mut others = RowSet::below(row);
+        share_band.filter(|&other| self.is_kept[other]).for_each(|other| others.insert(other));
+        others.into_rows().filter_map(move |other| {
             let distance = self.matcher.distance(own.sketch, self.chunk[other].sketch)?;
             Some((distance, Like::Row(self.before + other), false))
+        })
+    }
+}
+
+/// A set of rows of a chunk: a bit for each. In a crowd, a row shares bands with all others.
+struct RowSet(Vec<u64>);
+
+impl RowSet {
+    /// Makes an empty set of rows below this one.
+    fn below(row: usize) -> Self {
+        Self(vec![0; row.div_ceil(64)])
+    }
+
+    fn insert(&mut self, row: usize) {
+        self.0[row / 64] |= 1 << (row % 64);
+    }
+
+    /// Returns the rows, ascending.
+    fn into_rows(self) -> impl Iterator<Item = usize> {
+        (0..).step_by(64).zip(self.0).flat_map(|(first, mut bits)| {
+            std::iter::from_fn(move || {
+                let place = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(first + place)
+            })
         })
     }
 }

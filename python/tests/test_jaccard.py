@@ -176,10 +176,11 @@ def test_earlier_documents_are_verified_by_their_texts(tmp_path: Path) -> None:
         asked.extend(some)
         return [texts[int(name.removeprefix("run/").removeprefix("other/"))] for name in some]
 
-    options: dict[str, Any] = {"against": tmp_path / "db", "text_of": text_of}
+    options: dict[str, Any] = {"against": tmp_path / "db", "text_of": text_of, "verify": "all"}
     first = fpdb.dedup(texts[:half], names[:half], run="run", **options)
     assert not asked, "the texts of this run were given as a column"
     for _ in range(2):  # the second time, the rows are there already
+        asked.clear()
         found = fpdb.dedup(texts[half:], names[half:], run="other", **options)
         assert found.earlier and all(first.keep[int(name[4:])] for name in found.earlier.values())
         assert found.estimated == 0
@@ -190,13 +191,20 @@ def test_earlier_documents_are_verified_by_their_texts(tmp_path: Path) -> None:
             assert exact(texts[half + row], texts[half + int(found.duplicate_of[row])], 2) >= 0.8
     whole = fpdb.dedup(texts)
     assert found.keep.tolist() == whole.keep.tolist()[half:]
+    all_asked = len(asked)
+    asked.clear()
+    some = fpdb.dedup(texts[half:], names[half:], run="other", **options | {"verify": True})
+    assert some.keep.tolist() == found.keep.tolist()
+    assert 0 < len(asked) < all_asked, "only texts near the threshold are needed"
+    assert some.unsure == 0 < some.estimated <= len(some.earlier)
     # For documents whose texts are unknown, the sketches decide.
     options["text_of"] = lambda names: [None] * len(names)
     unknown = fpdb.dedup(texts[half:], names[half:], run="third", **options)
-    assert unknown.estimated == len(unknown.earlier) > 0
+    assert unknown.estimated == len(unknown.earlier) > unknown.unsure > 0
     for row, name in unknown.earlier.items():
         assert exact(texts[half + row], texts[int(name.partition("/")[2])], 2) > 0.75
         assert unknown.similarity[row] > 0.77
+    assert "not sure without an earlier document's text" in str(unknown)
     with pytest.raises(fpdb.InvalidArgumentError, match=r"asked for \d+ texts and returned 0"):
         options["text_of"] = lambda names: []
         fpdb.dedup(texts[:1], ["b"], run="fourth", **options)

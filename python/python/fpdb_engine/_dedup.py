@@ -45,7 +45,7 @@ class Options(TypedDict, total=False):
     keep: Any
     similarity: float | None
     recall: float | None
-    verify: bool | Literal["contained"]
+    verify: bool | Literal["all", "contained"]
     ngram: int | None
     against: str | Path | None
     run: str | None
@@ -64,7 +64,7 @@ def dedup(
     *,
     similarity: float | None = None,
     recall: float | None = None,
-    verify: bool | Literal["contained"] = True,
+    verify: bool | Literal["all", "contained"] = True,
     ngram: int | None = None,
     passages: bool = False,
     keep: Any = "first",
@@ -115,8 +115,10 @@ def dedup(
     row, and counted; with strict_ids they are refused.
 
     A database has no texts. text_of is a function that takes names of earlier documents, and returns their texts,
-    or None for those that it does not know. Without the text of an earlier document, a row is dropped if its sketch
-    matches that of the document. With keep, an earlier document that loses is removed from the database, and listed in
+    or None for those that it does not know. It is asked for the texts of documents whose sketches do not tell on which
+    side of the threshold the similarity is, because the estimate is within three standard errors of it; with
+    verify="all", for those of all documents that are near. Without the text of an earlier document, a row is dropped if
+    its sketch matches that of the document. With keep, an earlier document that loses is removed from the database, and listed in
     replaced.
 
     Time grows linearly with the length of the texts. On the disk, temporary files take about one and a half times the
@@ -169,7 +171,7 @@ def dedup(
             if db.match_rule is None or db.id_kind != "names":
                 raise InvalidArgumentError(f'against: {against} was not created with a similarity and ids="names"')
             settings = {"similarity": db.similarity, "recall": db.recall, "recipe": db.recipe}
-            documents, rule = Stored(db, str(run), replaces, text_of), db.match_rule
+            documents, rule = Stored(db, str(run), replaces, text_of, verify == "all"), db.match_rule
         settings = _defaults(settings)
         comparer = Comparer(**settings, rule=rule, expected=expected, ngram=ngram, exact=bool(verify), threads=threads)
         order = order_of(keep, texts, ids)
@@ -275,7 +277,7 @@ class _Rows:
         self.is_estimated: list[npt.NDArray[np.bool_]] = []
         self.keep: list[npt.NDArray[np.bool_]] = []
         self.earlier: dict[int, str] = {}
-        self.rows = self.empty = self.too_short = self.mended = self.unnamed = self.same_id = 0
+        self.rows = self.empty = self.too_short = self.mended = self.unnamed = self.same_id = self.unsure = 0
 
     def all(self, total: int | None, report: Progress, threshold: float) -> Deduplicated:
         for chunk in self.order.texts:
@@ -294,6 +296,7 @@ class _Rows:
             empty=self.empty,
             too_short=self.too_short,
             estimated=int(np.count_nonzero(is_estimated)),
+            unsure=self.unsure,
             below=int(np.count_nonzero(similarity[is_estimated] < np.float32(threshold))),
             same_id=self.same_id,
             unnamed=self.unnamed,
@@ -309,7 +312,7 @@ class _Rows:
         places = np.flatnonzero(kinds != _NOTHING)
         self.empty += len(kinds) - len(places)
         self.too_short += int(np.count_nonzero(kinds == _EQUALITY))
-        near = self.documents.near(sketches, places, rows)
+        near = self.documents.near(sketches, places, rows, self.comparer)
         offsets = np.searchsorted(near.rows, np.arange(len(kinds) + 1)).astype(np.uint64)
         of, similarity, gave_way = self.comparer.decide(
             offsets, near.of, near.distances, near.gives_way, near.texts, near.sketches
@@ -326,6 +329,10 @@ class _Rows:
             is_estimated &= is_earlier
             for place in np.flatnonzero(is_estimated).tolist():
                 is_estimated[place] = near.texts[int(of[place]) - EARLIER] is None
+        unread = np.flatnonzero(is_estimated & is_earlier)
+        if len(unread):
+            theirs = [near.sketches[place - EARLIER] for place in of[unread].tolist()]
+            self.unsure += int(np.count_nonzero(self.comparer.are_unsure(unread, theirs)))
         kept = places[keep[places]]
         self.documents.add(sketches[kept], first + kept, [rows[place] for place in kept.tolist()] if rows else [])
         self.keep.append(keep)

@@ -62,8 +62,8 @@ class Documents:
         self._waiting: tuple[Numbers, Sketches] | None = None
         self._db: Db | None = None
 
-    def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row]) -> Near:
-        """Returns the documents near these rows of a chunk."""
+    def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row], comparer: Comparer) -> Near:
+        """Returns the documents near these rows of the chunk that the comparer has read."""
         if self._waiting is not None:
             if self._db is None:
                 folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fpdb-"))
@@ -97,18 +97,20 @@ class Stored(Documents):
     """The documents of a database, and the kept rows of this run, which are added to it. The document of a row is
     named "run/id"."""
 
-    def __init__(self, db: Db, run: str, replaces: Sequence[str], text_of: TextOf | None) -> None:
+    def __init__(self, db: Db, run: str, replaces: Sequence[str], text_of: TextOf | None, asks_all: bool) -> None:
         self.db = db
         self.replaced: dict[int, list[str]] = {}
         self.stored_before = 0
         self._prefix = f"{run}/"
         self._replaces = [f"{other}/" for other in replaces]
         self._text_of = text_of
+        # Whether the text of each document that is near is asked for, or only where the sketches are not sure.
+        self._asks_all = asks_all
         self._number_of = _NumberOf()
         # Names of rows of an earlier attempt at this run, which may be dropped this time.
         self._undecided: set[str] = set()
 
-    def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row]) -> Near:
+    def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row], comparer: Comparer) -> Near:
         found, ids, distances = _near(self.db, sketches[places])
         numbers = self._number_of(ids)
         is_earlier = numbers < 0
@@ -127,7 +129,13 @@ class Stored(Documents):
         gives_way = self._give_way(found, of, earlier, names, rows)
         # The documents are there, because nobody else writes.
         theirs = [it.fingerprint if it and isinstance(it.fingerprint, bytes) else bytes(_SKETCH) for it in earlier]
-        return Near(found, of, distances, gives_way, names, self._texts(names), theirs)
+        is_asked = np.full(len(names), self._asks_all)
+        if self._text_of is not None and not self._asks_all:
+            is_earlier = of >= EARLIER
+            documents = (of[is_earlier] - np.uint64(EARLIER)).astype(np.int64)
+            is_unsure = comparer.are_unsure(found[is_earlier], [theirs[it] for it in documents.tolist()])
+            is_asked[documents[is_unsure != 0]] = True
+        return Near(found, of, distances, gives_way, names, self._texts(names, is_asked), theirs)
 
     def _give_way(
         self, found: Numbers, of: Unsigned, documents: Sequence[Document | None], names: list[str], rows: Sequence[Row]
@@ -145,15 +153,20 @@ class Stored(Documents):
             gives_way[place] = own < ids[position] if isinstance(own, str) else own > priorities[position]
         return gives_way
 
-    def _texts(self, names: list[str]) -> list[str | None]:
-        if not names or self._text_of is None:
-            return [None] * len(names)
-        given = self._text_of(names)
+    def _texts(self, names: list[str], is_asked: npt.NDArray[np.bool_]) -> list[str | None]:
+        """Returns the texts of the documents for which they are asked, as far as they are known."""
+        texts: list[str | None] = [None] * len(names)
+        places = np.flatnonzero(is_asked).tolist()
+        if not places or self._text_of is None:
+            return texts
+        given = self._text_of([names[place] for place in places])
         if isinstance(given, (str, Mapping)):
             raise TypeError(f"text_of: it must return a list of texts, not {type(given).__name__}")
-        texts = list(given)
-        if len(texts) != len(names):
-            raise InvalidArgumentError(f"text_of: it was asked for {len(names)} texts and returned {len(texts)}")
+        given = list(given)
+        if len(given) != len(places):
+            raise InvalidArgumentError(f"text_of: it was asked for {len(places)} texts and returned {len(given)}")
+        for place, text in zip(places, given):
+            texts[place] = text
         return texts
 
     def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:

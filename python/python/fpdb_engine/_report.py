@@ -71,7 +71,10 @@ class Deduplicated:
     """Number of rows without text. They are kept."""
     estimated: int = 0
     """Number of dropped rows whose similarity is estimated: all with verify=False, and otherwise those like an
-    earlier document whose text is not known."""
+    earlier document whose text was not asked for, or is not known."""
+    unsure: int = 0
+    """Number of those like an earlier document whose estimate is within three standard errors of the threshold. Only
+    the text of that document, which is not known, would tell whether to keep them."""
     below: int = 0
     """Number of these whose estimate is below the threshold."""
     same_id: int = 0
@@ -150,6 +153,7 @@ class Deduplicated:
             ("like an earlier document", len(self.earlier)),
             ("like an earlier document of the same id", self.same_id),
             ("dropped by an estimate", self.estimated),
+            ("not sure without an earlier document's text", self.unsure),
             (f"estimated below {self.threshold:g}", self.below),
             ("kept, and an earlier document gave way", len(self.replaced)),
             ("kept, and stored before by this run", self.stored_before),
