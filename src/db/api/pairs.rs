@@ -65,7 +65,9 @@ impl<F: Fingerprint> Pairs<'_, F> {
     /// Sets how many bytes of memory all threads together may take for the parts of tables that
     /// they compare. The default is 512 MiB. In addition, each thread keeps some thousand pairs,
     /// each fingerprint without a live entry takes 8 or 16 bytes per table, and pages of files
-    /// count towards [`Options::page_memory`](crate::Options::page_memory).
+    /// count towards [`Options::page_memory`](crate::Options::page_memory). Among sketches, each
+    /// thread also takes 24 bytes per document that has the same band; if the sketches of these take
+    /// more than the memory, they are read repeatedly.
     pub fn memory(self, bytes: u64) -> Self {
         Self { options: PairOptions { memory: bytes, ..self.options }, ..self }
     }

@@ -2,13 +2,14 @@
 //!
 //! Documents that share a band are next to each other in the table of that band. So each table is read
 //! once, in parts, and the documents of each band are compared. A pair that shares several bands is
-//! reported for the first of them, so nothing has to be remembered.
+//! reported for the first of them, so nothing has to be remembered. If the documents of a band do not
+//! fit in memory, they are divided by their sketches, and each two shares are read and compared.
 
-use super::search::Search;
+use super::search::{PairOptions, Search};
 use super::visitor::Sink;
 use crate::cpu;
 use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Document, Entry, Sketch};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Sketch};
 use crate::layout::SketchTest;
 use crate::progress::{Meter, Phase};
 use crate::query::View;
@@ -25,6 +26,9 @@ struct Part {
     low: u64,
     high: u64,
 }
+
+/// Documents of a band that fit in memory, however little is given. Fewer would be read too often.
+const FIT: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
 
 /// A band, and where a document is that has it: the source, and there the page of the leaf, or the
 /// place among the recent documents.
@@ -47,11 +51,15 @@ pub(super) fn run(
     };
     search.reader.read(|view| {
         let parts: Vec<Part> = parts(documents, test.rule.bands).collect();
+        let PairOptions { memory, threads, .. } = search.options;
+        // Two shares are in memory at the same time.
+        let fitting = memory / threads as u64 / 2 / size_of::<Entry<Sketch>>() as u64;
+        let fitting = usize::try_from(fitting).unwrap_or(usize::MAX).max(FIT);
         let recent = recent(view);
         let meter = Meter::new(&search.reader.watch, Phase::Search, None);
         meter.begin(Phase::Search, documents * u64::from(test.rule.bands))?;
         search.in_parallel(&parts, is_stopped, |part| {
-            let found = PartSearch { view, test: &test, recent: &recent, part, sink };
+            let found = PartSearch { view, test: &test, recent: &recent, part, fitting, sink };
             meter.advance(found.run(&|| meter.check())?)
         })?;
         meter.finish();
@@ -90,6 +98,8 @@ struct PartSearch<'a> {
     test: &'a SketchTest<'a>,
     recent: &'a [Entry<Sketch>],
     part: &'a Part,
+    /// How many documents of a band may be in a share.
+    fitting: usize,
     sink: &'a Sink<'a, Sketch>,
 }
 
@@ -99,14 +109,31 @@ impl PartSearch<'_> {
     fn run(&self, check: &dyn Fn() -> Result<()>) -> Result<u64> {
         let (places, mask) = self.places()?;
         for same in places.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
-            let mut entries = self.entries(same, mask, check)?;
-            let band = |entry: &Entry<Sketch>| self.band(&entry.fingerprint);
-            entries.sort_unstable_by_key(|entry| (band(entry), entry.fingerprint, entry.id));
-            for same in entries.chunk_by(|a, b| band(a) == band(b)) {
-                self.compare(same, check)?;
+            let shares = same.len().div_ceil(self.fitting) as u64;
+            for number in 0..shares {
+                let own = self.entries(same, mask, (number, shares), check)?;
+                let own = classes(&own);
+                for same in own.chunk_by(|a, b| self.band_of(a) == self.band_of(b)) {
+                    self.compare_share(same, check)?;
+                }
+                for number in number + 1..shares {
+                    let others = self.entries(same, mask, (number, shares), check)?;
+                    let others = classes(&others);
+                    for class in &own {
+                        check()?;
+                        let band = self.band_of(class);
+                        let start = others.partition_point(|other| self.band_of(other) < band);
+                        let end = others.partition_point(|other| self.band_of(other) <= band);
+                        self.compare(class, &others[start..end])?;
+                    }
+                }
             }
         }
         Ok(places.len() as u64)
+    }
+
+    fn band_of(&self, class: &[Entry<Sketch>]) -> u64 {
+        class.first().map_or(0, |entry| self.band(&entry.fingerprint))
     }
 
     fn band(&self, sketch: &Sketch) -> u64 {
@@ -137,28 +164,35 @@ impl PartSearch<'_> {
         Ok((places, mask))
     }
 
-    /// Returns the live documents at these places, which agree in the band as far as it is known.
+    /// Returns the live documents at these places, which agree in the band as far as it is known, that
+    /// are in a share: its number, and the number of shares. They are sorted by band, sketch, id. Equal
+    /// sketches are in the same share.
     fn entries(
         &self,
         places: &[Place],
         mask: u64,
+        (number, shares): (u64, u64),
         check: &dyn Fn() -> Result<()>,
     ) -> Result<Vec<Entry<Sketch>>> {
         let segments = &self.view.version.segments;
         let (mut entries, mut found) = (Vec::new(), Vec::new());
         let mut last = None;
+        let is_in_share = |sketch: &Sketch| share_of(sketch, shares) == number;
         for &(band, source, place) in places {
             check()?;
             // Several documents of a leaf may have the band.
             if source == segments.len() {
-                entries.extend(self.recent.get(place as usize));
+                let recent = self.recent.get(place as usize);
+                entries.extend(recent.filter(|entry| is_in_share(&entry.fingerprint)));
                 continue;
             }
             let Some(documents) = segments[source].documents() else { continue };
             if last.replace((source, place)) == Some((source, place)) {
                 continue;
             }
-            let is_same = |sketch: Sketch| (self.band(&sketch) & mask == band).then_some(0);
+            let is_same = |sketch: Sketch| {
+                (self.band(&sketch) & mask == band && is_in_share(&sketch)).then_some(0)
+            };
             found.clear();
             documents.find_in_leaf(place, is_same, &mut found)?;
             documents.for_each_found(&found, |key, document, _| {
@@ -168,36 +202,58 @@ impl PartSearch<'_> {
                 Ok(())
             })?;
         }
+        let band = |entry: &Entry<Sketch>| self.band(&entry.fingerprint);
+        entries.sort_unstable_by_key(|entry| (band(entry), entry.fingerprint, entry.id));
         Ok(entries)
     }
 
-    /// Compares documents that share the band, which are sorted by sketch.
-    fn compare(&self, same: &[Entry<Sketch>], check: &dyn Fn() -> Result<()>) -> Result<()> {
-        let classes: Vec<&[Entry<Sketch>]> =
-            same.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
+    /// Compares documents that share the band, in classes of those with equal sketches.
+    fn compare_share(
+        &self,
+        classes: &[&[Entry<Sketch>]],
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
         for (number, class) in classes.iter().enumerate() {
             check()?;
-            let sketch = class[0].fingerprint;
             if class.len() > 1 && self.part.table == 0 {
                 let ids: Vec<DocId> = class.iter().map(|entry| entry.id).collect();
-                (self.sink.group)(sketch, &ids, 0)?;
+                (self.sink.group)(class[0].fingerprint, &ids, 0)?;
             }
-            cpu::with_native_instructions(
-                #[inline(always)]
-                || {
-                    for other in &classes[number + 1..] {
-                        let other_sketch = &other[0].fingerprint;
-                        if let Some((distance, Some(band))) = self.test.near(&sketch, other_sketch)
-                            && band == self.part.table
-                            && self.test.is_similar(&sketch, other_sketch, distance)
-                        {
-                            (self.sink.between)(class, other, distance)?;
-                        }
-                    }
-                    Ok::<(), Error>(())
-                },
-            )?;
+            self.compare(class, &classes[number + 1..])?;
         }
         Ok(())
     }
+
+    /// Compares the documents of a class with those of others.
+    fn compare(&self, class: &[Entry<Sketch>], others: &[&[Entry<Sketch>]]) -> Result<()> {
+        let sketch = &class[0].fingerprint;
+        cpu::with_native_instructions(
+            #[inline(always)]
+            || {
+                for other in others {
+                    let other_sketch = &other[0].fingerprint;
+                    if let Some((distance, Some(band))) = self.test.near(sketch, other_sketch)
+                        && band == self.part.table
+                        && self.test.is_similar(sketch, other_sketch, distance)
+                    {
+                        let (a, b) =
+                            if sketch < other_sketch { (class, *other) } else { (*other, class) };
+                        (self.sink.between)(a, b, distance)?;
+                    }
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+/// Returns the documents by their sketch.
+fn classes(sorted: &[Entry<Sketch>]) -> Vec<&[Entry<Sketch>]> {
+    sorted.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect()
+}
+
+/// Returns the number of the share in which a sketch is, of so many.
+fn share_of(sketch: &Sketch, shares: u64) -> u64 {
+    let hash = u128::from(sketch.folded().wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    u64::try_from(hash * u128::from(shares) >> 64).unwrap_or(0)
 }

@@ -3,8 +3,9 @@ use std::ops::ControlFlow;
 use super::*;
 use crate::db::random::Random;
 use crate::db::{Db, Options, Snapshot};
-use crate::fingerprint::{DocId, Entry, Word};
+use crate::fingerprint::{DocId, Entry, Sketch, Word};
 use crate::layout::Layout;
+use crate::query::Within;
 
 /// Data sets by name.
 fn data<F: Word>(n: usize) -> Vec<(&'static str, Vec<F>)> {
@@ -198,4 +199,57 @@ fn groups_stand_for_all_pairs_of_entries_with_equal_fingerprints() {
         ]
     );
     assert_eq!(report.pairs, [0, 1, 1, 1]);
+}
+
+/// Sketches of two templates and random ones, some of them equal: those of a template share bands.
+fn sketches() -> Vec<Sketch> {
+    let mut rng = fastrand::Rng::with_seed(5);
+    let templates = [0; 2].map(|_: u8| std::array::from_fn::<u64, 128, _>(|_| rng.u64(..)));
+    let mut sketches: Vec<Sketch> = Vec::new();
+    for number in 0..180 {
+        let minima = match templates.get(number % 4) {
+            Some(template) => {
+                let other = rng.usize(0..60);
+                let mut minima = *template;
+                (0..other).for_each(|_| minima[rng.usize(..128)] = rng.u64(..));
+                minima
+            }
+            None => std::array::from_fn(|_| rng.u64(..)),
+        };
+        let again = (rng.u32(..4) == 0).then(|| sketches.get(rng.usize(..=number)).copied());
+        sketches.push(again.flatten().unwrap_or_else(|| Sketch::new(minima, &[1, 2, 3])));
+    }
+    sketches
+}
+
+#[test]
+fn a_crowd_of_sketches_that_does_not_fit_in_memory_has_the_same_pairs_and_groups() {
+    let db = Options::sketches().background(false).in_memory().unwrap();
+    for (number, &sketch) in sketches().iter().enumerate() {
+        let _ = db.insert(sketch, number as u64).unwrap();
+        if number % 70 == 69 {
+            db.flush().unwrap();
+        }
+    }
+    let snapshot = db.snapshot();
+    let found = |memory: u64, expand: bool| {
+        let (mut pairs, mut groups) = (Vec::new(), Vec::new());
+        let search = snapshot.pairs(Within::Rule).memory(memory).threads(2).expand(expand);
+        let report = search.visit(|found| {
+            match found {
+                Found::Pairs(some) => pairs.extend_from_slice(some),
+                Found::Group { fingerprint, ids } => groups.push((fingerprint, ids.to_vec())),
+            }
+            ControlFlow::Continue(())
+        });
+        pairs.sort_unstable();
+        groups.sort_unstable();
+        (pairs, groups, report.unwrap(), search.count().unwrap())
+    };
+    for expand in [false, true] {
+        let all = found(u64::MAX, expand);
+        assert!(all.0.len() > 100, "{}", all.0.len());
+        assert_eq!(all.1.is_empty(), expand);
+        assert_eq!(found(0, expand), all);
+    }
 }
