@@ -94,21 +94,18 @@ fn parities(values: impl Iterator<Item = u64>, level: u32) -> [u64; WORDS] {
         let place = value >> PLACE_SHIFT & (HALF - 1);
         // A value whose bits are all zero is in all samples.
         let zeros = (value >> SAMPLE_SHIFT).trailing_zeros();
-        let place = match zeros.cmp(&level) {
-            std::cmp::Ordering::Less => continue,
-            std::cmp::Ordering::Equal => place + HALF,
-            std::cmp::Ordering::Greater => place,
-        };
-        flip(&mut words, place);
+        // Without branches, which nothing could predict: half of the sample is in each half.
+        let place = place + HALF * u64::from(zeros == level);
+        flip(&mut words, place, zeros >= level);
     }
     words
 }
 
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "a place is less than 1,024")]
-fn flip(words: &mut [u64; WORDS], place: u64) {
+fn flip(words: &mut [u64; WORDS], place: u64, is_sampled: bool) {
     if let Some(word) = words.get_mut(place as usize / u64::BITS as usize) {
-        *word ^= 1 << (place % u64::from(u64::BITS));
+        *word ^= u64::from(is_sampled) << (place % u64::from(u64::BITS));
     }
 }
 

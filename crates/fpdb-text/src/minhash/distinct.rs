@@ -14,16 +14,19 @@ pub(super) fn distinct_values(hashes: &[u64]) -> Vec<u64> {
     let bits = (2 * hashes.len().max(1)).next_power_of_two().ilog2();
     let mut table = vec![FREE; 1 << bits];
     let mask = table.len() - 1;
+    let mut values = Vec::with_capacity(hashes.len());
     for hash in hashes {
         let value = mix(hash ^ key(0));
         let mut place = home(value, bits);
         while table[place] != FREE && table[place] != value {
             place = (place + 1) & mask;
         }
-        table[place] = value;
+        if table[place] == FREE {
+            table[place] = value;
+            values.push(value);
+        }
     }
-    table.retain(|&value| value != FREE);
-    table
+    values
 }
 
 /// Returns the first place for a value: its leading bits.
