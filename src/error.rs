@@ -39,8 +39,8 @@ pub enum ErrorKind {
     NotFound,
     /// There is already something at this path. Open it, or choose another path.
     AlreadyExists,
-    /// A merge or rebuild was to create this database and did not finish. Repeat it, or remove the
-    /// folder.
+    /// A backup, merge or rebuild was to create this database and did not finish. Repeat it, or
+    /// remove the folder.
     Unfinished,
     /// Another handle or process is writing to this database. Wait until it has closed the
     /// database, or open the database read-only.

@@ -63,7 +63,7 @@ pub(crate) struct Manifest {
     pub session: u64,
     /// Earlier writers of which there may be files.
     pub earlier_sessions: Vec<Session>,
-    /// Whether a merge or rebuild is still creating this database, so that nobody may use it.
+    /// Whether a backup, merge or rebuild is still creating this database, so that nobody may use it.
     pub is_unfinished: bool,
     /// The next document id of a database with names.
     pub next_doc: u64,
@@ -118,8 +118,8 @@ impl Manifest {
         if !self.is_unfinished {
             return Ok(());
         }
-        let message = "a merge or rebuild that creates this database has not finished: wait for it, \
-                       or repeat it if it was interrupted";
+        let message = "the backup, merge or rebuild that creates this database has not finished: \
+                       wait for it, or repeat it if it was interrupted";
         Err(Error::new(ErrorKind::Unfinished, message))
     }
 

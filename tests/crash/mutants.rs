@@ -42,7 +42,7 @@ const REDUNDANT: [(&str, &str); 10] = [
         "Dropping a handle promises nothing, and the next open writes what it finds as a segment.",
     ),
     (
-        "split rename MANIFEST.tmp to MANIFEST (after sync MANIFEST.tmp, before sync_dir, create MANIFEST.tmp)",
+        "split rename MANIFEST.tmp to MANIFEST (after sync MANIFEST.tmp, before sync_dir, create *.t00)",
         "In a new backup there is no file to replace.",
     ),
     (

@@ -276,7 +276,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     }
 }
 
-/// Checks that the copy has all contents if the backup was acknowledged, or if it has a manifest.
+/// Checks that the copy has all contents, or is unfinished if the backup was not acknowledged. Then the
+/// backup can be repeated.
 pub(crate) fn check_copy<F: Fingerprint>(
     setup: &Setup<F>,
     state: &Arc<Sim>,
@@ -284,14 +285,32 @@ pub(crate) fn check_copy<F: Fingerprint>(
     at: usize,
 ) -> Verdict {
     let Some((expected, _)) = history.backup() else { return Ok(()) };
-    if !history.is_copied(at) && state.folder(COPY).contents("MANIFEST").is_none() {
-        return Ok(());
-    }
-    let db = setup.options(state).open(COPY).map_err(text("open the copy"))?;
+    let db = match setup.options(state).open(COPY) {
+        Err(error) if !history.is_copied(at) && is_incomplete(&error) => {
+            return repeat_backup(setup, state);
+        }
+        opened => opened.map_err(text("open the copy"))?,
+    };
     if with_next_id(setup, &db, contents(setup, &db)?)?.agrees(expected) {
         Ok(())
     } else {
         Err("the backup does not hold what it should".to_owned())
+    }
+}
+
+fn is_incomplete(error: &fpdb::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unfinished)
+}
+
+/// Copies what a crash left of the database to where it left an incomplete copy.
+fn repeat_backup<F: Fingerprint>(setup: &Setup<F>, state: &Arc<Sim>) -> Verdict {
+    // A crash may leave no database yet.
+    let Ok(db) = setup.options(state).open_read_only(ROOT) else { return Ok(()) };
+    db.backup(COPY).map_err(text("repeat the backup"))?;
+    let copy = setup.options(state).open_read_only(COPY).map_err(text("open the new copy"))?;
+    match copy.snapshot().len() == db.snapshot().len() {
+        true => Ok(()),
+        false => Err("the repeated backup does not hold what it should".to_owned()),
     }
 }
 

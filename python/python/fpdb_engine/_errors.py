@@ -31,8 +31,8 @@ class AlreadyExistsError(Error, FileExistsError):
 
 
 class UnfinishedError(Error):
-    """A merge or rebuild was to create this database and did not finish. Repeat it, or remove the
-    folder."""
+    """A backup, merge or rebuild was to create this database and did not finish. Repeat it, or
+    remove the folder."""
 
 
 class LockedError(Error):

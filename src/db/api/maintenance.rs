@@ -128,7 +128,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// `AlreadyExists` if the folder contains anything; `Cancelled`; `Locked`; `Poisoned`;
     /// `Closed`; `Replaced`; `Corruption`; `NoSpace`; `Io`. A backup that fails removes what it
-    /// wrote.
+    /// wrote. If the process ends before, the copy cannot be opened, and the next backup into the
+    /// folder removes it.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

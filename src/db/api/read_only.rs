@@ -96,7 +96,8 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
     /// # Errors
     ///
     /// `AlreadyExists` if the folder contains anything; `Cancelled`; `Locked`; `Corruption`;
-    /// `NoSpace`; `Io`. A backup that fails removes what it wrote.
+    /// `NoSpace`; `Io`. A backup that fails removes what it wrote. If the process ends before, the
+    /// copy cannot be opened, and the next backup into the folder removes it.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

@@ -3,14 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::db::commit::install;
 use crate::db::commit::space;
 use crate::db::read::reader::Reader;
 use crate::db::state::core::{Core, next_number};
 use crate::db::upkeep::flush::{self, write_memtable};
 use crate::db::upkeep::new_folder::NewFolder;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::FileName;
 use crate::fingerprint::Fingerprint;
 use crate::manifest::{Manifest, spare};
 use crate::memtable::Memtable;
@@ -30,7 +28,7 @@ const OPERATION: &str = "the backup";
 pub(crate) fn backup<F: Fingerprint>(core: &Core<F>, path: &Path, watch: &Watch) -> Result<()> {
     core.poison.check()?;
     let target = core.storage.at(path);
-    into_new_folder(&target, |target, created| {
+    into_new_folder(&target, |target| {
         let mut writer = flush::flush_all(core)?;
         // While the writer is held, everything acknowledged is in the segments. Compaction may
         // replace some of them during the copy, so all are taken from one version, which keeps
@@ -49,7 +47,7 @@ pub(crate) fn backup<F: Fingerprint>(core: &Core<F>, path: &Path, watch: &Watch)
         };
         drop(writer);
         let target = target.counting(claim.written().clone());
-        source.copy(&target, watch, created)
+        source.copy(&target, watch)
     })
 }
 
@@ -60,39 +58,31 @@ pub(crate) fn backup_of_reader<F: Fingerprint>(
     manifest: Manifest,
     path: &Path,
 ) -> Result<()> {
-    into_new_folder(&storage.at(path), |target, created| {
+    into_new_folder(&storage.at(path), |target| {
         let unflushed = Some(&*reader.version.active);
         let source = Source { version: &reader.version, manifest, unflushed };
         let most = source.bytes() + source.files() * PER_FILE;
         let recent = space::flush_bytes(&reader.settings, &reader.version.active);
         space::require(&**target.storage(), most + recent, OPERATION)?;
-        source.copy(target, &reader.watch, created)
+        source.copy(target, &reader.watch)
     })
 }
 
-/// Has `copy` fill a folder with everything but the name of the manifest, without which there is no
-/// database. Whatever it creates, it adds to the list, so that it is removed if anything fails.
+/// Has `copy` fill a folder with everything but the name of its manifest.
 fn into_new_folder(
     target: &Arc<dyn Storage>,
-    copy: impl FnOnce(&LockedFolder, &mut Vec<FileName>) -> Result<()>,
+    copy: impl FnOnce(&LockedFolder) -> Result<()>,
 ) -> Result<()> {
     let folder = NewFolder::new(target)?;
     expect_empty(&folder)?;
-    let mut created = Vec::new();
-    let prepared = folder.storage().create_root().and_then(|()| {
+    let copied = folder.storage().create_root().and_then(|()| {
         let target = LockedFolder::lock(folder.storage())?;
         // Again: another process may have written to it before it released the lock.
         expect_empty(&folder)?;
-        copy(&target, &mut created).map(|()| target)
+        copy(&target)?;
+        Manifest::publish(&**target.storage())
     });
-    let target = prepared.inspect_err(|_| {
-        folder.discard(|target| {
-            created.iter().for_each(|&name| install::remove_file(target, name));
-            expect_empty(&folder)
-        });
-    })?;
-    // If this fails, the copy may be complete.
-    Manifest::publish(&**target.storage())
+    copied.inspect_err(|_| folder.discard())
 }
 
 /// What a backup copies.
@@ -113,19 +103,19 @@ impl<F: Fingerprint> Source<'_, F> {
         self.metas().map(SegmentMeta::bytes).sum()
     }
 
-    /// Returns the number of files, with the manifest.
+    /// Returns the number of files, with both manifests.
     fn files(&self) -> u64 {
-        self.metas().map(|meta| meta.files().len() as u64).sum::<u64>() + 1
+        self.metas().map(|meta| meta.files().len() as u64).sum::<u64>() + 2
     }
 
-    fn copy(
-        mut self,
-        target: &LockedFolder,
-        watch: &Watch,
-        created: &mut Vec<FileName>,
-    ) -> Result<()> {
+    /// Until the copy has its own manifest, another one says that it is unfinished: nobody uses it, and
+    /// the next backup into the folder removes it.
+    fn copy(mut self, target: &LockedFolder, watch: &Watch) -> Result<()> {
+        let mut unfinished = Manifest::new(self.manifest.settings.clone(), target.session());
+        unfinished.is_unfinished = true;
+        unfinished.install(&**target.storage())?;
         let meter = Meter::new(watch, Phase::Copy, Some(self.bytes()));
-        copy_segments(self.version, target, &meter, created)?;
+        copy_segments(self.version, target, &meter)?;
         let segments = self.metas().cloned().collect();
         let manifest = &mut self.manifest;
         manifest.logs.clear();
@@ -133,13 +123,10 @@ impl<F: Fingerprint> Source<'_, F> {
         if let Some(memtable) = self.unflushed {
             let number = next_number(target, manifest.generation)?;
             let written = write_memtable(target, &manifest.settings, number, memtable)?;
-            created.extend(written.iter().flat_map(SegmentMeta::files).map(|(name, _)| name));
             manifest.next_doc = manifest.next_doc.max(memtable.next_doc());
             manifest.last_seq = manifest.last_seq.max(memtable.last_seq());
             if let Some(written) = written {
-                let written = spare::write(target, manifest.clone(), written)?;
-                created.push(FileName::Spare(written.id));
-                manifest.add_segment(written);
+                manifest.add_segment(spare::write(target, manifest.clone(), written)?);
             }
         }
         // The files are of earlier generations. What this database creates now is not in the copy.
@@ -162,13 +149,11 @@ fn expect_empty(folder: &NewFolder) -> Result<()> {
     Err(Error::new(ErrorKind::AlreadyExists, message).at_path(folder.storage().root()))
 }
 
-/// Copies all files of a version's segments. The manifest is written afterwards, so an interrupted
-/// backup is not a database.
+/// Copies all files of a version's segments.
 fn copy_segments<F: Fingerprint>(
     version: &Version<F>,
     target: &LockedFolder,
     meter: &Meter<'_>,
-    created: &mut Vec<FileName>,
 ) -> Result<()> {
     let storage = target.storage();
     for segment in &version.segments {
@@ -176,7 +161,6 @@ fn copy_segments<F: Fingerprint>(
         let files = segment.files().chain(&spare);
         for ((name, expected), from) in segment.meta().files().iter().zip(files) {
             let file = storage.create(&name.to_string())?;
-            created.push(*name);
             let mut checksum = crc32fast::Hasher::new();
             from.for_each_chunk(|chunk| {
                 checksum.update(chunk);

@@ -81,7 +81,7 @@ def next_id(copy, _):
     copy.manifest["next id"] = 2**63
 
 
-@in_manifest("18.20", "a merge or rebuild that creates this database has not finished", file="")
+@in_manifest("18.20", "the backup, merge or rebuild that creates this database has not finished", file="")
 def unfinished(copy, _):
     copy.manifest["unfinished"] = 1
 

@@ -26,7 +26,7 @@ class OtherVersion(Exception):
 
 
 class InUse(Exception):
-    """A merge or a rebuild has not finished this database."""
+    """A backup, merge or rebuild has not finished this database."""
 
     rule = "18.20"
 

@@ -39,7 +39,7 @@ class Manifest:
         self.fields.finish()
         self.check_numbers()
         if self.unfinished:
-            raise InUse("MANIFEST: a merge or rebuild has not finished this database")
+            raise InUse("MANIFEST: a backup, merge or rebuild has not finished this database")
 
     def number(self, size):
         """The next integer."""

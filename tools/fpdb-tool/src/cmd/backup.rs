@@ -24,7 +24,9 @@ Example:
 /// Copies a database into a new folder
 ///
 /// The copy is a separate database. Each file is compared with its checksum while it is copied,
-/// so a damaged database is not backed up. If the backup fails, what it wrote is removed.
+/// so a damaged database is not backed up. If the backup fails, what it wrote is removed. If it is
+/// interrupted, for instance by a signal, the next backup into the same folder removes it; nothing
+/// opens the folder until then.
 ///
 /// This works while another process writes to the database, such as `serve`. Then the copy has what
 /// that process had synced to disk when the backup began. It also works without the right to write
@@ -36,7 +38,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// The folder to copy to, which must be missing or empty
+    /// The folder to copy to: missing, empty, or with what an interrupted backup left
     #[arg(long, value_name = "NEW")]
     out: PathBuf,
 
