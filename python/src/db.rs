@@ -126,8 +126,8 @@ impl Db {
     /// Writes documents, and returns what became of each, as arrays.
     ///
     /// ids, names and stamps have one item per fingerprint. The documents are decided in turn, as if each
-    /// were written by itself. There is one commit per 65,536 documents. If this is interrupted, the
-    /// commits before that remain.
+    /// were written by itself; a document that has a greater stamp keeps it. There is one commit per
+    /// 65,536 documents. If this is interrupted, the commits before that remain.
     ///
     /// With unless_near, a document is written only if none is within this distance of it; otherwise it is
     /// a duplicate. Nor is it written if its key exists: its kind is then EXISTS, and novel is true, because
@@ -317,7 +317,8 @@ impl Db {
         })
     }
 
-    /// Gives a document a new stamp. Returns whether the document exists.
+    /// Raises the stamp of a document; one that is as great or greater stays. Returns whether the
+    /// document exists.
     fn touch(slf: &Bound<'_, Self>, key: OwnedKey, stamp: Number) -> PyResult<bool> {
         let py = slf.py();
         at_width!(source(slf)?, source => {

@@ -58,7 +58,7 @@ pub(crate) struct Document {
     /// Its id.
     #[pyo3(get)]
     id: u64,
-    /// The stamp that was given last, if any was.
+    /// The greatest stamp that was given, if any was.
     #[pyo3(get)]
     stamp: Option<u64>,
     /// The id of the document of which it was a duplicate when it was last written. `None` for an

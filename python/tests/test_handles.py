@@ -257,6 +257,8 @@ def test_documents_are_found_by_name(tmp_path: Path) -> None:
         assert db.get("b") is None
         assert db.touch("a", 9) and not db.touch("b", 9)
         assert (document := db.get("a")) is not None and document.stamp == 9
+        assert db.touch("a", 8) and db.insert(0xFF, "a", stamp=1) == 0
+        assert (document := db.get("a")) is not None and document.stamp == 9, "it does not go down"
         assert db.remove("a") and not db.remove("a")
         assert db.get("a") is None and len(db) == 0
 

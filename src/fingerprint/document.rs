@@ -128,7 +128,7 @@ pub struct Document<F = u64> {
     pub fingerprint: F,
     /// Its id.
     pub id: DocId,
-    /// The stamp that the caller gave last, for instance the time of the last visit.
+    /// The greatest stamp that the caller gave, for instance the time of the last visit.
     pub stamp: Option<u64>,
     /// The document that this one was a duplicate of when it was last written. `None` for an
     /// original. Queries find originals only.

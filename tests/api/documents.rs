@@ -219,6 +219,41 @@ fn document_that_was_stamped_again_does_not_expire() {
     assert_eq!(left, [Some(100), Some(50)]);
 }
 
+/// A clock may step back, and the writes of two crawlers may arrive in another order.
+#[test]
+fn no_write_lowers_a_stamp_and_a_document_written_anew_has_a_lower_one() {
+    for remember in [false, true] {
+        let db = if remember { with_duplicate() } else { create(Ids::Names) };
+        let fingerprint = if remember { 0b0001 } else { 0b1111 << 32 };
+        let key = if remember { "b" } else { "c" };
+        let at = |stamp| Stamped::new(key, stamp);
+        let stamp = || db.get(key).unwrap().unwrap().stamp;
+        let update = |fingerprint, stamp, choice| {
+            let documents = [(fingerprint, at(stamp))];
+            db.write(&documents).unless_near(3).or_update(choice).run().unwrap().remove(0)
+        };
+        let _ = update(fingerprint, 200, OnDuplicate::Remember);
+        assert_eq!(stamp(), Some(200));
+        for choice in [OnDuplicate::Keep, OnDuplicate::Remember] {
+            for fingerprint in [fingerprint, 0b0010, 0b1010_1010 << 48] {
+                let _ = update(fingerprint, 100, choice);
+                assert_eq!(stamp(), Some(200), "{choice:?} {fingerprint:#b}");
+            }
+        }
+        assert!(db.touch(key, 100).unwrap());
+        db.insert(fingerprint, at(150)).unwrap();
+        assert_eq!(stamp(), Some(200));
+        db.flush().unwrap();
+        assert!(db.touch(key, 199).unwrap());
+        assert_eq!(stamp(), Some(200));
+        db.insert(fingerprint, at(201)).unwrap();
+        assert_eq!(stamp(), Some(201));
+        assert!(db.remove(key).unwrap());
+        db.insert(fingerprint, at(7)).unwrap();
+        assert_eq!(stamp(), Some(7));
+    }
+}
+
 /// A document `a`, and `b` that is remembered as its duplicate.
 fn with_duplicate() -> Db {
     let db = create(Ids::Names);

@@ -106,7 +106,7 @@ impl<F: Fingerprint> Model<F> {
     /// Inserts or replaces a document.
     pub(crate) fn put(&mut self, key: &[u8], fingerprint: F, stamp: Option<u64>) -> DocId {
         let id = self.id(key);
-        let stamp = stamp.or(self.documents.get(key).and_then(|known| known.stamp));
+        let stamp = stamp.max(self.documents.get(key).and_then(|known| known.stamp));
         let known = Known { fingerprint, id, stamp, duplicate_of: None };
         self.documents.insert(key.to_vec(), known);
         id
@@ -140,7 +140,7 @@ impl<F: Fingerprint> Model<F> {
         on_duplicate: OnDuplicate,
     ) -> Outcome<F> {
         let old = self.documents.get(key).copied();
-        let kept_stamp = stamp.or(old.and_then(|old| old.stamp));
+        let kept_stamp = stamp.max(old.and_then(|old| old.stamp));
         let restamp = |model: &mut Self| {
             if let Some(known) = model.documents.get_mut(key) {
                 known.stamp = kept_stamp;
@@ -180,7 +180,7 @@ impl<F: Fingerprint> Model<F> {
     /// Returns whether the document exists.
     pub(crate) fn touch(&mut self, key: &[u8], stamp: u64) -> bool {
         let known = self.documents.get_mut(key);
-        known.map(|known| known.stamp = Some(stamp)).is_some()
+        known.map(|known| known.stamp = known.stamp.max(Some(stamp))).is_some()
     }
 
     /// Returns whether the document existed.

@@ -180,7 +180,8 @@ impl<F: Fingerprint> Db<F> {
         self.engine().write_one(fingerprint, key.into(), condition)
     }
 
-    /// Gives a document a new stamp. Returns false if there is no document with this key.
+    /// Raises the stamp of a document; one that is as great or greater stays, as
+    /// [`Stamped`](crate::Stamped) says. Returns false if there is no document with this key.
     ///
     /// # Errors
     ///
@@ -192,6 +193,7 @@ impl<F: Fingerprint> Db<F> {
     /// let db = Db::options().ids(Ids::Names).in_memory()?;
     /// db.insert(7, "https://example.org/")?;
     /// assert!(db.touch("https://example.org/", 2026)?);
+    /// assert!(db.touch("https://example.org/", 2025)?);
     /// assert_eq!(db.get("https://example.org/")?.unwrap().stamp, Some(2026));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

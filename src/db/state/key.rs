@@ -97,9 +97,12 @@ impl<'a> From<&Key<'a>> for Key<'a> {
 }
 
 /// A key with a stamp: a number of the caller's that says when the document was seen, for instance
-/// the time in seconds or the number of a crawl. It is kept until another one replaces
-/// it. [`Db::expire`](crate::Db::expire) removes documents with old stamps, and
-/// [`QueryOptions::since`](crate::QueryOptions::since) ignores them.
+/// the time in seconds or the number of a crawl. [`Db::expire`](crate::Db::expire) removes documents
+/// with old stamps, and [`QueryOptions::since`](crate::QueryOptions::since) ignores them.
+///
+/// A document has the greatest stamp that it was written or [touched](crate::Db::touch) with, so it
+/// was seen at that time, even if a clock steps back or two crawlers write in another order. To lower
+/// a stamp, remove the document and write it again.
 ///
 /// Everything that converts into a [`Key`] converts into a `Stamped` without a stamp.
 ///
@@ -113,13 +116,16 @@ impl<'a> From<&Key<'a>> for Key<'a> {
 /// db.insert(0x0ff0, "https://b.example/")?;
 /// assert_eq!(db.get("https://a.example/")?.unwrap().stamp, Some(20_261_122));
 /// assert_eq!(db.get("https://b.example/")?.unwrap().stamp, None);
+///
+/// db.insert(0x00fe, Stamped::new("https://a.example/", 20_261_121))?;
+/// assert_eq!(db.get("https://a.example/")?.unwrap().stamp, Some(20_261_122));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamped<'a> {
     /// The document.
     pub key: Key<'a>,
-    /// Its stamp. Without one, a document that exists keeps the stamp that it has.
+    /// Its stamp. A document that exists keeps its own, unless this one is greater.
     pub stamp: Option<u64>,
 }
 

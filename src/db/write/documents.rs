@@ -84,7 +84,7 @@ pub(super) fn edit<F: Fingerprint>(
             match old.map(|old| (old, edit(at, &old))) {
                 Some((old, Edit::Remove)) => batch.change(key, old.id, Some(old), None)?,
                 Some((old, Edit::Stamp(stamp))) => {
-                    let new = Document { stamp: Some(stamp), ..old };
+                    let new = Document { stamp: old.stamp.max(Some(stamp)), ..old };
                     batch.change(key, old.id, Some(old), Some(new))?;
                 }
                 Some((_, Edit::Keep)) | None => return Ok(false),
@@ -179,7 +179,7 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
     ) -> Result<Outcome<F>> {
         let &Given { fingerprint, key, stamp } = given;
         let old = self.since.document(key, lookup.old);
-        let stamp = stamp.or(old.and_then(|old| old.stamp));
+        let stamp = stamp.max(old.and_then(|old| old.stamp));
         let own = old.and_then(Document::entry);
         let is_same = own.is_some_and(|own| own.fingerprint == fingerprint);
         let nearest = match (condition, own) {

@@ -165,7 +165,7 @@ fn remove_all_with_id<F: Fingerprint>(
     Ok(any)
 }
 
-/// Gives documents new stamps, in one commit. Returns for each whether there is one with this key.
+/// Raises the stamps of documents, in one commit. Returns for each whether there is one with this key.
 pub(crate) fn touch<F: Fingerprint>(
     core: &Core<F>,
     documents: &[(Key<'_>, u64)],

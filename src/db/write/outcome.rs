@@ -105,7 +105,7 @@ impl<F> Outcome<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum OnDuplicate {
-    /// The key keeps its old version, if it has one, with the new stamp.
+    /// The key keeps its old version, if it has one, with the new stamp if that is greater.
     #[default]
     Keep,
     /// The key's old version is removed.

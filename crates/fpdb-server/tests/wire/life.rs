@@ -38,6 +38,10 @@ fn documents_have_stamps_which_queries_and_expiry_heed() {
     assert_eq!(keys(&recent.items()[1]), ["b"]);
     assert_eq!(client.call(&["FP.TOUCH", "a", "9"]), Reply::Integer(1));
     assert_eq!(client.call(&["FP.TOUCH", "missing", "9"]), Reply::Integer(0));
+    // A clock steps back.
+    assert_eq!(client.call(&["FP.TOUCH", "a", "8"]), Reply::Integer(1));
+    assert_eq!(client.call(&["FP.UPSERT", "a", "0xff", "STAMP", "1"]).word(), "unchanged");
+    assert_eq!(field(&mut client, "a", "stamp"), bulk("9"));
     assert_eq!(client.call(&["FP.EXPIRE", "9"]), Reply::Integer(1));
     assert_eq!(client.call(&["FP.GET", "b"]), Reply::Null);
     assert_eq!(field(&mut client, "a", "stamp"), bulk("9"));

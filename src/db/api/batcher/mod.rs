@@ -221,7 +221,7 @@ impl<F: Fingerprint> Batcher<F> {
         self.decide(Action::Remove, key.into().into(), Done::changed)
     }
 
-    /// Gives a document a new stamp; see [`Db::touch`]. Nothing happens until the decision is awaited
+    /// Raises the stamp of a document; see [`Db::touch`]. Nothing happens until the decision is awaited
     /// or [waited](Decision::wait) for.
     ///
     /// See the example of [`remove`](Self::remove).

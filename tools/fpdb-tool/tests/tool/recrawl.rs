@@ -219,10 +219,13 @@ fn stamps_come_from_the_clock_or_a_field() {
     folder.ok("dedup db docs.ndjson --stamp seen");
     assert!(stamp("a").as_u64().unwrap() >= before);
     assert_eq!(stamp("b"), u64::MAX);
+    folder.write("docs.ndjson", page("a", &text(1, 50), u64::MAX - 1));
     folder.ok("dedup db docs.ndjson --stamp seen --recrawl");
-    assert_eq!(stamp("a"), 7);
+    assert_eq!(stamp("a"), u64::MAX - 1);
+    folder.ok("dedup db docs.ndjson --stamp now --recrawl");
+    assert_eq!(stamp("a"), u64::MAX - 1, "no stamp becomes smaller");
     folder.ok("dedup db docs.ndjson --recrawl");
-    assert_eq!(stamp("a"), 7, "without --stamp, stamps stay");
+    assert_eq!(stamp("a"), u64::MAX - 1, "without --stamp, stamps stay");
 
     folder.write(
         "docs.ndjson",

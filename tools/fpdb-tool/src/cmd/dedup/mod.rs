@@ -63,7 +63,7 @@ Examples:
 /// again, and only these.
 ///
 /// With --stamp, the documents that are stored get a stamp and, with --recrawl, also those that are
-/// stored already. `expire` removes documents with old stamps.
+/// stored already, unless they have a greater one. `expire` removes documents with old stamps.
 ///
 /// Documents with too few features for a fingerprint count as skipped, and are printed only with
 /// --keep-skipped. Damage in an archive is reported and does not stop the run, but the exit code is
@@ -186,7 +186,7 @@ enum DurabilityArg {
 /// `--on-duplicate`
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum OnDuplicateArg {
-    /// Its old version stays, with the new stamp
+    /// Its old version stays, with the new stamp if that is greater
     Keep,
     /// Its old version is removed
     Remove,
