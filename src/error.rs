@@ -107,6 +107,8 @@ struct Inner {
     source: Option<Arc<io::Error>>,
     /// Whether the handle that reports this error can no longer be used.
     fatal: bool,
+    /// Whether this keeps every write from being accepted.
+    stops_writes: bool,
 }
 
 impl Error {
@@ -119,6 +121,7 @@ impl Error {
             offset: None,
             source: None,
             fatal: false,
+            stops_writes: false,
         }))
     }
 
@@ -207,6 +210,12 @@ impl Error {
         self
     }
 
+    /// Marks the error as one that every write meets.
+    pub(crate) fn into_obstacle(mut self) -> Self {
+        self.0.stops_writes = true;
+        self
+    }
+
     /// Returns the kind of failure, which decides what the caller can do about it.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
@@ -238,6 +247,30 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         !self.0.fatal
             && matches!(self.0.kind, ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::Locked)
+    }
+
+    /// Returns whether every other write fails as well until the cause is removed, whatever it writes,
+    /// so that it is of no use to try the parts of a batch one by one.
+    ///
+    /// This is so if recent entries cannot be flushed and there is no room for more in memory, and
+    /// if the handle is poisoned, closed or replaced. A disk that is nearly full stops only writes
+    /// that need space.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::Db;
+    ///
+    /// let db = Db::options().in_memory()?;
+    /// db.clone().close()?;
+    /// assert!(db.insert(7, 1).unwrap_err().stops_all_writes());
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stops_all_writes(&self) -> bool {
+        let is_unusable =
+            |kind| matches!(kind, ErrorKind::Poisoned | ErrorKind::Closed | ErrorKind::Replaced);
+        self.0.stops_writes || is_unusable(self.0.kind)
     }
 
     /// Returns the file or folder concerned, if there is one.

@@ -307,10 +307,12 @@ fn path_in(root: &Path, name: &str) -> Result<PathBuf> {
 fn failed(doing: &str, path: &Path, source: io::Error) -> Error {
     match source.kind() {
         io::ErrorKind::StorageFull => {
-            Error::io(&format!("{doing}: the disk is full, free some space"), path, source)
+            let why = "the disk is full or has no free inodes";
+            Error::io(&format!("{doing}: {why}, free some space or remove files"), path, source)
         }
         io::ErrorKind::QuotaExceeded => {
-            Error::io(&format!("{doing}: the disk quota is used up, free some space"), path, source)
+            let why = "the disk quota is used up";
+            Error::io(&format!("{doing}: {why}, free some space or remove files"), path, source)
         }
         io::ErrorKind::FileTooLarge => {
             let why = "the file would be longer than `ulimit -f` or the file system allows";

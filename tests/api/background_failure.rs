@@ -79,10 +79,55 @@ fn failing_flush_fails_only_writes_that_find_no_room() {
     assert!(failure.contains("the disk is full"), "{failure}");
     assert_eq!(db.snapshot().len(), 3 * SIZE);
     storage.refuse(None);
+    // Without it, a write would succeed after a second.
+    db.flush().unwrap();
     insert(&db, 3 * SIZE..10 * SIZE);
     db.flush().unwrap();
     assert_eq!(db.snapshot().len(), 10 * SIZE);
     assert_eq!(db.stats().background_error, None);
+}
+
+/// Each try may write much before it fails, and a service may have thousands of commands to refuse.
+#[test]
+fn flush_that_cannot_succeed_is_tried_at_most_once_a_second_for_all_writes() {
+    // Of a flush, and of the log that begins before it.
+    for refused in [".t01", ".log"] {
+        for background in [true, false] {
+            let storage = Counting::new(Sim::new(), Duration::ZERO);
+            let options = options(storage.clone()).durability(Durability::Buffered);
+            let db = options.background(background).create("sim").unwrap();
+            insert(&db, 0..1);
+            storage.refuse(Some(refused));
+            // The write that begins a flush fails with it, even if the next one finds room again.
+            let (mut next, mut failures) = (1, 0);
+            while failures < 2 {
+                match db.insert(next << 32, next) {
+                    Ok(_) => (next, failures) = (next + 1, 0),
+                    Err(_) => failures += 1,
+                }
+            }
+            let (start, before) = (Instant::now(), storage.refusals());
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        for _ in 0..500 {
+                            let error = db.insert(1 << 60, 1).unwrap_err();
+                            assert!(error.stops_all_writes() && error.is_retryable(), "{error}");
+                            assert_eq!(error.kind(), ErrorKind::NoSpace);
+                        }
+                    });
+                }
+            });
+            // The clock does not decide whether this passes: it says how many are allowed.
+            let (tries, seconds) = (storage.refusals() - before, start.elapsed().as_secs());
+            assert!(tries <= seconds + 2, "{tries} tries in {seconds} s");
+            assert_eq!(db.snapshot().len(), next);
+            storage.refuse(None);
+            db.flush().unwrap();
+            insert(&db, next..next + SIZE);
+            db.close().unwrap();
+        }
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ struct Control {
     changed: Condvar,
     /// Files whose names end with this cannot be created.
     refused: Mutex<Option<&'static str>>,
+    refusals: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -45,8 +46,8 @@ impl Counting {
     /// Returns a storage in which every sync of a file takes at least `sync_time`.
     pub(crate) fn new(inner: Arc<dyn Storage>, sync_time: Duration) -> Arc<Self> {
         let (hold, changed) = (Mutex::default(), Condvar::new());
-        let refused = Mutex::default();
-        let control = Control { syncs: AtomicU64::new(0), sync_time, hold, changed, refused };
+        let (syncs, refused, refusals) = Default::default();
+        let control = Control { syncs, sync_time, hold, changed, refused, refusals };
         Arc::new(Self { inner, control: Arc::new(control) })
     }
 
@@ -67,6 +68,11 @@ impl Counting {
     /// `None` ends the failures.
     pub(crate) fn refuse(&self, ending: Option<&'static str>) {
         *self.control.refused.lock().unwrap() = ending;
+    }
+
+    /// Returns how many creations of files were refused so far.
+    pub(crate) fn refusals(&self) -> u64 {
+        self.control.refusals.load(Ordering::Relaxed)
     }
 
     /// Waits until a call is blocked.
@@ -108,6 +114,7 @@ impl Storage for Counting {
     fn create(&self, name: &str) -> Result<Arc<dyn WriteFile>> {
         let refused = *self.control.refused.lock().unwrap();
         if refused.is_some_and(|ending| name.ends_with(ending)) {
+            self.control.refusals.fetch_add(1, Ordering::Relaxed);
             let full = Sim::new();
             full.fail_at(0, Fault::NoSpace, true);
             return full.create(name);

@@ -12,18 +12,19 @@ use crate::resp::Replies;
 const NO_SPACE: &str = "NOSPACE";
 
 /// A command that failed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     /// One word in capitals, by which programs recognize the error.
     code: &'static str,
     message: String,
+    stops_all_writes: bool,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), stops_all_writes: false }
     }
 
     /// An error in the command, or one without a code of its own.
@@ -43,6 +44,11 @@ impl Failure {
 
     pub(crate) fn syntax() -> Self {
         Self::general("syntax error")
+    }
+
+    /// Whether every other write fails as well, whatever it writes.
+    pub(crate) fn stops_all_writes(&self) -> bool {
+        self.stops_all_writes
     }
 
     pub(crate) fn message(&self) -> &str {
@@ -77,6 +83,6 @@ impl From<fpdb::Error> for Failure {
             ErrorKind::Poisoned | ErrorKind::Closed | ErrorKind::Replaced => "UNWRITABLE",
             _ => "ERR",
         };
-        Self::new(code, error.to_string())
+        Self { stops_all_writes: error.stops_all_writes(), ..Self::new(code, error.to_string()) }
     }
 }

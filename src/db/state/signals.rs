@@ -27,11 +27,23 @@ struct State {
     stop: bool,
     /// Counts completed steps and failures, for writers that wait for one.
     steps: u64,
-    /// The last failure to flush, with the number of the step that it was, until a flush succeeds.
-    flush_failure: Option<(u64, Error)>,
+    /// The last failure to flush, until a flush succeeds.
+    flush_failure: Option<FlushFailure>,
     /// The last failure to compact, until the policy finds nothing left to merge.
     compaction_failure: Option<Error>,
 }
+
+#[derive(Debug)]
+struct FlushFailure {
+    /// The number of the step that it was.
+    step: u64,
+    at: Instant,
+    error: Error,
+}
+
+/// How long writes wait before a failed flush or compaction is tried again. Each try may write much
+/// before it fails.
+pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Signals {
     /// Asks the background thread to flush and compact.
@@ -129,9 +141,12 @@ impl Signals {
 
     /// Records how a flush ended, for `stats` and for writers that wait for it.
     pub(crate) fn flushed(&self, result: &Result<()>) {
+        let at = Instant::now();
         let mut state = lock(&self.state);
         state.steps += 1;
-        state.flush_failure = result.as_ref().err().map(|error| (state.steps, error.clone()));
+        let step = state.steps;
+        let failure = |error: &Error| FlushFailure { step, at, error: error.clone() };
+        state.flush_failure = result.as_ref().err().map(failure);
         drop(state);
         self.changed.notify_all();
     }
@@ -147,9 +162,20 @@ impl Signals {
 
     /// Returns an error if the last flush failed, and did so after step `seen`.
     pub(crate) fn check_flush_after(&self, seen: u64) -> Result<()> {
+        self.check_flush(|failure| failure.step > seen)
+    }
+
+    /// Returns an error if the last flush failed so shortly before `now` that no write should cause
+    /// another one.
+    pub(crate) fn check_flush_at(&self, now: Instant) -> Result<()> {
+        self.check_flush(|failure| now.saturating_duration_since(failure.at) < RETRY_AFTER)
+    }
+
+    fn check_flush(&self, counts: impl Fn(&FlushFailure) -> bool) -> Result<()> {
         match &lock(&self.state).flush_failure {
-            Some((step, error)) if *step > seen => {
-                Err(error.repeat_as(error.kind(), "a full memtable could not be flushed: "))
+            Some(failure) if counts(failure) => {
+                let prefix = "a full memtable could not be flushed: ";
+                Err(failure.error.repeat_as(failure.error.kind(), prefix).into_obstacle())
             }
             _ => Ok(()),
         }
@@ -163,7 +189,30 @@ impl Signals {
     /// Returns the last failure to flush or to compact, unless that has succeeded since.
     pub(crate) fn message(&self) -> Option<String> {
         let state = lock(&self.state);
-        let flush = state.flush_failure.as_ref().map(|(_, error)| error);
+        let flush = state.flush_failure.as_ref().map(|failure| &failure.error);
         flush.or(state.compaction_failure.as_ref()).map(Error::to_string)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_flush_is_not_repeated_for_a_second_and_then_is() {
+        let signals = Signals::default();
+        let failed = Err(Error::invalid("the disk is full"));
+        assert!(signals.check_flush_at(Instant::now()).is_ok());
+        let before = Instant::now();
+        signals.flushed(&failed);
+        let after = Instant::now();
+        for soon in [before, after, before + RETRY_AFTER - Duration::from_millis(1)] {
+            let error = signals.check_flush_at(soon).unwrap_err();
+            assert!(error.stops_all_writes(), "{error}");
+            assert!(error.to_string().ends_with("could not be flushed: the disk is full"));
+        }
+        assert!(signals.check_flush_at(after + RETRY_AFTER).is_ok());
+        signals.flushed(&Ok(()));
+        assert!(signals.check_flush_at(before).is_ok());
     }
 }

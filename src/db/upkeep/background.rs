@@ -8,14 +8,12 @@ use crate::db::commit::sync;
 use crate::db::options::Durability;
 use crate::db::state::core::Core;
 use crate::db::state::poison::PanicGuard;
+use crate::db::state::signals::RETRY_AFTER;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::Event;
 use crate::fingerprint::Fingerprint;
-
-/// How long to wait before a failed flush or compaction is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The wait doubles with each failure of compaction in a row, up to this. A compaction may read a
 /// lot before it meets the same damage or the same full disk again.

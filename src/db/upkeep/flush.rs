@@ -56,6 +56,17 @@ pub(crate) fn end_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 /// frozen, and the next call tries again.
 pub(crate) fn flush_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let _one_at_a_time = lock(&core.flushing);
+    write_frozen(core)
+}
+
+/// Does the same for a write that finds no room, unless it failed less than a second ago.
+pub(crate) fn flush_frozen_if_due<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+    let _one_at_a_time = lock(&core.flushing);
+    core.signals.check_flush_at(Instant::now())?;
+    write_frozen(core)
+}
+
+fn write_frozen<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let Some(frozen) = core.current.get().frozen.clone() else { return Ok(()) };
     let flushed = write_and_install(core, &frozen);
     if flushed.is_err() {

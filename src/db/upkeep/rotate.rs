@@ -26,6 +26,18 @@ pub(crate) fn rotate<'c, F: Fingerprint>(
     core: &'c Core<F>,
     permit: &SyncPermit<'_>,
 ) -> Result<MutexGuard<'c, Writer>> {
+    let rotated = begin_next_log(core, permit);
+    if let Err(error) = &rotated {
+        // It is the first half of a flush.
+        core.signals.flushed(&Err(error.clone()));
+    }
+    rotated
+}
+
+fn begin_next_log<'c, F: Fingerprint>(
+    core: &'c Core<F>,
+    permit: &SyncPermit<'_>,
+) -> Result<MutexGuard<'c, Writer>> {
     // Slow work comes first, while others can still write.
     sync::sync(core, permit, lock(&core.log.writer))?;
     let folder = &*session::own_folder(core)?;

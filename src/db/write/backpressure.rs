@@ -64,6 +64,7 @@ pub(crate) fn writer_with_space<'c, F: Fingerprint>(
         return Ok(Some(writer));
     }
     drop(writer);
+    core.signals.check_flush_at(Instant::now())?;
     drop(flush::flush_all(core)?);
     compact::compact_as_needed(core);
     Ok(None)
@@ -132,6 +133,7 @@ fn make_room<F: Fingerprint>(core: &Core<F>) -> Result<()> {
         return Ok(());
     }
     drop(version);
+    core.signals.check_flush_at(Instant::now())?;
     drop(rotate::rotate(core, &permit)?);
     drop(permit);
     if core.tuning.background {
@@ -144,7 +146,7 @@ fn make_room<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 }
 
 /// Waits until no memtable is frozen, and as long as compaction is far behind. Fails if a flush
-/// fails in the meantime. The caller holds no lock.
+/// fails in the meantime, or failed less than a second ago. The caller holds no lock.
 pub(crate) fn wait_for_flush<F: Fingerprint>(core: &Core<F>) -> Result<()> {
     let begin = core.signals.steps();
     loop {
@@ -157,9 +159,10 @@ pub(crate) fn wait_for_flush<F: Fingerprint>(core: &Core<F>) -> Result<()> {
             return Ok(());
         }
         core.signals.check_flush_after(begin)?;
+        core.signals.check_flush_at(Instant::now())?;
         if !is_served {
             // An earlier flush failed, or the handle is being closed: no other thread will do it.
-            return flush::flush_frozen(core);
+            return flush::flush_frozen_if_due(core);
         }
         drop(version);
         let duration = stall(core, || core.signals.wait_for_step(seen));

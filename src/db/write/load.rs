@@ -100,6 +100,8 @@ pub(crate) fn load<F: Fingerprint>(
         claim: Some(&claim),
     };
     let (sorter, so_far) = load.read(&mut words(entries))?;
+    // Again, even if a flush has just failed.
+    flush::flush_frozen(core)?;
     backpressure::wait_for_flush(core)?;
     let mut writer = flush::flush_all(core)?;
     // While the writer is held, nobody else asks for space.

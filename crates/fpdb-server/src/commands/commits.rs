@@ -54,7 +54,7 @@ fn execute<F: Fingerprint>(service: &Service<F>, group: Vec<Submission<F>>) {
 }
 
 /// Writes documents in one commit. If that fails, writes each half by itself, so that in the end, a
-/// command fails only if it would have failed alone.
+/// command fails only if it would have failed alone. If all would, they all get the failure.
 fn commit<F: Fingerprint>(
     service: &Service<F>,
     kind: Kind,
@@ -66,7 +66,9 @@ fn commit<F: Fingerprint>(
     }
     match commit_together(service, kind, documents) {
         Ok(all) => outcomes.extend(all.into_iter().map(Ok)),
-        Err(failure) if documents.len() == 1 => outcomes.push(Err(failure)),
+        Err(failure) if documents.len() == 1 || failure.stops_all_writes() => {
+            outcomes.extend(documents.iter().map(|_| Err(failure.clone())));
+        }
         Err(_) => {
             let (first, second) = documents.split_at(documents.len() / 2);
             commit(service, kind, first, outcomes);

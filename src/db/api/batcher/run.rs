@@ -24,14 +24,14 @@ pub(super) fn run<F: Fingerprint>(db: &Db<F>, queue: &Queue<F>) {
 }
 
 /// Does requests of one kind together. If that fails, does each half by itself, so that in the end a
-/// request fails only if it would have failed alone.
+/// request fails only if it would have failed alone. If all would, they all get the error.
 fn perform<F: Fingerprint>(db: &Db<F>, mut batch: Vec<Request<F>>) {
     match perform_together(db, &batch) {
         Ok(done) => {
             batch.into_iter().zip(done).for_each(|(request, one)| request.answer(Ok(one)));
         }
-        Err(error) if batch.len() == 1 => {
-            batch.into_iter().zip([error]).for_each(|(request, error)| request.answer(Err(error)));
+        Err(error) if batch.len() == 1 || error.stops_all_writes() => {
+            batch.into_iter().for_each(|request| request.answer(Err(error.clone())));
         }
         Err(_) => {
             let second = batch.split_off(batch.len() / 2);

@@ -155,6 +155,26 @@ fn an_error_concerns_only_the_document_that_causes_it() {
     assert_eq!(db.stats().documents, 300 - 7);
 }
 
+/// In halves, each of the 300 requests would be searched for ten times.
+#[test]
+fn error_that_stops_all_writes_is_given_to_a_whole_batch_at_once() {
+    let db = names();
+    let batcher = Batcher::new(&db).unwrap();
+    db.core().poison.set(crate::Error::invalid("a test"));
+    let mut decisions: Vec<_> =
+        (0..300).map(|n| Box::pin(batcher.insert_if_novel(far(n), &*n.to_string()))).collect();
+    let mut context = Context::from_waker(Waker::noop());
+    for decision in &mut decisions {
+        let _ = decision.as_mut().poll(&mut context);
+    }
+    for decision in decisions {
+        let error = block_on(decision).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
+    }
+    let queries = db.stats().queries.queries;
+    assert!((1..=600).contains(&queries), "{queries}");
+}
+
 #[test]
 fn tasks_wait_for_room_in_the_queue_and_all_are_decided() {
     let db = names();
