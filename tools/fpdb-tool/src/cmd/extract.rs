@@ -181,7 +181,7 @@ impl Reading {
         if is_html {
             let mut input = Input::open(path, Compression::ByContent, self.max_ratio, &self.bar)?;
             let bytes = web::read_whole(path, &mut input, self.max_document)?;
-            read_batches(&input::label(path), [Ok(web::html(path, bytes)?)], emit);
+            read_batches(&input::label(path), [Ok(web::html(path, bytes))], emit);
         } else {
             let limits = web::limits(self.max_document);
             for archive in web::archives(path, limits, &self.bar)? {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::args::database::{self, by_width};
 use crate::args::memory::MemoryArgs;
+use crate::input::walk::name_parser;
 use crate::output::document::{Original, Record};
 use crate::output::failure::Exit;
 use crate::output::{self, Context, json_line};
@@ -35,8 +36,9 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Names of documents, or ids in a database with unique ids
-    #[arg(value_name = "NAME", required = true)]
+    /// Names of documents, or ids in a database with unique ids. Bytes that are not UTF-8 are taken as
+    /// `%E9`, as in the names that dedup makes of paths
+    #[arg(value_name = "NAME", required = true, value_parser = name_parser())]
     names: Vec<String>,
 
     /// Exit with code 1 if any of the documents is missing

@@ -13,6 +13,7 @@ use crate::args::writing::WritingArgs;
 use crate::input;
 use crate::input::fingerprints::{self, ListArgs, Listed, Lists};
 use crate::input::names;
+use crate::input::walk::name_parser;
 use crate::output::Context;
 use crate::output::failure::Exit;
 use crate::output::progress;
@@ -55,8 +56,14 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// The name of the document to remove
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["id", "fingerprint", "files"])]
+    /// The name of the document to remove. Bytes that are not UTF-8 are taken as `%E9`, as in the
+    /// names that dedup makes of paths
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = name_parser(),
+        conflicts_with_all = ["id", "fingerprint", "files"]
+    )]
     name: Option<String>,
 
     /// The id of the document to remove, or of the entry

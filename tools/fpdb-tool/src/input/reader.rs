@@ -130,7 +130,7 @@ impl Reading {
         match kind {
             Kind::Ndjson => self.lines(input, sink, |_, bytes| Content::Json(bytes)),
             Kind::Lines => {
-                let id = walk::id_of(path).with_context(|| sink.file.to_string())?;
+                let id = walk::id_of(path);
                 self.lines(input, sink, |number, bytes| Content::Line {
                     id: format!("{id}:{number}"),
                     bytes,
@@ -224,10 +224,7 @@ impl Reading {
         let content = if bytes.len() > limit {
             Content::Bad(format!("a document of more than {limit} bytes (--max-document)"))
         } else {
-            match walk::id_of(path) {
-                Ok(id) => content(id, bytes),
-                Err(error) => Content::Bad(error.to_string()),
-            }
+            content(walk::id_of(path), bytes)
         };
         sink.put(At::File, content);
         Ok(())

@@ -1,9 +1,11 @@
 //! Lists the files that arguments name, and the files in folders.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::is_stdin;
 
@@ -94,7 +96,23 @@ impl Iterator for Walk {
 }
 
 /// Returns the id of a document that is a file: its path as given, with `/` between folders.
-pub(crate) fn id_of(path: &Path) -> Result<String> {
-    let text = path.to_str().context("its path, which is its id, is not UTF-8")?;
-    Ok(if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() })
+pub(crate) fn id_of(path: &Path) -> String {
+    let text = name_of(path.as_os_str());
+    if cfg!(windows) { text.replace('\\', "/") } else { text }
+}
+
+/// Returns a path or an argument as a name, which is UTF-8. Other bytes are written as in URLs, `%E9`,
+/// as the URLs of archives are, so that different paths stay different.
+pub(crate) fn name_of(path: &OsStr) -> String {
+    let mut name = String::with_capacity(path.len());
+    for chunk in path.as_encoded_bytes().utf8_chunks() {
+        name.push_str(chunk.valid());
+        name.extend(chunk.invalid().iter().map(|byte| format!("%{byte:02X}")));
+    }
+    name
+}
+
+/// Parses an argument that is the name of a document.
+pub(crate) fn name_parser() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().map(|name| name_of(&name))
 }

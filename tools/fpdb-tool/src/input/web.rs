@@ -117,6 +117,6 @@ pub(crate) fn read_whole(path: &Path, input: &mut Input, limit: usize) -> Result
 }
 
 /// Returns the record of an HTML file. Its id is the path.
-pub(crate) fn html(path: &Path, bytes: Vec<u8>) -> Result<Record> {
-    Ok(Record::resource(walk::id_of(path)?, "text/html", bytes))
+pub(crate) fn html(path: &Path, bytes: Vec<u8>) -> Record {
+    Record::resource(walk::id_of(path), "text/html", bytes)
 }

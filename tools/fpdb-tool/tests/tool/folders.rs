@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{Folder, document, fingerprints, text};
+use crate::common::{Folder, Run, document, fingerprints, text};
 
 fn write(folder: &Folder, path: &str) {
     let file = folder.file(path);
@@ -112,4 +112,37 @@ fn a_database_in_an_input_folder_is_refused() {
         assert!(run.err.contains("which is an input"), "{}", run.err);
         assert!(!folder.file("f/db").exists());
     }
+}
+
+/// As the URLs of archives are. File systems of Linux allow any bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn paths_that_are_not_utf8_are_ids_with_percent_signs_everywhere() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = Folder::new();
+    fs::create_dir(folder.file("pages")).unwrap();
+    let pages: [&[u8]; 2] = [b"pages/caf\xe9.html", b"pages/caf\xe8\xc3\xa9.html"];
+    for (i, name) in (0..).zip(pages) {
+        let page = format!("<p>{}</p>", text(i, 60));
+        fs::write(folder.path().join(OsStr::from_bytes(name)), page).unwrap();
+    }
+    let run = |args: &[&str], more: &[u8]| {
+        let output = folder.command(args).arg(OsStr::from_bytes(more)).output();
+        Run::of(output.expect("the tool starts"))
+    };
+    let printed = run(&["dedup", "db"], b"pages");
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let ids = ["pages/caf%E9.html", "pages/caf%E8\u{e9}.html"];
+    assert!(ids.iter().all(|id| printed.text().contains(id)), "{}", printed.text());
+    let query = run(&["query", "db", "--from", "html", "--json"], pages[0]);
+    assert!(query.code == 0 && query.text().contains(ids[0]), "{} {}", query.text(), query.err);
+    let extracted = run(&["extract"], pages[0]);
+    assert!(extracted.text().contains(ids[0]), "{}", extracted.text());
+    let is_there = |name: &[u8]| run(&["get", "db", "--exit-status"], name).code == 0;
+    assert!(is_there(pages[0]) && is_there(ids[0].as_bytes()) && is_there(pages[1]));
+    let removed = run(&["remove", "db", "--name"], pages[0]);
+    assert_eq!(removed.code, 0, "{}", removed.err);
+    assert!(!is_there(pages[0]) && is_there(pages[1]));
 }

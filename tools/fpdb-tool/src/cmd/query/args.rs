@@ -1,5 +1,6 @@
 //! The arguments of `query`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::args::memory::MemoryArgs;
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     /// Fingerprints or sketches in hex, with or without 0x; or, with --from, files of queries, where
     /// `-` is standard input
     #[arg(value_name = "FINGERPRINT|FILE", required = true)]
-    pub(super) queries: Vec<String>,
+    pub(super) queries: Vec<OsString>,
 
     /// Distance in bits, of sketches in minima [default: what counts as a duplicate in the database]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]

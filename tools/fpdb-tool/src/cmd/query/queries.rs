@@ -48,9 +48,9 @@ impl Args {
     ) -> Result<Queries<'a, F>> {
         let from = self.from.map(|from| from.resolve(files)).transpose()?;
         Ok(match from {
-            None => Queries::Fingerprints(Box::new(
-                self.queries.iter().map(|q| F::parse(q).map_err(|e| failure::as_usage(&e))),
-            )),
+            None => Queries::Fingerprints(Box::new(self.queries.iter().map(|query| {
+                F::parse(&query.to_string_lossy()).map_err(|e| failure::as_usage(&e))
+            }))),
             Some(InputFormat::Fingerprints) => {
                 let list = lists.read(files);
                 Queries::Fingerprints(Box::new(
