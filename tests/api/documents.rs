@@ -58,7 +58,7 @@ fn with_key(db: &Db, key: Key<'_>) -> Vec<Result<()>> {
 #[test]
 fn key_of_the_wrong_kind_is_refused_and_the_message_names_the_right_one() {
     let names = create(Ids::Names);
-    assert_refused(with_key(&names, Key::from(7)), "give a name instead of a DocId");
+    assert_refused(with_key(&names, Key::from(7)), "give a name instead of an id");
     let unique = create(Ids::Unique);
     let mut refused = with_key(&unique, Key::from("a"));
     refused.extend([unique.remove("a").map(drop)]);

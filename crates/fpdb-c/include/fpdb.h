@@ -113,7 +113,7 @@ enum FpdbCode fpdb_insert_if_novel(const struct FpdbDb *db,
                                    char **error);
 
 // Inserts documents in one commit, which is much faster than one by one. They are decided in turn: a document may be a
-// duplicate of one before it. Either `names` or `ids` is null. All arrays have `count` elements.
+// duplicate of one before it. One of `names` and `ids` is null. All arrays have `count` elements.
 enum FpdbCode fpdb_insert_batch_if_novel(const struct FpdbDb *db,
                                          const uint64_t *fingerprints,
                                          const char *const *names,

@@ -119,7 +119,7 @@ pub unsafe extern "C" fn fpdb_insert_if_novel(
 }
 
 /// Inserts documents in one commit, which is much faster than one by one. They are decided in turn: a document may be a
-/// duplicate of one before it. Either `names` or `ids` is null. All arrays have `count` elements.
+/// duplicate of one before it. One of `names` and `ids` is null. All arrays have `count` elements.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
     db: *const FpdbDb,
@@ -141,6 +141,9 @@ pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
                 .map(|&name| text(name, "a name").map(Key::from))
                 .collect::<Result<_, Failure>>()?
         };
+        if count > 0 && names.is_null() == ids.is_null() {
+            return Err(Failure::invalid("give either names or ids".to_owned()));
+        }
         let fingerprints = values(fingerprints, count, "fingerprints")?.iter().copied();
         let outcomes = Places::many(outcomes, count, "outcomes")?;
         let documents: Vec<_> = fingerprints.zip(keys).collect();

@@ -50,6 +50,10 @@ static void refuses_wrong_arguments(const char *path, FpdbDb *db, FpdbRecipe *re
     fails(fpdb_insert_if_novel(db, 1, "z", 0, NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "outcomes is null");
     fails(fpdb_insert_batch_if_novel(db, fingerprints, names, NULL, 2, &outcome, &error),
           FPDB_CODE_INVALID_ARGUMENT, "a name is null");
+    fails(fpdb_insert_batch_if_novel(db, fingerprints, NULL, NULL, 2, &outcome, &error),
+          FPDB_CODE_INVALID_ARGUMENT, "either names or ids");
+    fails(fpdb_insert_batch_if_novel(db, fingerprints, names, fingerprints, 2, &outcome, &error),
+          FPDB_CODE_INVALID_ARGUMENT, "either names or ids");
     fails(fpdb_query(db, 1, 3, &match, 1, NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "found is null");
     fails(fpdb_query(db, 1, 64, NULL, 1, &found, &error), FPDB_CODE_INVALID_ARGUMENT, "matches is null");
     fails(fpdb_name(db, 0, NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "name is null");

@@ -240,7 +240,7 @@ fn wrong_kind(ids: Ids) -> Error {
             "the caller chooses the ids in this database, which has user ids or unique ids: give a DocId \
              instead of a name"
         }
-        Ids::Names => "this database assigns ids itself: give a name instead of a DocId",
+        Ids::Names => "this database assigns ids itself: give a name instead of an id",
     })
 }
 

@@ -35,9 +35,9 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Remove documents with a smaller stamp: a number, a time such as 2026-01-31, or a duration
-    /// such as 30d, which means so long ago
-    #[arg(long, value_name = "STAMP", value_parser = stamp::parse)]
+    /// Remove documents with a smaller stamp: a number, a time in UTC such as 2026-01-31, or a
+    /// duration such as 30d, which means so long ago
+    #[arg(long, value_name = "STAMP", value_parser = stamp::parse, allow_negative_numbers = true)]
     before: u64,
 
     /// Count the documents, and remove none

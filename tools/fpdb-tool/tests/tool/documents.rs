@@ -144,7 +144,8 @@ fn expire_removes_documents_with_an_older_stamp() {
 fn expire_needs_a_stamp_that_is_a_number_and_the_right_to_write() {
     let folder = named();
     for line in ["expire db", "expire db --before yesterday", "expire db --before -1"] {
-        folder.exits(2, line);
+        let run = folder.exits(2, line);
+        assert!(!run.err.contains("-- -1"), "no help, because that is no stamp: {}", run.err);
     }
     let db = Db::<u64>::open(folder.file("db")).unwrap();
     folder.exits(3, "expire db --before 8");

@@ -314,8 +314,10 @@ fn what_could_not_be_printed_is_not_stored() {
     let Ok(full) = full else { return };
     let before = get(&folder, "a");
     let mut command = folder.command(&["dedup", "db", "docs", "--recrawl"]);
-    let status = command.stdout(Stdio::from(full)).output().unwrap().status;
-    assert_eq!(status.code(), Some(2));
+    let output = command.stdout(Stdio::from(full)).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.starts_with("fpdb-tool: cannot write to standard output"), "{err}");
     assert_eq!(get(&folder, "a"), before);
     assert_eq!(get(&folder, "b")["type"], "missing");
     assert_eq!(folder.ok("dedup db docs --recrawl").text().lines().count(), 2);

@@ -182,7 +182,7 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
         let mut verdicts = Vec::with_capacity(batch.len());
         let (db, recrawl, keep_skipped) = (self.db, self.recrawl, self.keep_skipped);
         let printer = &mut self.printer;
-        let print = |outcomes: &[Outcome<F>]| {
+        let mut print = |outcomes: &[Outcome<F>]| {
             let changed_by = recrawl.and_then(|recrawl| recrawl.changed_by);
             let judge = Judge { db, changed_by };
             verdicts = judge.verdicts(batch, targets, outcomes).map_err(io::Error::other)?;
@@ -199,7 +199,16 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
             Some(Recrawl { on_duplicate, .. }) => write.or_update(on_duplicate),
             None => write,
         };
-        write.before_commit(print).run()?;
+        let mut unprinted = None;
+        let keep = |error: io::Error| {
+            let copy = io::Error::new(error.kind(), error.to_string());
+            unprinted = Some(error);
+            copy
+        };
+        let written = write.before_commit(|outcomes| print(outcomes).map_err(keep)).run();
+        // It says what cannot be printed. The error of the database says only that the batch ended.
+        unprinted.map_or(Ok(()), Err)?;
+        written?;
         Ok(verdicts)
     }
 

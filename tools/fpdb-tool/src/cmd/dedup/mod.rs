@@ -39,6 +39,10 @@ Examples:
 /// - all others, such as pages, as one line of NDJSON: {"id": "...", "text": "..."}, for pages also
 ///   with "extraction", the name of the extraction that made the text
 ///
+/// The id of a page in an archive is its URL, and that of a file that is one document its path. Bytes
+/// that are not UTF-8 are written as in URLs, such as `%E9`; get and remove take such names in the same
+/// way.
+///
 /// A document is printed before it is stored. So if the run is interrupted, the next run over the
 /// same files may print some documents again, but none is lost. A document is printed once the system
 /// has its line. If the program that reads the lines ends early, the exit code is 2, the message says
@@ -128,8 +132,8 @@ pub(crate) struct Args {
     changed_by: Option<u32>,
 
     /// The documents' stamps: the same for all, which is `now`, the time at the start of the run in
-    /// seconds since 1970, or another stamp as `expire` takes it; or the field or column with a
-    /// whole number, in NDJSON and tables only
+    /// seconds since 1970, or another stamp as `expire` takes it, with times in UTC; or the field or
+    /// column with a whole number, in NDJSON and tables only
     #[arg(
         long,
         value_name = "STAMP|FIELD",

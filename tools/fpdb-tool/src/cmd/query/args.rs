@@ -52,10 +52,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MATCHES")]
     pub(super) limit: Option<usize>,
 
-    /// Return only documents with this stamp or a greater one: a number, a time such as 2026-01-31,
-    /// or a duration such as 30d, which means so long ago. Needs a database with names or unique
-    /// ids
-    #[arg(long, value_name = "STAMP", value_parser = stamp::parse)]
+    /// Return only documents with this stamp or a greater one: a number, a time in UTC such as
+    /// 2026-01-31, or a duration such as 30d, which means so long ago. Needs a database with names or
+    /// unique ids
+    #[arg(long, value_name = "STAMP", value_parser = stamp::parse, allow_negative_numbers = true)]
     pub(super) since: Option<u64>,
 
     /// Exit with code 1 if no query has a match
