@@ -63,6 +63,8 @@ impl<F: Fingerprint> Version<F> {
     /// Returns the same sources for the generation of pages that has begun: with empty memory for the
     /// pages of files for which no memory is set aside.
     pub(crate) fn renewed(&self) -> Result<Self> {
+        // The limit may be lower than before.
+        self.make_room_for_copies();
         let generation = self.pages.generation();
         let renewed = self.segments.iter().map(|segment| segment.renewed().map(Arc::new));
         Ok(Self { segments: renewed.collect::<Result<_>>()?, generation, ..self.clone() })
@@ -76,8 +78,8 @@ impl<F: Fingerprint> Version<F> {
         copies
     }
 
-    /// Takes back memory that is set aside for files until the copies of indexes fit, because more
-    /// queries use those. The next operation frees the pages of these files.
+    /// Takes back memory that is set aside for files until the others and the copies of indexes fit,
+    /// because more queries use the copies. The next operation frees the pages of these files.
     pub(crate) fn make_room_for_copies(&self) {
         let mut files: Vec<_> = self.files().filter(|file| file.set_aside() > 0).collect();
         files.sort_by_key(|file| file.set_aside());
@@ -98,6 +100,12 @@ impl<F: Fingerprint> Version<F> {
         if is_changed {
             self.pages.begin_generation();
         }
+    }
+
+    /// Takes back all memory that is set aside for files, and lets the next operation drop all pages.
+    pub(crate) fn release_memory(&self) {
+        self.files().for_each(PagedFile::release);
+        self.pages.release();
     }
 
     fn files(&self) -> impl Iterator<Item = &PagedFile> {

@@ -81,17 +81,21 @@ impl PagedFile {
     }
 
     /// If memory is set aside for the file, reads all its pages that are neither in memory nor
-    /// copied. `goes_on` is called after each step with the bytes that were read, and returns
-    /// whether to continue. A page that cannot be read is reported when it is used.
+    /// copied, unless the memory is given up meanwhile. `goes_on` is called after each step with the
+    /// bytes that were read, and returns whether to continue. A page that cannot be read is reported
+    /// when it is used.
     pub(crate) fn load_all(&self, goes_on: &dyn Fn(u64) -> bool) {
         if self.set_aside() == 0 || self.pages.memory.is_warm() {
             return;
         }
         let end = self.end_of_needed();
-        let is_sound = self.load_pages(0..end, goes_on).is_ok();
+        // Others may need the memory in the meantime.
+        let goes_on = |bytes| goes_on(bytes) && self.set_aside() > 0;
+        let is_sound = self.load_pages(0..end, &goes_on).is_ok();
         // The system still has the pages that queries read. It drops none of its large pages in part.
         self.file.source.forget(0, self.file.body_len as u64);
-        if is_sound && self.missing_bytes() == 0 {
+        // In this order: nothing counts as missing once the memory is given up.
+        if is_sound && self.missing_bytes() == 0 && self.set_aside() > 0 {
             self.pages.memory.set_warm();
         }
     }

@@ -211,7 +211,7 @@ impl PagedFile {
         match self.file.copied(offset, reserved, goes_on) {
             Ok(None) => Ok(()),
             Ok(copy) => {
-                self.pages.use_promised(self.copy_len(offset) as u64);
+                self.pages.grow(self.copy_len(offset) as u64);
                 // If another thread was faster, its copy is as good.
                 let _ = self.file.copy.set(copy);
                 Ok(())
@@ -319,13 +319,11 @@ impl PagedFile {
         let Some(budget) = budget.as_ref().filter(|_| is_new) else { return };
         if *set_aside == 0 {
             budget.add_page();
-        } else {
-            self.pages.use_promised(PAGE as u64);
+        } else if memory.is_warm() {
             // This was the last page, so the background has nothing to read.
-            if memory.is_warm() {
-                self.file.source.forget(0, self.file.body_len as u64);
-            }
+            self.file.source.forget(0, self.file.body_len as u64);
         }
+        self.pages.grow(PAGE as u64);
     }
 
     /// Does what [`OpenFile::verify`] does.
@@ -375,12 +373,13 @@ pub(super) struct CountedPages {
 }
 
 impl CountedPages {
-    /// Counts memory that was set aside and is used now.
-    fn use_promised(&self, bytes: u64) {
-        let Some(budget) = self.budget.as_ref().filter(|_| self.set_aside > 0) else { return };
+    /// Counts memory that is used now: that was set aside, if any was.
+    fn grow(&self, bytes: u64) {
+        let Some(budget) = &self.budget else { return };
         let rest = |promised: u64| Some(promised.saturating_sub(bytes));
         let before = self.promised.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest);
         budget.use_promised(before.map_or(0, |before| before.min(bytes)));
+        budget.grow(bytes);
     }
 
     /// Returns whether the memory is set aside and is not to be given up.

@@ -29,22 +29,44 @@ pub(super) fn default_for_copies() -> u64 {
     memory() / 10 * 6
 }
 
-/// Returns how many bytes pages and copies of indexes may take by default. `promised` is what other
-/// databases of this process have set aside and have not used yet.
-pub(super) fn default_for_pages(promised: u64) -> u64 {
-    of_memory(memory(), memory_now().map(|now| now.saturating_sub(promised)))
+/// The memory that pages and copies of indexes share with everything else.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared {
+    /// The bytes that the process may use in all.
+    pub(super) total: u64,
+    /// How many more bytes the process can use now, as far as the system says.
+    pub(super) left: fn() -> Option<u64>,
 }
 
-// The rest is for everything else that counts towards the limit of a control group: the memtable and
-// what operations need, the pages of old versions that are still in use, the rest of the program, and
-// what the system needs for the process. Without that, the system ended processes with eight
-// threads.
-fn of_memory(total: u64, left: Option<u64>) -> u64 {
-    let Some(left) = left else { return total / 4 };
-    // What the system needs for the threads and reads of a process does not depend on how much memory
-    // there is.
-    let rest = 3 * (total / 20).saturating_add(2 << 20).min(total / 10);
-    (total / 10 * 7).min(left.saturating_sub(rest)).max(total / 64)
+impl Shared {
+    /// The memory of this process.
+    pub(super) fn of_process() -> Self {
+        Self { total: memory(), left: memory_now }
+    }
+
+    /// Returns how many bytes pages and copies may take if they take `held` now, and other databases of
+    /// the process will take `promised` more: at most seven tenths of all, and so that the reserve is
+    /// left.
+    pub(super) fn limit(&self, held: u64, promised: u64) -> u64 {
+        let Some(left) = (self.left)() else { return self.total / 4 };
+        let most = held.saturating_add(left.saturating_sub(promised));
+        (self.total / 10 * 7).min(most.saturating_sub(self.reserve())).max(self.total / 64)
+    }
+
+    /// Returns whether less than the reserve is left.
+    pub(super) fn is_short(&self) -> bool {
+        (self.left)().is_some_and(|left| left < self.reserve())
+    }
+
+    /// What is left for everything else that counts towards the limit of a control group: the memtable
+    /// and what operations need, the pages of old versions that are still in use, the rest of the
+    /// program, and what the system needs for the process. Without that, the system ended processes
+    /// with eight threads.
+    fn reserve(&self) -> u64 {
+        // What the system needs for the threads and reads of a process does not depend on how much
+        // memory there is.
+        3 * (self.total / 20).saturating_add(2 << 20).min(self.total / 10)
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -156,13 +178,21 @@ mod tests {
 
     #[test]
     fn pages_take_most_of_the_memory_and_leave_three_twentieths_of_it() {
-        let gib = |tenths: u64| tenths << 30;
-        let rest = 3 * ((10 << 30) / 20 + (2 << 20));
-        assert_eq!(of_memory(gib(10), Some(gib(10))), gib(7));
-        assert_eq!(of_memory(gib(10), Some(gib(5))), gib(5) - rest);
-        assert_eq!(of_memory(gib(10), Some(gib(1))), gib(10) / 64, "some is always left");
-        assert_eq!(of_memory(1000, Some(900)), 600);
-        assert_eq!(of_memory(1000, None), 250);
+        let gib = |count: u64| count << 30;
+        let rest = 3 * (gib(10) / 20 + (2 << 20));
+        let limit =
+            |left: fn() -> Option<u64>, held| Shared { total: gib(10), left }.limit(held, 0);
+        assert_eq!(limit(|| Some(10 << 30), 0), gib(7));
+        assert_eq!(limit(|| Some(5 << 30), 0), gib(5) - rest);
+        assert_eq!(limit(|| Some(1 << 30), 0), gib(10) / 64, "some is always left");
+        assert_eq!(limit(|| Some(1 << 30), gib(6)), gib(7) - rest, "some is given back");
+        assert_eq!(limit(|| Some(4 << 30), gib(6)), gib(7), "what is held needs nothing more");
+        let small = |left| Shared { total: 1000, left };
+        assert_eq!(small(|| Some(900)).limit(0, 0), 600);
+        assert_eq!(small(|| Some(900)).limit(0, 100), 500);
+        assert_eq!(small(|| None).limit(0, 0), 250);
+        assert!(small(|| Some(299)).is_short());
+        assert!(!small(|| Some(300)).is_short() && !small(|| None).is_short());
     }
 
     #[test]

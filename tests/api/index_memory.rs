@@ -247,3 +247,32 @@ fn damaged_index_is_reported_and_not_copied() {
     wait_for("the failure", || db.stats().background_error.is_some());
     db.insert(1, 1 << 40).unwrap();
 }
+
+/// After a release, no memory is set aside: pages come back with the queries that need them.
+#[test]
+fn released_memory_has_no_pages_but_the_copies_stay_and_so_do_the_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let oracle = create::<u64>(&path);
+    let db = options::<u64>().page_memory(64 << 20).open(&path).unwrap();
+    let reader = options::<u64>().page_memory(64 << 20).open_read_only(&path).unwrap();
+    let copied = warm(&db);
+    reader.warm().unwrap();
+    check(&db, &oracle);
+    assert!(copied > 0 && db.stats().page_memory_bytes > 0);
+    // What a snapshot has read stays with it.
+    let snapshot = db.snapshot();
+    check(&db, &oracle);
+    db.release_memory();
+    assert!(db.stats().page_memory_bytes > 0);
+    drop(snapshot);
+    assert_eq!((db.stats().page_memory_bytes, db.stats().index_loaded_bytes), (0, copied));
+    reader.release_memory();
+    assert_eq!(reader.stats().index_loaded_bytes, copied);
+    check(&db, &oracle);
+    let read = db.stats().page_memory_bytes;
+    assert!(read > 0 && read < db.stats().bytes_total, "{read}");
+    db.fit_memory();
+    assert_eq!(db.stats().page_budget_bytes, 64 << 20, "a limit that was set stays");
+    check(&db, &oracle);
+}

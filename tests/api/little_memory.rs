@@ -24,11 +24,11 @@ struct Group(PathBuf);
 
 impl Group {
     /// Makes it. Returns `None`, and says so, if that is not possible here.
-    fn new(name: &str) -> Option<Self> {
+    fn new(name: &str, bytes: u64) -> Option<Self> {
         let path = format!("/sys/fs/cgroup/memory/fpdb-test-{name}-{}", std::process::id());
         let limit = Path::new(&path).join("memory.limit_in_bytes");
         let made =
-            std::fs::create_dir(&path).and_then(|()| std::fs::write(limit, LIMIT.to_string()));
+            std::fs::create_dir(&path).and_then(|()| std::fs::write(limit, bytes.to_string()));
         if made.is_ok() {
             return Some(Self(path.into()));
         }
@@ -84,7 +84,7 @@ fn numbers(from: u64, to: u64) -> impl Iterator<Item = Result<Entry>> {
 
 #[test]
 fn operations_need_far_less_memory_than_the_database_has() {
-    let Some(group) = Group::new("operations") else { return };
+    let Some(group) = Group::new("operations", LIMIT) else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let bytes = LIMIT * if is_full() { 10 } else { 5 };
@@ -104,7 +104,7 @@ fn operations_need_far_less_memory_than_the_database_has() {
 
 #[test]
 fn default_settings_stay_within_the_limit_of_a_control_group() {
-    let Some(group) = Group::new("defaults") else { return };
+    let Some(group) = Group::new("defaults", LIMIT) else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let db = Db::options().background(false).create(&path).unwrap();
@@ -116,6 +116,83 @@ fn default_settings_stay_within_the_limit_of_a_control_group() {
     db.close().unwrap();
     group.run(&["defaults"], folder.path());
     group.run(&["writer and reader"], folder.path());
+}
+
+/// The limit of a group in which another program takes half of the memory later.
+const SHARED: u64 = 96 << 20;
+
+/// How much the other program takes.
+const TAKEN: usize = 44 << 20;
+
+/// The other program takes its memory within a second or so, while the database is in use, and ends
+/// after some time.
+#[test]
+fn memory_that_others_need_later_is_given_back_and_comes_back() {
+    let Some(group) = Group::new("later", SHARED) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let layout = fpdb::Layout::preset("paper-10", 64).unwrap();
+    let options = Db::options().layout(layout).max_distance(6).background(false);
+    let db = options.create(folder.path().join("db")).unwrap();
+    let mut end = 0;
+    while db.stats().bytes_total < SHARED {
+        let _ = db.bulk_load(numbers(end, end + (1 << 18))).unwrap();
+        end += 1 << 18;
+    }
+    db.close().unwrap();
+    group.run(&["shares"], folder.path());
+    // Two processes of one database that start together.
+    group.run(&["fills", "fills"], folder.path());
+}
+
+/// Asks for some fingerprints of the database, and returns how much memory its pages may take.
+fn ask_some(db: &fpdb::ReadOnlyDb, from: u64) -> u64 {
+    for entry in numbers(from, from + 100) {
+        assert!(!db.snapshot().query(entry.unwrap().fingerprint ^ 1, 3).unwrap().is_empty());
+    }
+    db.stats().page_budget_bytes
+}
+
+/// Asks while another process takes memory, and gives it back.
+fn share() {
+    let db = Db::options().open_read_only("db").unwrap();
+    let mut rounds = 0..;
+    let mut next = || ask_some(&db, rounds.next().unwrap() % 2000 * 100);
+    let before = (0..1000).map(|_| next()).last().unwrap();
+    let mut other = Command::new(std::env::current_exe().unwrap());
+    other.args(["--exact", "little_memory::operation_in_this_process", "--ignored", "--nocapture"]);
+    other.env(OPERATION, "takes").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut other = other.spawn().unwrap();
+    let mut taken = std::io::BufReader::new(other.stdout.take().unwrap());
+    std::thread::scope(|scope| {
+        let has_taken = scope.spawn(|| {
+            let mut line = String::new();
+            while !line.contains("taken") {
+                line.clear();
+                assert!(std::io::BufRead::read_line(&mut taken, &mut line).unwrap() > 0, "ended");
+            }
+        });
+        while !has_taken.is_finished() {
+            next();
+        }
+        has_taken.join().unwrap();
+    });
+    let least = (0..500).map(|_| next()).min().unwrap();
+    assert!(least < before - (TAKEN as u64) / 2, "{least} of {before}");
+    drop(other.stdin.take());
+    assert!(other.wait().unwrap().success());
+    assert!((0..4000).any(|_| next() >= before / 10 * 9), "no nine tenths of {before}");
+}
+
+/// Takes memory, and keeps it until the standard input ends.
+fn take() {
+    let mut taken: Vec<Vec<u8>> = Vec::new();
+    while taken.len() << 20 < TAKEN {
+        taken.push(vec![1; 1 << 20]);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::io::Write::write_all(&mut std::io::stdout(), b"taken\n").unwrap();
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
+    assert_eq!(taken.iter().flatten().map(|&byte| usize::from(byte)).sum::<usize>(), TAKEN);
 }
 
 /// Asks a database larger than the memory with several threads while it is read into memory.
@@ -189,6 +266,14 @@ fn operation_in_this_process() {
             ask_writer(&db);
             db.close().unwrap();
             ask_reader(&Db::options().open_read_only("db").unwrap());
+        }
+        "shares" => share(),
+        "takes" => take(),
+        "fills" => {
+            let db = Db::options().open_read_only("db").unwrap();
+            for round in 0..1000 {
+                ask_some(&db, round % 2000 * 100);
+            }
         }
         "writer and reader" => {
             let db = Db::options().open("db").unwrap();

@@ -95,6 +95,11 @@ enum FpdbCode fpdb_create(const char *path,
 // Opens a database for reading and writing. `buffered` is as in `fpdb_create`.
 enum FpdbCode fpdb_open(const char *path, bool buffered, struct FpdbDb **db, char **error);
 
+// Sets how many bytes of memory the pages of files may take of each database that is created or opened from now on, in
+// this process. With 0, as from the beginning, up to seven tenths of what is available; that is given back if other
+// programs need it, as far as this one reads.
+void fpdb_page_memory(uint64_t bytes);
+
 // Closes a database and frees its handle, even if it fails. Null is allowed. What was written is safe without it; the next
 // open takes less time with it.
 enum FpdbCode fpdb_close(struct FpdbDb *db,

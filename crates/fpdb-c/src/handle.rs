@@ -1,5 +1,7 @@
 //! What the handles hold, and what is done with them: everything that needs no pointers.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use fpdb::text::Recipe;
 use fpdb::{Db, Durability, Ids, Key, Match, Options, Outcome};
 
@@ -68,9 +70,20 @@ fn outcome(fingerprint: u64, outcome: Outcome) -> FpdbOutcome {
     }
 }
 
+/// The memory for pages of databases that are opened from now on; 0 if it follows what is available.
+static PAGE_MEMORY: AtomicU64 = AtomicU64::new(0);
+
+pub(crate) fn set_page_memory(bytes: u64) {
+    PAGE_MEMORY.store(bytes, Ordering::Relaxed);
+}
+
 fn options(buffered: bool) -> Options {
     let durability = if buffered { Durability::Buffered } else { Durability::Sync };
-    Db::options().durability(durability)
+    let options = Db::options().durability(durability);
+    match PAGE_MEMORY.load(Ordering::Relaxed) {
+        0 => options,
+        bytes => options.page_memory(bytes),
+    }
 }
 
 impl FpdbDb {

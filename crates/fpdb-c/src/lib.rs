@@ -69,6 +69,14 @@ pub unsafe extern "C" fn fpdb_open(
     unsafe { call(error, work) }
 }
 
+/// Sets how many bytes of memory the pages of files may take of each database that is created or opened from now on, in
+/// this process. With 0, as from the beginning, up to seven tenths of what is available; that is given back if other
+/// programs need it, as far as this one reads.
+#[unsafe(no_mangle)]
+pub extern "C" fn fpdb_page_memory(bytes: u64) {
+    handle::set_page_memory(bytes);
+}
+
 /// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is safe without it; the next
 /// open takes less time with it.
 #[unsafe(no_mangle)]
@@ -133,6 +141,9 @@ pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
         let db = border::handle(db, "db")?;
+        if count > 0 && names.is_null() == ids.is_null() {
+            return Err(Failure::invalid("give either names or ids".to_owned()));
+        }
         let keys: Vec<Key<'_>> = if names.is_null() {
             values(ids, count, "ids")?.iter().map(Key::from).collect()
         } else {
@@ -141,9 +152,6 @@ pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
                 .map(|&name| text(name, "a name").map(Key::from))
                 .collect::<Result<_, Failure>>()?
         };
-        if count > 0 && names.is_null() == ids.is_null() {
-            return Err(Failure::invalid("give either names or ids".to_owned()));
-        }
         let fingerprints = values(fingerprints, count, "fingerprints")?.iter().copied();
         let outcomes = Places::many(outcomes, count, "outcomes")?;
         let documents: Vec<_> = fingerprints.zip(keys).collect();

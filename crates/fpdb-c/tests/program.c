@@ -145,7 +145,9 @@ static void writes_batches(const char *path) {
     CHECK(fpdb_insert_batch_if_novel(db, fingerprints, NULL, ids, COUNT, outcomes, &error) == FPDB_CODE_OK);
     CHECK(outcomes[COUNT - 1].kind == FPDB_OUTCOME_KIND_INSERTED && outcomes[COUNT - 1].document.id == COUNT + 99);
     CHECK(fpdb_close(db, &error) == FPDB_CODE_OK);
+    fpdb_page_memory(1 << 20);
     CHECK(fpdb_open(path, true, &db, &error) == FPDB_CODE_OK);
+    fpdb_page_memory(0);
     CHECK(fpdb_count(db, &count, &error) == FPDB_CODE_OK && count == COUNT);
     CHECK(fpdb_query(db, 0, 0, matches, 2, &found, &error) == FPDB_CODE_OK);
     CHECK(found == 1 && matches[0].id == 100 && matches[0].distance == 0);

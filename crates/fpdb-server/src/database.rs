@@ -138,6 +138,14 @@ impl<F: Fingerprint> Handle<F> {
         *failure = error.map(|error| error.to_string());
     }
 
+    /// Gives memory back if other programs need it.
+    pub(crate) fn fit_memory(&self) {
+        match self {
+            Self::Writer(db) => db.fit_memory(),
+            Self::Reader { db, .. } => db.fit_memory(),
+        }
+    }
+
     /// Returns why the database does not do what it is for, if it does not.
     ///
     /// A failure in the background is no such reason, whether space lacks or a segment is damaged:

@@ -142,6 +142,7 @@ impl Server {
         if started.is_ok() {
             while !stop.wait(REFRESH) {
                 threads.service().db.refresh();
+                threads.service().db.fit_memory();
                 threads.service().queue.relieve();
                 threads.service().shared.slow.log_others();
             }

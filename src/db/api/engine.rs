@@ -156,6 +156,14 @@ pub(crate) trait FollowEngine<F: Fingerprint>: Debug + Send + Sync {
         self.handle().warm()
     }
 
+    fn release_memory(&self) {
+        self.handle().release_memory();
+    }
+
+    fn fit_memory(&self) {
+        self.handle().fit_memory();
+    }
+
     fn backup(&self, path: &Path) -> Result<()> {
         self.handle().backup(path)
     }
@@ -263,6 +271,14 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
 
     fn warm(&self) -> Result<()> {
         self.handle().warm()
+    }
+
+    fn release_memory(&self) {
+        self.handle().release_memory();
+    }
+
+    fn fit_memory(&self) {
+        self.handle().fit_memory();
     }
 
     fn flush(&self) -> Result<()> {

@@ -56,6 +56,45 @@ impl<F: Fingerprint> Db<F> {
         self.engine().warm()
     }
 
+    /// Drops all pages of files from memory, whatever other programs need. Copies of directories and
+    /// filters stay ([`Options::index_memory`](crate::Options::index_memory)), and so does what
+    /// snapshots that exist have read. Queries read again what they use; once they have read a 64th
+    /// of [`Options::page_memory`](crate::Options::page_memory), the background reads whole files
+    /// again, too. For a process that asks nothing for some time.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("db");
+    /// let db = fpdb::Db::options().background(false).create(&path)?;
+    /// db.insert(7, 1)?;
+    /// db.flush()?;
+    /// assert_eq!(db.query(7, 3)?.len(), 1);
+    /// db.release_memory();
+    /// assert_eq!(db.stats().page_memory_bytes, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn release_memory(&self) {
+        self.engine().release_memory();
+    }
+
+    /// Asks the system how much memory is available. If it is less than
+    /// [`Options::page_memory`](crate::Options::page_memory) leaves free, drops pages of files, so
+    /// that it is left again. Does nothing if that option is set.
+    ///
+    /// Reads that need more memory do the same from time to time, and so does each flush. So this is
+    /// for a process whose database is idle while other programs of the machine, or of the control
+    /// group, begin to need memory: call it about once a second. It takes less than a millisecond, and
+    /// waits for no query.
+    ///
+    /// ```
+    /// let db = fpdb::Db::options().in_memory()?;
+    /// db.fit_memory();
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn fit_memory(&self) {
+        self.engine().fit_memory();
+    }
+
     /// Writes all recent entries as a segment.
     ///
     /// # Errors

@@ -78,6 +78,17 @@ impl<F: Fingerprint> ReadOnlyDb<F> {
         self.engine.warm()
     }
 
+    /// Drops all pages of files from memory; see [`Db::release_memory`](crate::Db::release_memory).
+    pub fn release_memory(&self) {
+        self.engine.release_memory();
+    }
+
+    /// Drops pages of files as far as other programs need the memory; see
+    /// [`Db::fit_memory`](crate::Db::fit_memory).
+    pub fn fit_memory(&self) {
+        self.engine.fit_memory();
+    }
+
     /// Returns a handle of the same database whose long operations report their progress to
     /// `report`, and end with the error `Cancelled` if it breaks: [`backup`](Self::backup), and
     /// everything long that its [snapshots](Self::snapshot) do; see

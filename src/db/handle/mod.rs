@@ -132,6 +132,21 @@ impl<F: Fingerprint> WriteHandle<F> {
         self.in_own_process()?.indexes.load(&self.watch)
     }
 
+    /// Drops all pages of files.
+    pub(crate) fn release_memory(&self) {
+        if let Ok(core) = self.in_own_process() {
+            core.current.get().release_memory();
+            drop(core.current.get());
+        }
+    }
+
+    /// Drops pages of files as far as others need the memory.
+    pub(crate) fn fit_memory(&self) {
+        if let Ok(core) = self.in_own_process() {
+            core.fit_memory();
+        }
+    }
+
     /// Writes everything in memory as segments.
     pub(crate) fn flush(&self) -> Result<()> {
         let core = self.in_own_process()?;

@@ -152,6 +152,18 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         self.shared.shown.indexes.load(&self.watch)
     }
 
+    /// Drops all pages of files.
+    pub(crate) fn release_memory(&self) {
+        self.reader().version.release_memory();
+        drop(self.reader());
+    }
+
+    /// Drops pages of files as far as others need the memory.
+    pub(crate) fn fit_memory(&self) {
+        self.shared.storage.page_budget().fit();
+        drop(self.reader());
+    }
+
     fn read<T>(&self, look: impl FnOnce(&State<F>) -> T) -> T {
         self.shared.shown.read(look)
     }

@@ -37,10 +37,14 @@ impl<F> Options<F> {
     /// keep at most a few MiB each in addition to this.
     ///
     /// Default: seven tenths of the machine's memory or of the lowest limit of the process's control
-    /// groups, but no more than what is available when the database is opened, less three twentieths
-    /// of all memory and 6 MiB; at least a 64th of all memory. Where the system does not say, 1 GiB.
-    /// Not stored. The limit stays the same while the database is open: set it where the memory is
-    /// shared with other processes that need theirs later.
+    /// groups, but no more than leaves three twentieths of all memory and 6 MiB available; at least a
+    /// 64th of all memory. Where the system does not say, 1 GiB. Not stored. What is available is
+    /// looked at when the database is opened, whenever pages have grown by a 64th of the limit or 4
+    /// MiB, after a flush, and by [`fit_memory`](crate::Db::fit_memory): if other programs need more,
+    /// pages are dropped, and if they need less, pages may grow again. A program that takes much
+    /// memory at once can still be ended by the system before that happens: set this option where a
+    /// process must not have more, and in each of several processes that share a control group. A
+    /// limit that is set stays as it is.
     pub fn page_memory(mut self, bytes: u64) -> Self {
         self.tuning.page_memory = Some(bytes);
         self

@@ -145,6 +145,12 @@ impl<F: Fingerprint> Core<F> {
         (self.current.get(), seq)
     }
 
+    /// Drops pages of files as far as others need the memory.
+    pub(crate) fn fit_memory(&self) {
+        self.storage.page_budget().fit();
+        drop(self.current.get());
+    }
+
     /// How many threads bulk loads, full compactions and batches of queries may use.
     pub(crate) fn threads(&self) -> usize {
         self.tuning.threads.unwrap_or(1)

@@ -180,7 +180,11 @@ impl<F: Fingerprint> IndexLoader<F> {
         let meter = Meter::new(watch, Phase::Copy, Some(total));
         meter.advance(0)?;
         for segment in self.segments() {
-            segment.load_pages(&|bytes| !is_stopped() && meter.advance(bytes).is_ok());
+            segment.load_pages(&|bytes| {
+                // If less memory is available by now, this gives up what is set aside for some files.
+                drop(self.version());
+                !is_stopped() && meter.advance(bytes).is_ok()
+            });
             meter.check()?;
         }
         meter.finish();

@@ -107,6 +107,7 @@ fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Re
         ..version.clone()
     });
     ended.iter().for_each(|log| install::remove_file(folder, FileName::Log(log.id.number)));
+    core.fit_memory();
     let (path, duration) = (core.storage.root(), start.elapsed());
     let (segment, entries) = (meta.as_ref().map(|m| m.id), meta.as_ref().map_or(0, |m| m.entries));
     Event::Flushed { path, segment, entries, bytes, duration }.report();
