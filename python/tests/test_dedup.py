@@ -322,7 +322,11 @@ def test_wrong_arguments_are_refused_before_any_work(tmp_path: Path) -> None:
         ({**ids, "run": "2", "replaces": ["2"]}, ValueError, "'2' is this run"),
         ({**ids, "run": "2", "similarity": 0.8}, ValueError, "similarity"),
         ({**ids, "against": tmp_path / "distance", "run": "2"}, ValueError, "was not created with a similarity"),
-        ({**ids, "run": "2", "text_of": dict.fromkeys, "verify": "all"}, TypeError, "text_of: it must return a list of texts, not dict"),
+        (
+            {**ids, "run": "2", "text_of": dict.fromkeys, "verify": "all"},
+            TypeError,
+            "text_of: it must return a list of texts, not dict",
+        ),
     ]
     for options, error, message in calls:
         with pytest.raises(error, match=message):

@@ -255,5 +255,5 @@ fn classes(sorted: &[Entry<Sketch>]) -> Vec<&[Entry<Sketch>]> {
 /// Returns the number of the share in which a sketch is, of so many.
 fn share_of(sketch: &Sketch, shares: u64) -> u64 {
     let hash = u128::from(sketch.folded().wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    u64::try_from(hash * u128::from(shares) >> 64).unwrap_or(0)
+    u64::try_from((hash * u128::from(shares)) >> 64).unwrap_or(0)
 }
