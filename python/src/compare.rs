@@ -1,8 +1,6 @@
 //! The decisions of a deduplication: which rows of a chunk are like a row that is kept.
 
-use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::collections::HashSet;
 
 use fpdb::text::jaccard::Shingles;
 use fpdb::text::{FeatureHash, Recipe};
@@ -10,9 +8,11 @@ use fpdb::{Jaccard, Matcher, Sketch};
 use pyo3::prelude::*;
 
 use crate::arrays::{array, with_numbers};
+use crate::by_band::{ByBand, RowSet};
 use crate::errors::{self, OrRaise};
 use crate::interrupt::{Cancel, interruptible};
 use crate::jaccard::{or_whole, words_of};
+use crate::kept::Kept;
 use crate::numbers::Number;
 use crate::parallel;
 use crate::reader::Reader;
@@ -27,9 +27,6 @@ pub(crate) const MOST_CANDIDATES: usize = 64;
 /// Standard errors of an estimate beyond which it is sure: one pair in 700 is beyond, if its similarity
 /// is on the other side.
 const ERRORS: f64 = 3.0;
-
-/// Features of rows of earlier chunks that are in memory at the same time.
-const MOST_FEATURES: usize = 1 << 20;
 
 type Array<'py> = Bound<'py, PyAny>;
 /// What rows are like, how similar they are, and what gives way to which row.
@@ -63,62 +60,6 @@ enum Like {
     Earlier(usize),
     /// A row that is kept, of this chunk or an earlier one.
     Row(usize),
-}
-
-/// The features of rows that are kept, in a file without a name.
-struct Kept {
-    file: File,
-    /// The offset at which the features of each row begin, and the end of the file.
-    offsets: Vec<u64>,
-    /// The features that were read last, by row.
-    read: HashMap<usize, Shingles>,
-    size: usize,
-}
-
-impl Kept {
-    fn new() -> std::io::Result<Self> {
-        let file = tempfile::tempfile()?;
-        Ok(Self { file, offsets: vec![0], read: HashMap::new(), size: 0 })
-    }
-
-    /// Adds the next rows, those without features if they are not kept.
-    fn append<'a>(
-        &mut self,
-        rows: impl Iterator<Item = Option<&'a Shingles>>,
-    ) -> std::io::Result<()> {
-        let mut end = self.offsets[self.offsets.len() - 1];
-        self.file.seek(SeekFrom::Start(end))?;
-        let mut file = BufWriter::with_capacity(1 << 16, &self.file);
-        for features in rows {
-            let hashes = features.map_or(&[][..], Shingles::hashes);
-            for hash in hashes {
-                file.write_all(&hash.to_le_bytes())?;
-            }
-            end += size_of_val(hashes) as u64;
-            self.offsets.push(end);
-        }
-        file.flush()
-    }
-
-    /// Returns the features of a row.
-    fn of(&mut self, row: usize) -> std::io::Result<&Shingles> {
-        if !self.read.contains_key(&row) {
-            let (begin, end) = (self.offsets[row], self.offsets[row + 1]);
-            let mut bytes = vec![0; usize::try_from(end - begin).unwrap_or(usize::MAX)];
-            self.file.seek(SeekFrom::Start(begin))?;
-            self.file.read_exact(&mut bytes)?;
-            let (hashes, _) = bytes.as_chunks();
-            let features =
-                Shingles::of_hashes(hashes.iter().map(|it| u64::from_le_bytes(*it)).collect());
-            self.size += features.len();
-            if self.size > MOST_FEATURES {
-                self.read.clear();
-                self.size = features.len();
-            }
-            self.read.insert(row, features);
-        }
-        Ok(&self.read[&row])
-    }
 }
 
 /// The documents near the rows of a chunk, among those of earlier chunks and runs.
@@ -494,57 +435,6 @@ impl Comparer {
             let distance = self.matcher.distance(own.sketch, self.chunk[other].sketch)?;
             Some((distance, Like::Row(self.before + other), false))
         })
-    }
-}
-
-/// A set of rows of a chunk: a bit for each. In a crowd, a row shares bands with all others.
-struct RowSet(Vec<u64>);
-
-impl RowSet {
-    /// Makes an empty set of rows below this one.
-    fn below(row: usize) -> Self {
-        Self(vec![0; row.div_ceil(64)])
-    }
-
-    fn insert(&mut self, row: usize) {
-        self.0[row / 64] |= 1 << (row % 64);
-    }
-
-    /// Returns the rows, ascending.
-    fn into_rows(self) -> impl Iterator<Item = usize> {
-        (0..).step_by(64).zip(self.0).flat_map(|(first, mut bits)| {
-            std::iter::from_fn(move || {
-                let place = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-                bits &= bits - 1;
-                Some(first + place)
-            })
-        })
-    }
-}
-
-/// The rows of a chunk, sorted by one of their bands.
-struct ByBand {
-    /// Bands and rows, ascending.
-    rows: Vec<(u64, usize)>,
-    /// The place of each row.
-    places: Vec<usize>,
-}
-
-impl ByBand {
-    /// Takes bands and rows.
-    fn of(mut rows: Vec<(u64, usize)>, number: usize) -> Self {
-        rows.sort_unstable();
-        let mut places = vec![0; number];
-        rows.iter().zip(0..).for_each(|(&(_, row), place)| places[row] = place);
-        Self { rows, places }
-    }
-
-    /// Returns the rows before this one that have the same band.
-    fn before(&self, row: usize) -> impl Iterator<Item = usize> {
-        let place = self.places[row];
-        let (band, _) = self.rows[place];
-        let before = self.rows[..place].iter().rev();
-        before.take_while(move |it| it.0 == band).map(|it| it.1)
     }
 }
 

@@ -23,6 +23,7 @@
 
 mod answers;
 mod arrays;
+mod by_band;
 mod chunks;
 mod compare;
 mod db;
@@ -32,6 +33,7 @@ mod fork;
 mod handle;
 mod interrupt;
 mod jaccard;
+mod kept;
 mod keys;
 mod minhash;
 mod numbers;
