@@ -27,8 +27,8 @@ struct Limit {
 /// The limits of a rule.
 #[derive(Debug)]
 pub(crate) struct ParityLimits {
-    /// The similarity, in units of 1/10,000.
-    similarity: u64,
+    /// How many features may differ.
+    most: MostThatDiffer,
     /// Of sets of the same level: level 0, 1, and above.
     same: [Limits; 3],
     /// Of sets of neighbouring levels, the higher of which is 1, or above.
@@ -52,7 +52,7 @@ impl ParityLimits {
         let limits =
             |log_half, sampled| limits(log_half, sampled, similarity.into(), margin.into());
         Self {
-            similarity: similarity.into(),
+            most: MostThatDiffer::new(similarity.into()),
             same: [limits(9, 0), limits(9, 1), limits(9, 2)],
             apart: [limits(8, 1), limits(8, 2)],
         }
@@ -64,7 +64,7 @@ impl ParityLimits {
         let (few, many) = (a.features().min(b.features()), a.features().max(b.features()));
         let features = u64::from(few) + u64::from(many);
         // The sets are similar enough exactly if at most so many features are in only one of them.
-        let most = most_that_differ(features, self.similarity);
+        let most = self.most.of(features);
         if u64::from(many - few) > most {
             return false;
         }
@@ -100,7 +100,7 @@ impl ParityLimits {
     /// this similarity, it is for the next greater one.
     pub(super) fn accepted_shares(&self, similarity: f64, features: u32) -> Vec<f64> {
         let both = 2 * u64::from(features);
-        let most = most_that_differ(both, self.similarity);
+        let most = self.most.of(both);
         let similarity = similarity.clamp(0.0, 1.0);
         // As many features are in one set only as in the other only.
         let in_one = f64::from(features) * (1.0 - similarity) / (1.0 + similarity);
@@ -167,11 +167,29 @@ fn parities_flipped(features: f64) -> Vec<f64> {
     shares
 }
 
-/// Returns how many features may be in only one of two sets of so many features together, if they are
-/// to have this similarity.
-#[inline(always)]
-fn most_that_differ(features: u64, similarity: u64) -> u64 {
-    features * (10_000 - similarity) / (10_000 + similarity)
+/// How many features may be in only one of two sets, if they are to have a similarity.
+#[derive(Debug)]
+struct MostThatDiffer {
+    /// What is multiplied with, in units of 1/10,000.
+    factor: u64,
+    /// 2^64 over what is divided by, rounded up: a multiplication takes a fraction of a division's time.
+    inverse: u64,
+}
+
+impl MostThatDiffer {
+    /// Takes a similarity in units of 1/10,000, at most 1.
+    fn new(similarity: u64) -> Self {
+        Self { factor: 10_000 - similarity, inverse: u64::MAX / (10_000 + similarity) + 1 }
+    }
+
+    /// Returns the number for two sets of so many features together, at most 2^33. It is exact for
+    /// these: what is divided is below 2^47, the inverse is rounded up by less than 2^15 over the
+    /// divisor, and the product of both is below 2^64.
+    #[inline(always)]
+    fn of(&self, features: u64) -> u64 {
+        let product = u128::from(features * self.factor) * u128::from(self.inverse);
+        (product >> 64) as u64
+    }
 }
 
 /// Computes the limits for N = 2 · 2^`log_half` parities and each number k of sampled features that may
@@ -183,7 +201,7 @@ fn most_that_differ(features: u64, similarity: u64) -> u64 {
 )]
 fn limits(log_half: u32, sampled: i128, similarity: i128, margin: i128) -> Limits {
     let parities: i128 = 2 << log_half;
-    let count = most_that_differ(UNSAMPLED, similarity as u64) + 2;
+    let count = MostThatDiffer::new(similarity as u64).of(UNSAMPLED) + 2;
     // The expected number of minima that differ, and its variance.
     let minima = ((126 * (SCALE - similarity)) << FRACTION) / SCALE;
     let all_minima = i128::from(MINIMA) << FRACTION;
@@ -232,6 +250,20 @@ mod tests {
         let sizes =
             [&limits.same[..], &limits.apart].concat().iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(sizes, [457; 5]);
+    }
+
+    #[test]
+    fn as_many_features_may_differ_as_the_division_says() {
+        let mut rng = fastrand::Rng::with_seed(12);
+        let similarities = (0..=10_000).step_by(7).chain([6_384, 8_000, 9_999, 10_000]);
+        for similarity in similarities {
+            let most = MostThatDiffer::new(similarity);
+            let random = (0..200).map(|_| rng.u64(..1 << 33) >> rng.u32(..33));
+            for features in (0..300).chain(random).chain([(1 << 33) - 2, 1 << 33]) {
+                let expected = features * (10_000 - similarity) / (10_000 + similarity);
+                assert_eq!(most.of(features), expected, "{features} {similarity}");
+            }
+        }
     }
 
     #[test]
