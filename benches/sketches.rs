@@ -166,7 +166,8 @@ fn is_in_crowd(id: u64, crowd: u64, n: u64) -> bool {
     crowd > 0 && Random(id << 4 | 3).below(n) < crowd
 }
 
-/// Measures queries with further pages of a template, for all matches and for the nearest ten.
+/// Measures queries with further pages of a template, for all matches and for the nearest ten, and in a
+/// batch.
 fn measure_crowd(db: &Db<Sketch>, crowd: u64, n: u64, note: &mut dyn FnMut(String)) {
     let snapshot = db.snapshot();
     let rounds = if common::is_test() { 5 } else { 200 };
@@ -180,6 +181,14 @@ fn measure_crowd(db: &Db<Sketch>, crowd: u64, n: u64, note: &mut dyn FnMut(Strin
         let mean = matches as f64 / rounds as f64;
         note(format!("a crowd of {crowd}: {mean:.0} matches, p50 {p50:.2} ms, p99 {p99:.2} ms"));
     }
+    let queries: Vec<Sketch> = (n..).take(5 * rounds).map(page).collect();
+    let mut matches = 0;
+    let batch = || matches = snapshot.query_batch(&queries, Within::Rule).unwrap().matches().len();
+    let each = seconds(batch) * 1000.0 / queries.len() as f64;
+    note(format!(
+        "a crowd of {crowd}, {} queries in a batch: {matches} matches, {each:.2} ms each",
+        queries.len()
+    ));
 }
 
 /// Counts all pairs.
