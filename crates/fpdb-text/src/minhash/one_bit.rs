@@ -39,7 +39,7 @@ const EMPTY: u64 = u64::MAX;
 ///
 /// The time is about one mix per feature and round. A set of n features needs about ln(bits) · bits
 /// / n rounds, but at least one. The memory is 8 bytes per feature, and is reused for the next set. A
-/// sketch takes up to 32 bytes per feature more while it is made, to find which are distinct.
+/// sketch takes up to 40 bytes per feature more while it is made, to find which are distinct.
 ///
 /// # Examples
 ///
