@@ -70,8 +70,7 @@ impl<'a> Group<'a> {
         read: &mut QueryStats,
     ) -> Result<()> {
         if self.sketches.len() > 1 {
-            // They are sorted for each query, so this merges them.
-            leaves.sort();
+            leaves.sort_unstable();
         }
         read.blocks += leaves.len() as u64;
         for some in leaves.chunks(LEAVES) {
@@ -79,8 +78,8 @@ impl<'a> Group<'a> {
                 break;
             }
             read.candidates += self.compare_some(some)?;
-            for of_query in some.chunk_by(|a, b| a.2 == b.2) {
-                self.look_up(of_query[0].2)?;
+            for of_query in some.chunk_by(|a, b| a.place() == b.place()) {
+                self.look_up(of_query[0].place())?;
             }
         }
         leaves.clear();
@@ -90,8 +89,8 @@ impl<'a> Group<'a> {
     /// Adds what matches in these leaves to what was found. Returns how many sketches were compared.
     fn compare_some(&mut self, leaves: &[LeafOf]) -> Result<u64> {
         let segments = &self.in_parts.get().segments;
-        for of_leaf in leaves.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let (source, page, _) = of_leaf[0];
+        for of_leaf in leaves.chunk_by(LeafOf::is_same_leaf) {
+            let (source, page) = (of_leaf[0].source(), of_leaf[0].page());
             let Some(documents) = segments[source].documents() else { continue };
             documents.prefetch_leaf(page);
             if documents.is_cold() {
@@ -99,7 +98,8 @@ impl<'a> Group<'a> {
             }
         }
         let (mut candidates, mut found) = (0, Vec::new());
-        for &(source, page, place) in leaves {
+        for leaf in leaves {
+            let (source, page, place) = (leaf.source(), leaf.page(), leaf.place());
             let Some(documents) = segments[source].documents() else { continue };
             let (test, sketch) = (self.test, &self.sketches[place]);
             candidates += documents.find_in_leaf(

@@ -10,8 +10,41 @@ use crate::query::counters::QueryStats;
 use crate::query::view::View;
 use crate::version::InParts;
 
-/// A leaf that is compared with a query: the number of its segment, its page, and the query's place.
-pub(super) type LeafOf = (usize, u32, usize);
+/// A leaf that is compared with a query: the number of its segment, its page, and the query's place
+/// among those that are answered together. Leaves are ordered in this way, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LeafOf(u64);
+
+/// Bits of the place of a query.
+const PLACE_BITS: u32 = 8;
+
+impl LeafOf {
+    fn new(source: usize, page: u32, place: usize) -> Self {
+        Self(
+            (source as u64) << (u32::BITS + PLACE_BITS)
+                | u64::from(page) << PLACE_BITS
+                | place as u64,
+        )
+    }
+
+    pub(super) fn source(self) -> usize {
+        (self.0 >> (u32::BITS + PLACE_BITS)) as usize
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the segment's number is above it")]
+    pub(super) fn page(self) -> u32 {
+        (self.0 >> PLACE_BITS) as u32
+    }
+
+    pub(super) fn place(self) -> usize {
+        (self.0 % (1 << PLACE_BITS)) as usize
+    }
+
+    /// Returns whether it is the same leaf, whatever query it is compared with.
+    pub(super) fn is_same_leaf(&self, other: &Self) -> bool {
+        self.0 >> PLACE_BITS == other.0 >> PLACE_BITS
+    }
+}
 
 /// The lookup of one band in one segment.
 #[derive(Debug)]
@@ -96,7 +129,7 @@ fn add_leaves(
                 add_pages(bands.view(), &some, count, &mut pages)?;
             }
         }
-        pages.for_each(|page| leaves.push((source, page, place)));
+        pages.for_each(|page| leaves.push(LeafOf::new(source, page, place)));
         view.planner.check_pages(leaves.len() - before)?;
     }
     Ok(())

@@ -17,11 +17,12 @@ use super::options::{QueryOptions, Within};
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{Entry, Match, Sketch};
+use crate::version::InParts;
 
 /// Queries that are answered together, and about how many leaves all of them may lead to: those that
 /// lead to more are answered in parts.
 const TOGETHER: usize = 64;
-const MOST_LEAVES: usize = if cfg!(test) { 1 << 4 } else { 1 << 20 };
+const MOST_LEAVES: usize = if cfg!(test) { 1 << 4 } else { 1 << 16 };
 
 /// Returns all matches, each once, sorted by distance, sketch, id.
 pub(super) fn query(
@@ -80,9 +81,10 @@ fn matches(
     let wanted = if options.since.is_some() { usize::MAX } else { limit };
     let mut group = Group::new(view, sketches, &test, wanted, most);
     if test.shares_band {
-        let mut leaves = Vec::new();
+        let (mut leaves, mut in_parts) = (Vec::new(), InParts::new(view.version));
         for (place, &sketch) in sketches.iter().enumerate() {
-            find_leaves(view, (sketch, place), &test.rule, &mut leaves, read)?;
+            let view = View { version: in_parts.get(), ..*view };
+            find_leaves(&view, (sketch, place), &test.rule, &mut leaves, read)?;
             if leaves.len() >= MOST_LEAVES {
                 group.compare(&mut leaves, read)?;
             }
