@@ -279,6 +279,6 @@ fn documents<F: Fingerprint>(db: &Db<F>, has_names: bool) {
     let _ = remember.run().unwrap();
     db.flush().unwrap();
     write(230..240, 0);
-    assert!(db.touch(key(150), 5).unwrap());
+    assert!(db.touch(key(150), 1_800_000_000).unwrap());
     assert!(db.remove(key(151)).unwrap());
 }
