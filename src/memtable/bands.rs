@@ -29,8 +29,8 @@ fn band_value<F: Fingerprint>(sketch: F, band: u32, rule: &BandRule) -> u64 {
     sketch.band(band, rule.minima) & !NUMBERS
 }
 
-/// Returns, for each sketch, the numbers of the documents that may share a band with it, of so many
-/// documents. The documents of a band that several of the sketches have are searched for once.
+/// Returns, for each sketch, the numbers of the documents that may share a band with it. `documents` is
+/// the number of all documents. If several sketches have the same band, it is looked up once.
 pub(super) fn candidates<F: Fingerprint>(
     tables: &[Buckets<F::Word>],
     sketches: &[F],

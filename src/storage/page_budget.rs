@@ -10,8 +10,8 @@ use super::page::PAGE;
 /// system still counts them as available.
 static PROMISED: AtomicU64 = AtomicU64::new(0);
 
-/// Pages grow by so many bytes, or by a 64th of the limit if that is more, before the budget looks again
-/// at how much memory is available.
+/// By how many bytes pages grow before the budget checks again how much memory is available; a 64th of
+/// the limit if that is more.
 const LOOK_AFTER: u64 = 4 << 20;
 
 /// How many bytes of memory the pages of a database's files and the copies of its indexes may take,

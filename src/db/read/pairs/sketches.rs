@@ -3,7 +3,7 @@
 //! Documents that share a band are next to each other in the table of that band. So each table is read
 //! once, in parts, and the documents of each band are compared. A pair that shares several bands is
 //! reported for the first of them, so nothing has to be remembered. If the documents of a band do not
-//! fit in memory, they are divided by their sketches, and each two shares are read and compared.
+//! fit in memory, they are divided into shares by their sketches, and every two shares are compared.
 
 use super::search::{PairOptions, Search};
 use super::visitor::Sink;
@@ -27,7 +27,8 @@ struct Part {
     high: u64,
 }
 
-/// Documents of a band that fit in memory, however little is given. Fewer would be read too often.
+/// The least number of documents in a share, however little memory is given. Smaller shares would be
+/// read too often.
 const FIT: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
 
 /// A band, and where a document is that has it: the source, and there the page of the leaf, or the
@@ -164,8 +165,8 @@ impl PartSearch<'_> {
         Ok((places, mask))
     }
 
-    /// Returns the live documents at these places, which agree in the band as far as it is known, that
-    /// are in a share: its number, and the number of shares. They are sorted by band, sketch, id. Equal
+    /// Returns the live documents of one share, sorted by band, sketch and id. `places` agree in the
+    /// band as far as it is known. The share is given by its number and the number of shares; equal
     /// sketches are in the same share.
     fn entries(
         &self,
@@ -247,12 +248,12 @@ impl PartSearch<'_> {
     }
 }
 
-/// Returns the documents by their sketch.
+/// Returns the groups of documents that have equal sketches.
 fn classes(sorted: &[Entry<Sketch>]) -> Vec<&[Entry<Sketch>]> {
     sorted.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect()
 }
 
-/// Returns the number of the share in which a sketch is, of so many.
+/// Returns which of this many shares a sketch belongs to.
 fn share_of(sketch: &Sketch, shares: u64) -> u64 {
     let hash = u128::from(sketch.folded().wrapping_mul(0x9e37_79b9_7f4a_7c15));
     u64::try_from((hash * u128::from(shares)) >> 64).unwrap_or(0)

@@ -201,7 +201,7 @@ fn groups_stand_for_all_pairs_of_entries_with_equal_fingerprints() {
     assert_eq!(report.pairs, [0, 1, 1, 1]);
 }
 
-/// Sketches of two templates and random ones, some of them equal: those of a template share bands.
+/// Sketches of two templates, which share bands, and random ones. Some are equal.
 fn sketches() -> Vec<Sketch> {
     let mut rng = fastrand::Rng::with_seed(5);
     let templates = [0; 2].map(|_: u8| std::array::from_fn::<u64, 128, _>(|_| rng.u64(..)));

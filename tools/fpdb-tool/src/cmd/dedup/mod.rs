@@ -39,7 +39,7 @@ Examples:
 /// - all others, such as pages, as one line of NDJSON: {"id": "...", "text": "..."}, for pages also
 ///   with "extraction", the name of the extraction that made the text
 ///
-/// The id of a page in an archive is its URL, and that of a file that is one document its path. Bytes
+/// The id of a page in an archive is its URL. The id of a file that is one document is its path. Bytes
 /// that are not UTF-8 are written as in URLs, such as `%E9`; get and remove take such names in the same
 /// way.
 ///
