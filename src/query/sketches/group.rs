@@ -32,6 +32,8 @@ pub(super) struct Group<'a> {
     most: usize,
     /// One per sketch.
     pub(super) queries: Vec<OfQuery>,
+    /// What is live of what was found for a query, before the nearest are chosen.
+    live: Vec<Match<Sketch>>,
 }
 
 /// The nearest live matches of a query in what has been compared so far.
@@ -55,7 +57,12 @@ impl<'a> Group<'a> {
         let in_parts = InParts::new(view.version);
         let query = |_| OfQuery { farthest: u32::MAX, matches: Vec::new(), found: Vec::new() };
         let queries = sketches.iter().map(query).collect();
-        Self { view, sketches, test, in_parts, wanted, most, queries }
+        Self { view, sketches, test, in_parts, wanted, most, queries, live: Vec::new() }
+    }
+
+    /// Returns the view to read the next part with. Frees pages that were read for earlier parts.
+    pub(super) fn view(&mut self) -> View<'_, Sketch> {
+        View { version: self.in_parts.get(), ..*self.view }
     }
 
     /// Returns whether there are more matches than there may be.
@@ -146,14 +153,13 @@ impl<'a> Group<'a> {
             return Ok(());
         }
         if found.len() <= self.wanted {
-            self.add_live(place, &found)?;
+            self.add_live(&found)?;
         } else {
             // What is farther away need not be looked up if enough of the nearest are live.
             found.sort_unstable_by_key(|&(source, found)| (found.distance, source, found));
-            let before = self.queries[place].matches.len();
             for same in found.chunk_by(|a, b| a.1.distance == b.1.distance) {
-                self.add_live(place, same)?;
-                if self.queries[place].matches.len() - before >= self.wanted {
+                self.add_live(same)?;
+                if self.live.len() >= self.wanted {
                     break;
                 }
             }
@@ -161,12 +167,19 @@ impl<'a> Group<'a> {
         found.clear();
         let (query, wanted) = (&mut self.queries[place], self.wanted);
         query.found = found;
+        // The list that the query keeps does not grow beyond what it wants.
+        if query.matches.len() + self.live.len() > wanted {
+            self.live.append(&mut query.matches);
+            self.live.select_nth_unstable(wanted);
+            self.live.truncate(wanted);
+        }
+        query.matches.append(&mut self.live);
         query.keep_nearest(wanted);
         Ok(())
     }
 
     /// Adds those that no newer source has replaced.
-    fn add_live(&mut self, place: usize, found: &[Found]) -> Result<()> {
+    fn add_live(&mut self, found: &[Found]) -> Result<()> {
         for of_source in found.chunk_by(|a, b| a.0 == b.0) {
             for some in of_source.chunks(LOOKED_UP) {
                 let source = some[0].0;
@@ -176,7 +189,7 @@ impl<'a> Group<'a> {
                 documents.for_each_found(&some, |key, document, distance| {
                     if !view.is_replaced(key, source + 1)? {
                         let Document { fingerprint, id, .. } = document;
-                        self.queries[place].matches.push(Match { distance, fingerprint, id });
+                        self.live.push(Match { distance, fingerprint, id });
                     }
                     Ok(())
                 })?;

@@ -17,7 +17,6 @@ use super::options::{QueryOptions, Within};
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{Entry, Match, Sketch};
-use crate::version::InParts;
 
 /// Queries that are answered together, and about how many leaves all of them may lead to: those that
 /// lead to more are answered in parts.
@@ -81,10 +80,9 @@ fn matches(
     let wanted = if options.since.is_some() { usize::MAX } else { limit };
     let mut group = Group::new(view, sketches, &test, wanted, most);
     if test.shares_band {
-        let (mut leaves, mut in_parts) = (Vec::new(), InParts::new(view.version));
+        let mut leaves = Vec::new();
         for (place, &sketch) in sketches.iter().enumerate() {
-            let view = View { version: in_parts.get(), ..*view };
-            find_leaves(&view, (sketch, place), &test.rule, &mut leaves, read)?;
+            find_leaves(&group.view(), (sketch, place), &test.rule, &mut leaves, read)?;
             if leaves.len() >= MOST_LEAVES {
                 group.compare(&mut leaves, read)?;
             }
