@@ -52,6 +52,7 @@ fn with_key(db: &Db, key: Key<'_>) -> Vec<Result<()>> {
         db.touch(key, 1).map(drop),
         db.get(key).map(drop),
         db.snapshot().get(key).map(drop),
+        db.snapshot().documents_after(key).map(drop),
     ]
 }
 
@@ -446,5 +447,49 @@ fn read_only_handle_sees_documents_and_their_changes_after_a_refresh() {
         assert_eq!(reader.snapshot().names(&ids).unwrap(), names);
         assert_eq!((reader.stats().documents, reader.stats().duplicates), (700, 1));
         assert!(reader.snapshot().verify(fpdb::VerifyLevel::Full).unwrap().errors.is_empty());
+    }
+}
+
+#[test]
+fn documents_after_a_key_are_those_with_greater_keys_in_segments_and_in_memory() {
+    let sim = Sim::new();
+    let options = options(&sim, Ids::Names).block_size(512).memtable_entries(64);
+    let db = options.create("sim").unwrap();
+    let (mut rng, mut known) = (fastrand::Rng::with_seed(1), std::collections::BTreeMap::new());
+    for n in 0..600 {
+        let name = format!("run{}/{:03}", rng.u32(..4), rng.u32(..400));
+        if rng.u32(..4) == 0 {
+            assert_eq!(db.remove(&name).unwrap(), known.remove(&name).is_some());
+        } else {
+            db.insert(far(n), &name).unwrap();
+            known.insert(name, far(n));
+        }
+        match n {
+            200 | 450 => db.flush().map(drop).unwrap(),
+            300 => db.compact().map(drop).unwrap(),
+            _ => {}
+        }
+    }
+    let snapshot = db.snapshot();
+    db.insert(7, "run1/later").unwrap();
+    let keys = (0..400).step_by(7).flat_map(|n| (0..4).map(move |run| format!("run{run}/{n:03}")));
+    for key in keys.chain(["a", "run", "run1/", "run3/999", "z"].map(str::to_owned)) {
+        let found = snapshot.documents_after(&key).unwrap().map(|document| {
+            let (name, document) = document.unwrap();
+            (name.unwrap(), document.fingerprint)
+        });
+        let expected = known.iter().filter(|it| **it.0 > *key).map(|it| (it.0.clone(), *it.1));
+        assert!(found.eq(expected), "{key}");
+    }
+}
+
+#[test]
+fn documents_after_an_id_are_those_with_greater_ids() {
+    let db = create(Ids::Unique);
+    for id in [1, 300, 70_000, 1 << 40] {
+        db.insert(far(id), id).unwrap();
+    }
+    for (after, expected) in [(0, 4), (1, 3), (299, 3), (300, 2), (1 << 40, 0), (u64::MAX, 0)] {
+        assert_eq!(db.snapshot().documents_after(after).unwrap().count(), expected, "{after}");
     }
 }

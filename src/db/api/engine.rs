@@ -92,8 +92,8 @@ pub(crate) trait ReadEngine<F: Fingerprint>: Send + Sync {
         self.reader().names(ids)
     }
 
-    fn documents(&self) -> Result<Box<NamedDocuments<'_, F>>> {
-        Ok(Box::new(self.reader().documents()?))
+    fn documents(&self, after: Option<Key<'_>>) -> Result<Box<NamedDocuments<'_, F>>> {
+        Ok(Box::new(self.reader().documents(after)?))
     }
 
     fn pairs(&self, options: PairOptions, visit: &mut pairs::Visit<'_, F>) -> Result<PairsReport> {

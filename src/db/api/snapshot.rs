@@ -279,7 +279,39 @@ impl<F: Fingerprint> Snapshot<F> {
     /// `InvalidArgument` in a database with [user ids](crate::Ids::User); otherwise the same as
     /// [`query`](Self::query).
     pub fn documents(&self) -> Result<Documents<'_, F>> {
-        self.engine.documents().map(Documents)
+        self.engine.documents(None).map(Documents)
+    }
+
+    /// Returns an iterator over the documents after this key, whether it exists or not. A name is
+    /// before all names that begin with it, so those of a site or a run are found together. The first
+    /// one takes as long as [`get`](Self::get).
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for a key of the wrong kind; otherwise the same as
+    /// [`documents`](Self::documents).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::{Db, Ids};
+    /// let db = Db::options().ids(Ids::Names).in_memory()?;
+    /// for (fingerprint, name) in [(1, "a.org/1"), (2, "b.org/1"), (3, "b.org/2"), (4, "c.org/1")] {
+    ///     db.insert(fingerprint, name)?;
+    /// }
+    /// let mut names = Vec::new();
+    /// for document in db.snapshot().documents_after("b.org/")? {
+    ///     let (Some(name), _) = document? else { continue };
+    ///     if !name.starts_with("b.org/") {
+    ///         break;
+    ///     }
+    ///     names.push(name);
+    /// }
+    /// assert_eq!(names, ["b.org/1", "b.org/2"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn documents_after<'k>(&self, key: impl Into<Key<'k>>) -> Result<Documents<'_, F>> {
+        self.engine.documents(Some(key.into())).map(Documents)
     }
 
     /// Reads every byte of every segment, and checks it as thoroughly as the level says:

@@ -40,7 +40,7 @@ impl<'a, F: Fingerprint> Union<'a, F> {
     pub(crate) fn new(readers: &'a [Reader<F>], has_names: bool) -> Result<Self> {
         let (mut sources, mut next_doc) = (Vec::new(), 0);
         for reader in readers {
-            let (merge, raised) = (reader.document_merge()?, next_doc);
+            let (merge, raised) = (reader.document_merge(None)?, next_doc);
             let mut source = Source { reader, merge, raised, next: None };
             source.advance()?;
             sources.push(source);

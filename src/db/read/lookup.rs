@@ -19,9 +19,13 @@ impl<F: Fingerprint> Reader<F> {
     /// duplicates. Takes a few microseconds, or one or two reads of the disk per segment that has
     /// the key.
     pub(crate) fn get(&self, key: Key<'_>) -> Result<Option<Document<F>>> {
-        let key = DocumentKey::new(self.settings.ids, key, NO_DOCUMENTS);
-        let key = key.map_err(|e| self.at_path(e))?;
+        let key = self.document_key(key)?;
         self.read(|view| view.version.document(&key.to_bytes(), view.seq))
+    }
+
+    fn document_key<'k>(&self, key: Key<'k>) -> Result<DocumentKey<'k>> {
+        let key = DocumentKey::new(self.settings.ids, key, NO_DOCUMENTS);
+        key.map_err(|e| self.at_path(e))
     }
 
     /// Returns the name of a document, in a database with names; `None` if no document has this id.
@@ -50,14 +54,18 @@ impl<F: Fingerprint> Reader<F> {
         (self.settings.ids == Ids::Names).then(|| DocId(self.version.active.next_doc()))
     }
 
-    /// Returns an iterator over all documents with their names, in the order of names or, in a
-    /// database with unique ids, of ids. It ends after an error.
+    /// Returns an iterator over the documents with their names, in the order of names or, in a
+    /// database with unique ids, of ids: those with a greater key than `after`, or all of them. It
+    /// ends after an error.
     pub(crate) fn documents(
         &self,
-    ) -> Result<impl Iterator<Item = Result<NamedDocument<F>>> + Send> {
+        after: Option<Key<'_>>,
+    ) -> Result<impl Iterator<Item = Result<NamedDocument<F>>> + Send + use<'_, F>> {
         self.expect_documents()?;
         let has_names = self.settings.ids == Ids::Names;
-        let mut merge = Some(self.document_merge()?);
+        let after = after.map(|key| self.document_key(key)).transpose()?;
+        let after = after.map(DocumentKey::to_bytes);
+        let mut merge = Some(self.document_merge(after.as_deref())?);
         Ok(std::iter::from_fn(move || {
             loop {
                 match merge.as_mut()?.next() {
@@ -76,10 +84,14 @@ impl<F: Fingerprint> Reader<F> {
         }))
     }
 
-    pub(crate) fn document_merge(&self) -> Result<DocumentMerge<'_, F>> {
+    pub(crate) fn document_merge(&self, after: Option<&[u8]>) -> Result<DocumentMerge<'_, F>> {
         let files = self.version.segments.iter().filter_map(|segment| segment.documents());
-        let recent = self.version.memtables().map(|memtable| memtable.documents(self.seq));
-        DocumentMerge::new(files, recent)
+        let recent = self.version.memtables().map(|memtable| {
+            let mut recent = memtable.documents(self.seq);
+            recent.retain(|it| after.is_none_or(|after| *it.key > *after));
+            recent
+        });
+        DocumentMerge::of_cursors(files.map(|documents| documents.iter_from(after)), recent)
     }
 
     /// Refuses a query since a stamp in a database without stamps.

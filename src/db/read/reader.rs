@@ -113,7 +113,7 @@ impl<F: Fingerprint> Reader<F> {
         if self.settings.tables() > 0 {
             return Box::new(self.entries());
         }
-        match self.documents() {
+        match self.documents(None) {
             Ok(documents) => Box::new(documents.filter_map(|document| match document {
                 Ok((_, document)) => document.entry().map(Ok),
                 Err(error) => Some(Err(error)),

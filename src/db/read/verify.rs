@@ -158,7 +158,7 @@ impl<F: Fingerprint> Reader<F> {
             }
         }
         let (mut originals, mut documents) = (Sum::default(), 0);
-        let mut merge = match self.document_merge() {
+        let mut merge = match self.document_merge(None) {
             Ok(merge) => merge,
             Err(error) => return Ok(Some(error)),
         };

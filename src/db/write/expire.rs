@@ -53,7 +53,7 @@ pub(crate) fn expire<F: Fingerprint>(
     let meter = Meter::new(&reader.watch, Phase::Check, Some(total));
     let mut expiry = Expiry { core, before, old: Vec::new(), old_bytes: 0, removed: 0 };
     // What is removed in the meantime is still in the reader.
-    let mut merge = reader.document_merge()?;
+    let mut merge = reader.document_merge(None)?;
     let mut examined = 0;
     while let Some((key, document)) = merge.next()? {
         let Some(document) = document else { continue };
