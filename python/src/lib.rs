@@ -76,7 +76,7 @@ mod _native {
     #[pymodule_export]
     use super::passage_index::PassageIndex;
     #[pymodule_export]
-    use super::passages::find_passages;
+    use super::passages::{find_passages, parts_to_remove};
     #[pymodule_export]
     use super::read_only::ReadOnlyDb;
     #[pymodule_export]

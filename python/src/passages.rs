@@ -1,6 +1,7 @@
 //! Passages that texts repeat from earlier ones.
 
 use fpdb::passages::{Passages, Span};
+use fpdb::text::removal;
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 
@@ -91,4 +92,21 @@ pub(crate) fn find_passages<'py>(
     ];
     let columns = columns.map(|column| array::<u64>(py, found.spans.iter().map(column).collect()));
     Ok(columns.into_iter().chain([array::<u64>(py, lengths.unwrap_or_default())]).collect())
+}
+
+/// Returns the parts of a text to remove, so that all sentences and lines go that are in spans of bytes as a whole. The
+/// parts are in characters.
+#[pyfunction]
+pub(crate) fn parts_to_remove(text: &str, spans: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    let is_inside = |&(begin, end): &(usize, usize)| begin <= end && end <= text.len();
+    let spans: Vec<_> =
+        spans.into_iter().filter(is_inside).map(|(begin, end)| begin..end).collect();
+    let (mut place, mut characters) = (0, 0);
+    let mut in_characters = |at: usize| {
+        characters += text[place..at].chars().count();
+        place = at;
+        characters
+    };
+    let parts = removal::parts_to_remove(text, &spans);
+    parts.into_iter().map(|it| (in_characters(it.start), in_characters(it.end))).collect()
 }

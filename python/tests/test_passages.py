@@ -262,3 +262,38 @@ def test_a_seed_gives_the_same_quotes_each_time() -> None:
 
     assert np.array_equal(find(7), find(7))
     assert any(not np.array_equal(find(7), find(seed)) for seed in range(20))
+
+
+SENTENCE = "The mills were closed in spring because the new owners had found cheaper coal in the north of it"
+HINDI = "यह पुरानी मिल वसंत में बंद हो गई थी क्योंकि नए मालिकों को उत्तर में सस्ता कोयला मिल गया था"
+URDU = "پرانی چکی بہار میں بند ہو گئی تھی کیونکہ نئے مالکوں کو شمال میں سستا کوئلہ مل گیا تھا اور"
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        (f"{HINDI}।", f"पहले की बात। {HINDI}। बाद की बात।", "पहले की बात। बाद की बात।"),
+        (f"{URDU}۔", f"پہلے۔ {URDU}۔ بعد میں۔", "پہلے۔ بعد میں۔"),
+        (f"{SENTENCE}.", f"Before it. _{SENTENCE}._ After it.", "Before it. After it."),
+        (f"{SENTENCE}.", f"Before it. **{SENTENCE}.** After it.", "Before it. After it."),
+        (SENTENCE, f"Before\r\n{SENTENCE}\r\nAfter", "Before\r\nAfter"),
+        (SENTENCE, f"1. Before\n2. {SENTENCE}\n3. After", "1. Before\n3. After"),
+        (f"{SENTENCE}.", f"\ud83d\ude00 é\udc80 Before it. {SENTENCE}. After it.", "\ud83d\ude00 é\udc80 Before it. After it."),
+    ],
+)
+def test_whole_sentences_of_every_script_are_cut(source: str, text: str, expected: str) -> None:
+    found = dedup_passages([source, text], min_words=15)
+    assert found.cut(1, text) == expected and found.cut(0, source) == source
+
+
+def test_rows_gaps_and_numbers_of_rows_that_make_no_sense_are_refused() -> None:
+    texts = [SENTENCE, SENTENCE]
+    with pytest.raises(TypeError, match="rows: expected a flag for each text, True or False, not values of int64"):
+        dedup_passages(texts, rows=[0, 1])
+    for gaps in (-1, 1.5, 10**9):
+        with pytest.raises(fpdb_engine.InvalidArgumentError, match="gaps .*: expected a number of words from 0 to 1000"):
+            dedup_passages(texts, gaps=gaps)  # type: ignore[arg-type]
+    found = dedup_passages(texts, min_words=15)
+    for method in (found.spans, found.changes, lambda row: found.cut(row, SENTENCE)):
+        with pytest.raises(IndexError, match="row -1: rows are counted from 0 on"):
+            method(-1)

@@ -69,7 +69,16 @@ const LAYERS: [(&str, &str, Layers); 7] = [
         "crates/fpdb-text/src",
         "",
         &[
-            &["error", "jenkins", "normalization", "segment", "sentences", "tokens", "width"],
+            &[
+                "error",
+                "jenkins",
+                "normalization",
+                "removal",
+                "segment",
+                "sentences",
+                "tokens",
+                "width",
+            ],
             &["dictionary", "hash", "minhash", "simhash"],
             &["cut", "jaccard", "keywords"],
             &["method"],

@@ -41,8 +41,9 @@
 
 // What the modules contain. The engine's test `layering` lists their layers and checks them.
 //
-// error jenkins normalization segment sentences tokens width
-//                                 errors, widths and results; normalizing and cutting texts
+// error jenkins normalization removal segment sentences tokens width
+//                                 errors, widths and results; normalizing and cutting texts;
+//                                 removing passages from them
 // dictionary hash minhash simhash the dictionary; from features to fingerprints
 // cut jaccard keywords            tokens of texts; similarity of sets; keywords of texts
 // method                          what every recipe can do
@@ -73,6 +74,7 @@ mod pairs;
 mod pipeline;
 mod recipe;
 mod recipes;
+pub mod removal;
 mod segment;
 mod sentences;
 pub mod simhash;

@@ -35,6 +35,9 @@ def dedup_lines(
     than min_words. A line that occurs often in one text only is left alone too, but of one that other texts have, one
     copy stays in all.
 
+    Signs are no words, so `return ok;` is a copy of `return !ok;`, and a row of a table with 5 one of a row with -5: this is not
+    for program code, or for tables of numbers.
+
     The texts are read twice, and texts and rows are what dedup_passages() takes. In memory, this takes about 24 bytes
     per line, and 50 per span.
 

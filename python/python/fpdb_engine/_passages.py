@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -12,9 +11,13 @@ import numpy.typing as npt
 
 from . import _columns
 from ._errors import InvalidArgumentError
-from ._native import find_passages
+from ._native import find_passages, parts_to_remove
 from ._quotes import with_gaps
 from ._seed import random_seed
+
+
+# Words between two parts of a quote.
+_MOST_GAPS = 1000
 
 
 class Span(NamedTuple):
@@ -79,9 +82,14 @@ class Passages:
         return [Span(*span) for span in zip(*(column.tolist() for column in self._columns_of(row)))]
 
     def _columns_of(self, row: int) -> list[npt.NDArray[np.uint64]]:
+        self._check(row)
         first, last = np.searchsorted(self.row, np.array([row, row + 1], np.uint64))
         columns = (self.begin, self.end, self.source, self.source_begin, self.source_end)
         return [column[first:last] for column in columns]
+
+    def _check(self, row: int) -> None:
+        if row < 0:
+            raise IndexError(f"row {row}: rows are counted from 0 on")
 
     def changes(self, row: int) -> list[tuple[int, int]]:
         """Returns what differs within the spans of a row, with gaps: the begin and the end of each, in bytes. This is what
@@ -95,6 +103,7 @@ class Passages:
         >>> [texts[1][begin:end] for begin, end in found.changes(1)]
         [', they say, ']
         """
+        self._check(row)
         first, last = np.searchsorted(self.changed[0], np.array([row, row + 1], np.uint64))
         return [(begin, end) for begin, end in self.changed[1:, first:last].T.tolist()]
 
@@ -135,24 +144,26 @@ class Passages:
     def cut(self, row: int, text: str) -> str:
         """Returns the text of a row without the sentences and lines that are in spans as a whole.
 
-        A sentence ends with a full stop, a question mark or an exclamation mark, or with the line. Lines that look
-        like rows of a table, with tabs or vertical bars, are only removed as a whole.
+        A sentence ends as Unicode says (UAX #29), or after a full stop, a question mark or an exclamation mark and white
+        space, or with the line. Lines that look like rows of a table, with tabs or vertical bars, are only removed as a whole.
+        If only the number or the bullet of an item is left, the line goes. Thai has no marks for the ends of sentences, so only
+        its lines are removed.
 
         >>> quote = "The mills were closed in spring because the new owners had found cheaper coal in the north."
         >>> texts = [quote, f"I was born here. {quote} Nobody came back."]
         >>> dedup_passages(texts, min_words=14).cut(1, texts[1])
         'I was born here. Nobody came back.'
         """
-        spans = _union(self.spans(row))
+        # Spans are places in what was compared, where halves of surrogate pairs are joined.
+        places = _columns.joined_surrogates(text)
+        whole = text if places is None else _columns.without_surrogates([text])[0][0]
+        begin, end, *_ = self._columns_of(row)
         kept, at = [], 0
-        for unit in _units(text):
-            word = re.search(r"\w(?:.*\w)?", unit, re.DOTALL)
-            begin = at + (_bytes(unit[: word.start()]) if word else 0)
-            end = begin + _bytes(word[0] if word else unit)
-            if not any(first <= begin and end <= last for first, last in spans):
-                kept.append(unit)
-            at += _bytes(unit)
-        return "".join(kept)
+        for first, last in parts_to_remove(whole or "", list(zip(begin.tolist(), end.tolist()))):
+            first, last = (first, last) if places is None else (places[first], places[last])
+            kept.append(text[at:first])
+            at = last
+        return "".join([*kept, text[at:]])
 
 
 def dedup_passages(
@@ -176,8 +187,8 @@ def dedup_passages(
     another one, such as the newest, sort the texts. Nothing is removed: see cut() and keep() of the result.
 
     With gaps, such as 5, finds quotes of which words were changed, too: runs of at least 8 words that stand in the same
-    order in one earlier row, joined over at most so many other words on each side. They have min_words words in common,
-    and a span is then the whole quote; changes() says what is new in it. A window of 13 words that was not changed and
+    order in one earlier row, joined over at most so many other words on each side. A span is then the whole quote, with what
+    is new in it, which changes() says; it has at least min_words words. A window of 13 words that was not changed and
     is kept (about one in twenty is) must lead to the earlier row, and a row is compared with 64 others at most.
 
     With against, the texts of an earlier collection, passages that stand in one of these have spans, too; sources below
@@ -190,6 +201,9 @@ def dedup_passages(
     count as equal. It decides which windows are kept, so with gaps, calls may find different quotes. For the same ones
     each time, set the seed, a number from 0 to 2^64 - 1, if the texts are not those of strangers.
 
+    A run that is one word longer than a passage by chance begins another span, with another source. So a quote that
+    thousands have gives somewhat more spans than rows.
+
     The time grows linearly with the length of the texts. What does not fit into memory, in bytes, is sorted in
     temporary files. In addition, it takes 8 bytes per row and 150 per span. progress is called with the number
     of texts that were read, and with twice the number of all.
@@ -199,6 +213,8 @@ def dedup_passages(
     >>> found
     <fpdb_engine.Passages: 1 spans in 1 of 3 rows, 43.9% of the text>
     """
+    if not isinstance(gaps, (int, np.integer)) or not 0 <= gaps <= _MOST_GAPS:
+        raise InvalidArgumentError(f"gaps {gaps!r}: expected a number of words from 0 to {_MOST_GAPS}")
     own, earlier = reader(texts, rows, progress, 4 if gaps else 2), 0
 
     def both() -> Iterator[Any]:
@@ -238,7 +254,9 @@ def reader(
     texts: Any, rows: Any, progress: Callable[[int, int | None], None] | None, times: int
 ) -> Callable[[], Iterator[Any]]:
     """Returns what reads chunks of texts, so many times, with None for those that are not among the rows."""
-    wanted = None if rows is None else np.asarray(rows, bool)
+    wanted = None if rows is None else np.asarray(rows)
+    if wanted is not None and wanted.dtype != np.bool_ and len(wanted):
+        raise TypeError(f"rows: expected a flag for each text, True or False, not values of {wanted.dtype}")
     total = _columns.length(texts)
     if total is None and hasattr(texts, "__next__"):
         raise InvalidArgumentError("texts: an iterator can be read only once; give a list, an array or a column")
@@ -263,28 +281,3 @@ def reader(
                 progress(done, None if total is None else times * total)
 
     return read
-
-
-def _bytes(text: str) -> int:
-    """Returns the length of a text in UTF-8, where a lone surrogate is as long as what replaces it."""
-    return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _union(spans: list[Span]) -> list[tuple[int, int]]:
-    """Joins spans that overlap."""
-    joined: list[tuple[int, int]] = []
-    for span in spans:
-        if joined and span.begin <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], span.end))
-        else:
-            joined.append((span.begin, span.end))
-    return joined
-
-
-def _units(text: str) -> Iterator[str]:
-    """Divides a text into sentences, and into lines where these look like rows of a table."""
-    for line in text.splitlines(keepends=True):
-        if line.count("|") > 1 or "\t" in line.strip():
-            yield line
-        else:
-            yield from re.findall(r".+?(?:[.!?…]+[\"'”’)\]]*\s+|[。！？]+[”’」』）]*\s*|$)", line, re.DOTALL)
