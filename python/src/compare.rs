@@ -13,6 +13,7 @@ use crate::errors::{self, OrRaise};
 use crate::interrupt::{Cancel, interruptible};
 use crate::jaccard::{or_whole, words_of};
 use crate::kept::Kept;
+use crate::names;
 use crate::numbers::Number;
 use crate::parallel;
 use crate::reader::Reader;
@@ -54,7 +55,7 @@ struct Row {
 }
 
 /// What a row is like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Like {
     /// A document of an earlier run: its position in the list of these.
     Earlier(usize),
@@ -221,6 +222,18 @@ impl Comparer {
         names.iter().map(|name| self.names.insert(hash(name))).collect()
     }
 
+    /// Returns the first names of a database that are greater than `after` and begin with a prefix, at most `most`,
+    /// and the ids of their documents.
+    #[staticmethod]
+    fn names_after(
+        db: &Bound<'_, Reader>,
+        after: &str,
+        prefix: &str,
+        most: usize,
+    ) -> PyResult<Vec<(String, u64)>> {
+        names::after(&db.get().handle.snapshot_now()?, db.py(), (after, prefix), most)
+    }
+
     /// Returns, for each pair of a row of the chunk and a sketch, whether the sketches do not tell on which side of the
     /// threshold the similarity is: their estimate is within three standard errors of it, or exact similarities are
     /// of other features.
@@ -336,15 +349,19 @@ impl Comparer {
         }
         let by_band = self.by_band();
         let mut decided = Vec::with_capacity(self.chunk.len());
+        // Documents that have given way to a row of the chunk.
+        let mut gone = HashSet::new();
         for row in 0..self.chunk.len() {
             if cancel.is_cancelled() {
                 break;
             }
             let mut near: Vec<_> = candidates.of(row).chain(self.near(&by_band, row)).collect();
+            near.retain(|(_, like, _)| !gone.contains(like));
             near.sort_unstable();
             near.truncate(MOST_CANDIDATES);
             let decision = self.decide_row(row, &near, candidates)?;
             self.is_kept[row] = decision.like.is_none();
+            gone.extend(decision.replaced.iter().map(|&place| Like::Earlier(place)));
             decided.push(decision);
         }
         Ok(Some(decided))

@@ -36,6 +36,7 @@ mod jaccard;
 mod kept;
 mod keys;
 mod minhash;
+mod names;
 mod numbers;
 mod options;
 mod pairs;

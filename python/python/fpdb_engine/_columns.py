@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
@@ -152,6 +153,25 @@ def is_missing(value: Any) -> bool:
     return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
 
 
+def with_nulls(values: Any) -> np.ndarray[Any, Any]:
+    """Returns a column as an array, of objects if values are missing: whole numbers stay exact."""
+    # The arrays of pandas keep whole numbers beside missing ones, and numbers that Arrow has no type for.
+    arrow = None if hasattr(values, "iloc") else _as_arrow(values)
+    if arrow is not None:
+        parts = list(arrow)
+        if any(part.null_count for part in parts):
+            return np.fromiter((value for part in parts for value in part.to_pylist()), object)
+        arrays = [part.to_numpy(zero_copy_only=False) for part in parts]
+        return np.concatenate(arrays) if arrays else np.zeros(0)
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    if isinstance(values, (list, tuple)) and not any(isinstance(value, (list, tuple)) for value in values):
+        found = np.empty(len(values), object)
+        found[:] = values
+        return found
+    return np.asarray(values)
+
+
 def names(ids: Any) -> Iterator[str | None]:
     """Iterates over the names of rows, with None for each that is missing."""
     arrow = _as_arrow(ids)
@@ -163,3 +183,11 @@ def without_surrogates(chunk: list[str | None]) -> tuple[list[str | None], int]:
     """Replaces what no text can have, lone surrogates, and returns the number of texts that had some."""
     found = [it and it.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for it in chunk]
     return found, sum(a != b for a, b in zip(chunk, found))
+
+
+def joined_surrogates(text: str) -> list[int] | None:
+    """Returns where each character of without_surrogates() begins in a text, and its end; None if it has no surrogates."""
+    if text.isascii() or not re.search("[\ud800-\udfff]", text):
+        return None
+    places = [match.start() for match in re.finditer("[\ud800-\udbff][\udc00-\udfff]|.", text, re.DOTALL)]
+    return [*places, len(text)]

@@ -109,9 +109,11 @@ def dedup(
     With against, the rows are also compared with the documents of a database, and kept rows are added to it. It is
     created if it is missing. ids are the names of the rows, and run is the name of this run, such as the month of the
     crawl; the database knows a document as "run/id". If a run is repeated under its name, for example after it was
-    interrupted, it finds the same rows again. Any other run compares itself with it: a page that did not
+    interrupted, it finds the same rows again, and what it stored before and does not keep now is removed. Any other run
+    compares itself with it: a page that did not
     change is a duplicate of itself. Of a page that did, both versions stay, unless replaces names the runs whose
-    documents of the same id give way. Rows whose id is missing or occurred before in the run are named by their
+    documents of the same id give way, however little a page changed. Then no row is compared with such a document, the
+    ids are read before the texts, and texts of an iterator are written to a temporary file meanwhile. Rows whose id is missing or occurred before in the run are named by their
     row, and counted; with strict_ids they are refused.
 
     A database has no texts. text_of is a function that takes names of earlier documents, and returns their texts,
@@ -144,8 +146,60 @@ def dedup(
     """
     if passages and hasattr(texts, "__next__"):
         raise InvalidArgumentError("passages: an iterator can be read only once; give a list, an array or a column")
+
+    def finish(found: Deduplicated) -> Deduplicated:
+        if not passages:
+            return found
+        return dataclasses.replace(found, passages=dedup_passages(texts, rows=found.keep, threads=threads))
+
+    return deduplicated(
+        texts,
+        ids,
+        keep=keep,
+        similarity=similarity,
+        recall=recall,
+        verify=verify,
+        ngram=ngram,
+        against=against,
+        run=run,
+        replaces=replaces,
+        text_of=text_of,
+        strict_ids=strict_ids,
+        recipe=recipe,
+        expected=expected,
+        threads=threads,
+        progress=progress,
+        finish=finish,
+    )
+
+
+def deduplicated(
+    texts: Any,
+    ids: Any = None,
+    *,
+    finish: Callable[[Deduplicated], Deduplicated],
+    keep: Any = "first",
+    similarity: float | None = None,
+    recall: float | None = None,
+    verify: bool | Literal["all", "contained"] = True,
+    ngram: int | None = None,
+    against: str | Path | None = None,
+    run: str | None = None,
+    replaces: Sequence[str] = (),
+    text_of: TextOf | None = None,
+    strict_ids: bool = False,
+    recipe: str | None = None,
+    expected: int | None = None,
+    threads: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Deduplicated:
+    """Does what dedup() does. Calls finish with what was found, before documents of earlier runs are removed: if it
+    fails, the run can be repeated, and finds the same again."""
     _check_keep(keep, ids, against)
     _check(similarity, recall, recipe, verify is not False, ngram, text_of)
+    for name, number in (("expected", expected), ("threads", threads)):
+        if number is not None and number < 1:
+            raise InvalidArgumentError(f"{name} {number}: expected a number of at least 1")
     _check_run(against, run, replaces, text_of)
     if verify == "contained":
         others = {"ids": ids, "recall": recall, "recipe": recipe, "ngram": ngram, "against": against}
@@ -153,7 +207,7 @@ def dedup(
             if option is not None:
                 raise InvalidArgumentError(f'{name}: not with verify="contained"')
         found = contained(texts, keep, 1.0 if similarity is None else similarity, threads, _reporter(progress))
-        return _finished(found, texts, text_of, passages, threads)
+        return finish(_shown(found, texts, text_of))
     total = _columns.length(texts)
     expected = max(expected or total or 0, _EXPECTED)
     settings: dict[str, Any] = {"similarity": similarity, "recall": recall, "recipe": recipe}
@@ -161,6 +215,7 @@ def dedup(
         stack.enter_context(_ended_by_sigterm())
         options: dict[str, Any] = {"expected_entries": expected, "threads": threads, "durability": "buffered"}
         documents, rule = Documents(stack, **_defaults(settings), **options), None
+        announce: Callable[[Iterable[str | None]], None] | None = None
         if against is not None:
             path = Path(against)
             if path.exists() and not (path.is_dir() and not any(path.iterdir())):
@@ -171,24 +226,22 @@ def dedup(
             if db.match_rule is None or db.id_kind != "names":
                 raise InvalidArgumentError(f'against: {against} was not created with a similarity and ids="names"')
             settings = {"similarity": db.similarity, "recall": db.recall, "recipe": db.recipe}
-            documents, rule = Stored(db, str(run), replaces, text_of, verify == "all"), db.match_rule
+            stored = Stored(db, str(run), replaces, text_of, verify == "all")
+            documents, rule, announce = stored, db.match_rule, stored.announce if replaces else None
         settings = _defaults(settings)
         comparer = Comparer(**settings, rule=rule, expected=expected, ngram=ngram, exact=bool(verify), threads=threads)
-        order = order_of(keep, texts, ids)
+        order = order_of(keep, texts, ids, announce)
         rows = _Rows(comparer, documents, order, strict_ids, is_exact=bool(verify))
         found = rows.all(total, _reporter(progress), settings["similarity"])
+        found = finish(_shown(found, texts, text_of))
         documents.finish()
-    return _finished(found, texts, text_of, passages, threads)
+    return found
 
 
-def _finished(
-    found: Deduplicated, texts: Any, text_of: TextOf | None, passages: bool, threads: int | None
-) -> Deduplicated:
+def _shown(found: Deduplicated, texts: Any, text_of: TextOf | None) -> Deduplicated:
     found.shown.extend(_examples(found, texts, text_of))
     _log.info("dedup: %d rows, %d to drop", len(found), found.dropped)
-    if not passages:
-        return found
-    return dataclasses.replace(found, passages=dedup_passages(texts, rows=found.keep, threads=threads))
+    return found
 
 
 def _defaults(settings: dict[str, Any]) -> dict[str, Any]:
@@ -211,7 +264,8 @@ def _check_keep(keep: Any, ids: Any, against: Any) -> None:
 def _check(similarity: Any, recall: Any, recipe: Any, verify: bool, ngram: Any, text_of: Any) -> None:
     """Refuses options before any work is done."""
     for name, share, most in (("similarity", similarity, 1), ("recall", recall, 0.999)):
-        if share is not None and not (isinstance(share, (int, float)) and 0.5 <= share <= most):
+        is_number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
+        if share is not None and not (is_number and 0.5 <= share <= most):
             raise InvalidArgumentError(f"{name} {share!r}: expected a number from 0.5 to {most}")
     names = Comparer.recipes()
     if recipe is not None and recipe not in names:
@@ -303,7 +357,10 @@ class _Rows:
             mended=self.mended,
             **self.documents.counts(),
         )
-        return found if self.order.rows is None else _as_given(found, self.order.rows)
+        found = found if self.order.rows is None else _as_given(found, self.order.rows)
+        for row, names in self.documents.superseded().items():
+            found.replaced.setdefault(row, []).extend(names)
+        return found
 
     def _chunk(self, texts: Any) -> None:
         sketches, kinds = self._read(texts)
@@ -323,7 +380,7 @@ class _Rows:
             self.earlier[first + place] = name = near.names[int(of[place]) - EARLIER]
             self.same_id += id_of(name) == rows[place].id
         for place, position in gave_way:
-            self.documents.give_way(first + place, near.names[position])
+            self.documents.give_way(first + place, near.names[position], int(near.ids[position]))
         is_estimated = ~keep & (kinds != _EQUALITY)
         if self.is_exact:
             is_estimated &= is_earlier
@@ -366,7 +423,11 @@ class _Rows:
                 message = f"ids: row {row}: {problem}; leave out strict_ids to name such rows by number"
                 raise InvalidArgumentError(message)
             self.unnamed += 1
-            ids[place] = f"{id or ''}#{row}"
+            # It may be an id of another row, before or after.
+            made = f"{id or ''}#{row}"
+            while not self.comparer.are_new([made])[0]:
+                made += f"#{row}"
+            ids[place] = made
         return [Row(id or "", self._priority(first + place, id)) for place, id in enumerate(ids)]
 
     def _priority(self, number: int, id: str | None) -> int | str | None:

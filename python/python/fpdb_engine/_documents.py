@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,8 @@ Sketches = npt.NDArray[np.void]
 
 # For the matches of a chunk that are in memory at the same time.
 _JOIN_MEMORY = 64 << 20
+# Names that are read together.
+_NAMES = 1 << 12
 # Added to positions of documents of earlier runs, as Comparer has them.
 EARLIER = 1 << 63
 
@@ -37,6 +40,8 @@ class Near(NamedTuple):
     gives_way: Unsigned
     names: list[str]
     """The names of the documents of earlier runs."""
+    ids: Numbers
+    """Their ids."""
     texts: list[str | None]
     sketches: list[bytes]
     """Their sketches."""
@@ -73,20 +78,25 @@ class Documents:
             numbers, waiting = self._waiting
             self._db.write(waiting, numbers)
             self._waiting = None
-        found, ids, distances = _near(self._db, sketches[places])
+        found, ids, distances = _near(self._db, sketches[places], lambda ids: np.ones(len(ids), np.bool_))
         gives_way = np.zeros(len(ids), np.uint64)
-        return Near(places[found], ids.astype(np.uint64), distances, gives_way, [], [], [])
+        return Near(places[found], ids.astype(np.uint64), distances, gives_way, [], ids[:0], [], [])
 
     def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:
         """Adds kept rows with these numbers."""
         if len(numbers):
             self._waiting = numbers, sketches
 
-    def give_way(self, number: int, name: str) -> None:
+    def give_way(self, number: int, name: str, id: int) -> None:
         """Notes that a document of an earlier run gives way to a kept row."""
 
     def counts(self) -> dict[str, Any]:
         """Returns the fields of Deduplicated that are known here."""
+        return {}
+
+    def superseded(self) -> dict[int, list[str]]:
+        """Returns the names of the documents that give way whatever becomes of a row, because they have its id. The
+        rows are numbered as they were given."""
         return {}
 
     def finish(self) -> None:
@@ -107,35 +117,51 @@ class Stored(Documents):
         # Whether the text of each document that is near is asked for, or only where the sketches are not sure.
         self._asks_all = asks_all
         self._number_of = _NumberOf()
-        # Names of rows of an earlier attempt at this run, which may be dropped this time.
-        self._undecided: set[str] = set()
+        self._superseded: dict[int, list[str]] = {}
+        # What an earlier attempt at this run stored is decided again, so that the results are the same.
+        self._attempted = np.array([id for _, id in _names_of(db, self._prefix)], np.int64)
+        # Documents with which no row is compared, sorted: those, and those of which this run has another version.
+        self._out = np.sort(self._attempted)
+        # Documents that have given way to a row.
+        self._gone: set[int] = set()
+
+    def announce(self, ids: Iterable[str | None]) -> None:
+        """Finds the documents of runs that are replaced of which this run has another version. They give way before any
+        row is compared, so that no row is dropped because of one."""
+        found, out = set(), array.array("q")
+        for row, id in enumerate(ids):
+            for name in [other + id for other in self._replaces] if id else []:
+                document = None if name in found else self.db.get(name)
+                if document is not None:
+                    found.add(name)
+                    out.append(document.id)
+                    self._superseded.setdefault(row, []).append(name)
+        self._out = np.union1d(self._out, np.array(out, np.int64))
+
+    def _are_candidates(self, ids: Numbers) -> npt.NDArray[np.bool_]:
+        """Returns which documents a row may be like."""
+        documents, position = np.unique(ids, return_inverse=True)
+        is_gone = np.fromiter(map(self._gone.__contains__, documents.tolist()), np.bool_, len(documents))
+        is_out = np.isin(documents, self._out, assume_unique=True) & (self._number_of(documents) < 0)
+        return ~(is_gone | is_out)[position]
 
     def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row], comparer: Comparer) -> Near:
-        found, ids, distances = _near(self.db, sketches[places])
-        numbers = self._number_of(ids)
+        found, ids, distances = _near(self.db, sketches[places], self._are_candidates)
+        found, numbers = places[found], self._number_of(ids)
         is_earlier = numbers < 0
         documents, position = np.unique(ids[is_earlier], return_inverse=True)
         names = [name or "" for name in self.db.names(documents)]
-        # What an earlier attempt at this run stored is decided again, so that the results are the same.
-        self._undecided.update(name for name in names if name.startswith(self._prefix))
-        is_other = np.array([not name.startswith(self._prefix) for name in names], np.bool_)
         of = numbers.astype(np.uint64)
-        of[is_earlier] = (np.cumsum(is_other) - 1)[position].astype(np.uint64) + np.uint64(EARLIER)
-        is_used = np.ones(len(ids), np.bool_)
-        is_used[is_earlier] = is_other[position]
-        names = [name for name in names if not name.startswith(self._prefix)]
-        found, of, distances = places[found[is_used]], of[is_used], distances[is_used]
+        of[is_earlier] = position.astype(np.uint64) + np.uint64(EARLIER)
         earlier = [self.db.get(name) for name in names]
         gives_way = self._give_way(found, of, earlier, names, rows)
         # The documents are there, because nobody else writes.
         theirs = [it.fingerprint if it and isinstance(it.fingerprint, bytes) else bytes(_SKETCH) for it in earlier]
         is_asked = np.full(len(names), self._asks_all)
         if self._text_of is not None and not self._asks_all:
-            is_earlier = of >= EARLIER
-            documents = (of[is_earlier] - np.uint64(EARLIER)).astype(np.int64)
-            is_unsure = comparer.are_unsure(found[is_earlier], [theirs[it] for it in documents.tolist()])
-            is_asked[documents[is_unsure != 0]] = True
-        return Near(found, of, distances, gives_way, names, self._texts(names, is_asked), theirs)
+            is_unsure = comparer.are_unsure(found[is_earlier], [theirs[it] for it in position.tolist()])
+            is_asked[position[is_unsure != 0]] = True
+        return Near(found, of, distances, gives_way, names, documents, self._texts(names, is_asked), theirs)
 
     def _give_way(
         self, found: Numbers, of: Unsigned, documents: Sequence[Document | None], names: list[str], rows: Sequence[Row]
@@ -175,29 +201,49 @@ class Stored(Documents):
         names = [self._prefix + row.id for row in rows]
         stamps = [row.priority for row in rows if isinstance(row.priority, int)]
         outcomes = self.db.write(sketches, names=names, stamps=stamps or None)
-        self.stored_before += int(np.count_nonzero(outcomes.kinds != 0))
-        self._number_of.add(outcomes.ids.astype(np.int64), numbers)
-        self._undecided.difference_update(names)
-        for other in self._replaces:
-            for number, row in zip(numbers.tolist(), rows):
-                if self.db.get(other + row.id) is not None:
-                    self.give_way(number, other + row.id)
+        is_stored = outcomes.kinds != 0
+        self.stored_before += int(np.count_nonzero(is_stored))
+        ids = outcomes.ids.astype(np.int64)
+        if stamps:
+            for place in np.flatnonzero(is_stored).tolist():
+                ids[place] = self._lowered(names[place], sketches[place], stamps[place], int(ids[place]))
+        self._number_of.add(ids, numbers)
 
-    def give_way(self, number: int, name: str) -> None:
-        known = self.replaced.setdefault(number, [])
-        if name not in known:
-            known.append(name)
+    def _lowered(self, name: str, sketch: Any, stamp: int, id: int) -> int:
+        """Stores a document of an earlier attempt anew if it had a greater score. Returns its id."""
+        known = self.db.get(name)
+        if known is None or (known.stamp or 0) <= stamp:
+            return id
+        self.db.remove(name)
+        return int(self.db.write(np.array([sketch]), names=[name], stamps=[stamp]).ids[0])
+
+    def give_way(self, number: int, name: str, id: int) -> None:
+        self.replaced.setdefault(number, []).append(name)
+        self._gone.add(id)
 
     def counts(self) -> dict[str, Any]:
         return {"replaced": self.replaced, "stored_before": self.stored_before}
 
+    def superseded(self) -> dict[int, list[str]]:
+        return self._superseded
+
     def finish(self) -> None:
         # Not before, so that an interrupted run finds them again.
-        for name in self._undecided:
-            self.db.remove(name)
-        for names in self.replaced.values():
+        left = self._attempted[self._number_of(self._attempted) < 0]
+        for begin in range(0, len(left), _NAMES):
+            for name in filter(None, self.db.names(left[begin : begin + _NAMES])):
+                self.db.remove(name)
+        for names in (*self.replaced.values(), *self._superseded.values()):
             for name in names:
                 self.db.remove(name)
+
+
+def _names_of(db: Db, prefix: str) -> Iterator[tuple[str, int]]:
+    """Yields the names that begin with a prefix, and the ids of their documents."""
+    after = prefix
+    while found := Comparer.names_after(db, after, prefix, _NAMES):
+        yield from found
+        after = found[-1][0]
 
 
 def id_of(name: str) -> str:
@@ -205,15 +251,17 @@ def id_of(name: str) -> str:
     return name.partition("/")[2]
 
 
-def _near(db: Db | None, sketches: Sketches) -> tuple[Numbers, Numbers, Numbers]:
-    """Returns the nearest documents of a database: positions of sketches, ids and distances, sorted by position,
+def _near(
+    db: Db | None, sketches: Sketches, are_candidates: Callable[[Numbers], npt.NDArray[np.bool_]]
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Returns the nearest candidates of a database: positions of sketches, ids and distances, sorted by position,
     distance and id."""
     found = np.zeros((3, 0), np.int64)
     if db is None or not len(sketches):
         return found[0], found[2], found[1]
     for ids, places, distances in db.join(sketches, memory=_JOIN_MEMORY):
         more = np.stack([places.astype(np.int64), distances.astype(np.int64), ids.astype(np.int64)])
-        found = np.concatenate([found, more], axis=1)
+        found = np.concatenate([found, more[:, are_candidates(more[2])]], axis=1)
         found = found[:, np.lexsort(found[::-1])]
         begins = np.searchsorted(found[0], found[0])
         found = found[:, np.arange(found.shape[1]) - begins < MOST_CANDIDATES]

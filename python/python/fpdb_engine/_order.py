@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import array
+import contextlib
+import datetime
+import decimal
+import numbers
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +16,10 @@ import numpy.typing as npt
 
 from . import _columns
 from ._errors import InvalidArgumentError
+
+
+# Up to this number, whole numbers are floating-point numbers, too.
+_EXACT = 1 << 53
 
 
 class Order(NamedTuple):
@@ -26,16 +34,24 @@ class Order(NamedTuple):
     """The greatest is kept, for "longest" and scores."""
 
 
-def order_of(keep: Any, texts: Any, ids: Any) -> Order:
-    """Puts rows into their order."""
+def order_of(keep: Any, texts: Any, ids: Any, announce: Callable[[Iterable[str | None]], None] | None) -> Order:
+    """Puts rows into their order. Calls announce with the ids, as they were given, before any text is compared."""
     names = None if ids is None else _columns.names(ids)
-    if isinstance(keep, str) and keep == "first":
+    is_first = isinstance(keep, str) and keep == "first"
+    if is_first and names is not None and announce is not None and not hasattr(ids, "__next__"):
+        announce(names)
+        names, announce = _columns.names(ids), None
+    if is_first and announce is None:
         return Order(_columns.chunks(texts), names, None, None)
     spool = Texts(texts)
     listed = None if names is None else list(names)
     if listed is not None and len(listed) != len(spool):
         more = "more" if len(listed) > len(spool) else "fewer"
         raise InvalidArgumentError(f"ids: there are {more} than the {len(spool)} texts")
+    if announce is not None:
+        announce(listed or [])
+    if is_first:
+        return Order(spool.chunks(np.arange(len(spool))), iter(listed or []), None, None)
     priorities = None
     if isinstance(keep, str) and keep == "least id":
         assert listed is not None, "dedup checks that there are ids"
@@ -51,21 +67,23 @@ def order_of(keep: Any, texts: Any, ids: Any) -> Order:
 
 
 def priorities_of(scores: Any) -> npt.NDArray[np.uint64]:
-    """Maps scores to numbers of the same order: integers, floats, booleans, dates or times. Missing ones come last.
+    """Maps scores to numbers of the same order: integers, other numbers, booleans, dates or times, also as strings in the
+    form of ISO 8601. Missing ones come last.
 
     >>> np.argsort(priorities_of([0.5, -2.0, float("nan"), 1e9])).tolist()
     [2, 1, 0, 3]
+    >>> np.argsort(priorities_of(["2026-02-01", None, "2026-01-31T12:00:00+01:00"])).tolist()
+    [1, 2, 0]
     """
-    values = scores.to_numpy() if hasattr(scores, "to_numpy") else np.asarray(scores)
-    if values.dtype == object:
-        present = [value for value in values.tolist() if not _columns.is_missing(value)]
-        missing: Any = np.datetime64("NaT") if present and hasattr(present[0], "year") else np.nan
-        values = np.array([missing if _columns.is_missing(value) else value for value in values.tolist()])
-        if missing is not np.nan:
-            values = values.astype("M8[us]")
+    values = _columns.with_nulls(scores)
+    if values.dtype.kind in "OU":
+        values = _typed(values.tolist())
     if values.ndim != 1 or values.dtype.kind not in "iufbmM":
         raise TypeError(f"keep: scores must be a column of numbers or dates, not {values.dtype}")
-    if values.dtype.kind == "u":
+    if values.dtype.kind in "iub" and (not len(values) or -_EXACT <= int(values.min()) and int(values.max()) <= _EXACT):
+        # A run has whole numbers, and the next one has others.
+        values = values.astype(np.float64)
+    if values.dtype.kind == "u" and int(values.max()) >= 1 << 63:
         return values.astype(np.uint64)
     if values.dtype.kind == "f":
         bits = values.astype(np.float64).view(np.uint64)
@@ -76,6 +94,57 @@ def priorities_of(scores: Any) -> npt.NDArray[np.uint64]:
         # The same unit in each run. A missing one is the least integer.
         values = values.astype(f"{values.dtype.kind}8[us]").view(np.int64)
     return values.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63)
+
+
+def _typed(values: list[Any]) -> npt.NDArray[Any]:
+    """Returns values of one type as an array of it."""
+    is_present = [not _columns.is_missing(value) for value in values]
+    present = [value for value, has in zip(values, is_present) if has]
+    if all(isinstance(value, str) for value in present):
+        present = _of_strings(present)
+    is_exact = all(isinstance(value, (numbers.Integral, np.bool_)) for value in present)
+    if is_exact and any(not -_EXACT <= value <= _EXACT for value in present):
+        kind: Any = np.int64 if all(value < 1 << 63 for value in present) else np.uint64
+        missing: Any = np.iinfo(kind).min
+    elif is_exact or all(isinstance(value, (numbers.Real, decimal.Decimal)) for value in present):
+        kind, missing = np.float64, np.nan
+    elif all(hasattr(value, "year") for value in present):
+        kind, missing = "M8[us]", np.datetime64("NaT")
+        present = [_in_utc(value) for value in present]
+    else:
+        types = ", ".join(sorted({type(value).__name__ for value in present}))
+        raise TypeError(f"keep: scores must be a column of numbers or dates, not {types}")
+    found = np.full(len(values), missing, kind)
+    found[np.array(is_present, np.bool_)] = np.array(present, kind)
+    return found
+
+
+def _of_strings(values: list[str]) -> list[Any]:
+    """Returns the numbers or times that strings stand for."""
+    for parse in (int, float, _time):
+        with contextlib.suppress(ValueError):
+            return [parse(value) for value in values]
+    wrong = next(value for value in values if not _is_time(value))
+    raise TypeError(f"keep: scores must be a column of numbers or dates, and {wrong!r} is none")
+
+
+def _time(value: str) -> datetime.datetime:
+    # Python 3.10 does not know the letter.
+    return datetime.datetime.fromisoformat(value.strip().removesuffix("Z") + ("+00:00" if value.strip().endswith("Z") else ""))
+
+
+def _is_time(value: str) -> bool:
+    try:
+        return bool(_time(value))
+    except ValueError:
+        return False
+
+
+def _in_utc(value: Any) -> Any:
+    """Returns a time without its zone."""
+    if getattr(value, "tzinfo", None) is None:
+        return value
+    return value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
 
 
 class Texts:
