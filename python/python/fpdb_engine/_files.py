@@ -1,4 +1,4 @@
-"""Parquet and JSONL files in and out, without loading them whole."""
+"""Files of rows in and out, without loading them whole."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ._dedup import Options, dedup
+from . import _columns
+from ._dedup import Options, deduplicated
 from ._errors import InvalidArgumentError
+from ._lines import dedup_lines
 from ._passages import dedup_passages
-from ._read import File, PathLike, files_in
-from ._report import Deduplicated
-from ._write import Writer, target_of
+from ._paths import PathLike, sources_of
+from ._report import Deduplicated, Files
+from ._rows import Csv, File, Parquet, file_of
+from ._write import Writer, Written, target_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,39 +28,56 @@ _MEMORY = 128 << 20
 
 def dedup_files(
     sources: PathLike | Iterable[PathLike],
-    target: PathLike,
+    target: PathLike | None,
     column: str | Sequence[str] = "text",
     *,
     id_column: str | None = None,
     annotate: bool = False,
     passages: Literal["mark", "cut", "drop"] | None = None,
-    min_words: int = 50,
+    min_words: int | None = None,
     gaps: int = 0,
     min_left: float = 0.5,
+    lines: Literal["mark", "cut", "drop"] | None = None,
+    unit: Literal["line", "paragraph"] = "line",
+    most: int = 1,
+    bad_lines: Literal["error", "skip"] = "error",
     **options: Unpack[Options],
 ) -> Deduplicated:
-    """Writes the rows of Parquet or JSONL files without near-duplicates, and returns what dedup() found.
+    """Writes the rows of files without near-duplicates, and returns what dedup() found.
 
-    sources is a file, a folder, a pattern such as "dump/*.parquet", or a list of these. Files of JSON lines may be
-    compressed with gzip or zstd. Paths may be URLs such as s3://bucket/folder, for which fsspec or pyarrow finds the
-    file system. column is the one with the texts; "doc.body" is the field body of doc; of several columns, the texts
-    are compared as one.
+    sources is a file, a folder, a pattern such as "dump/*.parquet", or a list of these. Paths and patterns may be URLs
+    such as s3://bucket/folder, for which fsspec or pyarrow finds the file system. Files are Parquet (.parquet, .pq), JSON
+    lines (.jsonl, .ndjson, .json) or CSV with a row of names (.csv, .tsv), all but the first also compressed (.gz, .zst,
+    .bz2, .xz); what has no ending is read if it begins like Parquet or JSON. Any other file of a folder is an error,
+    unless it is hidden, as _SUCCESS is, or is called README or LICENSE; the report says what was left out. column is the one with the
+    texts; "doc.body" is the field body of doc; of several columns, the texts are compared as one. A column that is
+    missing is an error, in lines of JSON one that no row of the first file has. With bad_lines="skip", lines that are no
+    rows, or have a text that is no string, are left out and counted.
 
     If target is a file, all rows are written to it. Otherwise it is a folder, and gets one file for each source, with
-    the same name, schema, compression and row groups; lines of JSON are the same bytes. With annotate, all rows are
+    the same name, schema, compression and row groups; rows of JSON and CSV are the same bytes. It is an error if a file
+    would be written that is read, or is read if the call is repeated. With annotate, all rows are
     written, with four more columns: fpdb_keep, fpdb_duplicate_of (the number of the row that it is like),
-    fpdb_earlier (the name of the earlier document) and fpdb_similarity. Each file appears when it is complete.
+    fpdb_earlier (the name of the earlier document) and fpdb_similarity. Columns with these names are replaced. Each file
+    appears when it is complete. What a Parquet file says of its order, and choices of its writer such as page versions and
+    statistics, are those of pyarrow.
 
     With passages, dedup_passages() looks for passages in the rows that are kept, with min_words and gaps. "mark" adds the
     column fpdb_passages: begin, end and source of each passage, in bytes of the text, and the row that it stands in. "cut"
     removes whole sentences and lines that are in passages from the texts, as Passages.cut() does, and drops rows of which
     nothing is left. "drop" drops the rows of which less than the share min_left is in no passage. The first row that has a
-    passage keeps it.
+    passage keeps it. With lines instead, dedup_lines() looks for lines or, with unit="paragraph", paragraphs that more than
+    `most` texts have, of min_words words, 1 by default; the column is called fpdb_lines then, and "drop" drops the pages that
+    are made of them. The report counts both.
 
-    The files are read twice, with passages four times, in batches, and are never in memory whole. Rows are numbered through all files, in the
+    With id_column, annotate also adds fpdb_duplicate_id, the id of the row fpdb_duplicate_of; marked passages have a source_id,
+    and examples the ids of their rows. If target is None, nothing is written: the result says what would be.
+
+    The files are read twice, with passages four times, and once more for the column of scores or, with replaces, of ids:
+    in batches, and never whole. Rows are numbered through all files, in the
     order of their names in a folder or a pattern. The other options are those of dedup(). keep may be the name of a
-    column of scores. With against, id_column is the column of ids, and the database changes before the target does, so
-    repeat a run that was interrupted. Needs pyarrow.
+    column of scores. With against, id_column is the column of ids. Rows are added to the database before the target is
+    written, and documents that give way are removed after that, so repeat a run that was interrupted. Needs pyarrow.
 
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> texts = ["one two three four five six", "ONE two three four five six!", "short", None]
@@ -67,40 +87,81 @@ def dedup_files(
     (1, [1, 3, 4])
     """
     columns = [column] if isinstance(column, str) else list(column)
-    if passages not in (None, "mark", "cut", "drop"):
-        raise InvalidArgumentError(f'passages {passages!r}: expected "mark", "cut" or "drop"')
-    if passages == "cut" and len(columns) > 1:
-        raise InvalidArgumentError("passages: only one column can be cut")
-    files = list(files_in(sources))
+    for name, option in (("passages", passages), ("lines", lines)):
+        if option not in (None, "mark", "cut", "drop"):
+            raise InvalidArgumentError(f'{name} {option!r}: expected "mark", "cut" or "drop"')
+        if option == "cut" and len(columns) > 1:
+            raise InvalidArgumentError(f"{name}: only one column can be cut")
+    if passages is not None and lines is not None:
+        raise InvalidArgumentError("lines: not together with passages; make a second call")
+    if target is None and options.get("against") is not None:
+        raise InvalidArgumentError("against: the database changes; without a target, nothing does")
+    if bad_lines not in ("error", "skip"):
+        raise InvalidArgumentError(f'bad_lines {bad_lines!r}: expected "error" or "skip"')
+    places = sources_of(sources)
+    files = [file_of(it.place, it.name, columns, bad_lines == "skip") for it in places.files]
     if not files:
-        raise InvalidArgumentError("sources: there are no files of Parquet or JSON lines")
+        raise InvalidArgumentError("sources: there are no files of rows")
     keep = options.get("keep", "first")
     scores = keep if isinstance(keep, str) and keep not in ("first", "longest", "least id") else None
     wanted = [name for name in (id_column, scores) if name is not None]
-    for file in files:
-        file.check([*columns, *wanted])
-    goal = target_of(files, target)
+    _check(files, [*columns, *wanted])
+    goal = None if target is None else target_of(places, files, target)
     if scores is not None:
         values = [value for file in files for value in file.values(scores)]
         options["keep"] = np.array(values) if values else np.zeros(0)
-    texts = _Texts(files, columns, id_column)
-    found = dedup(texts, None if id_column is None else texts.ids(), **options)
-    if passages is not None:
-        again, threads = _Texts(files, columns, None), options.get("threads")
-        spans = dedup_passages(
-            again, rows=found.keep, min_words=min_words, gaps=gaps, memory=_MEMORY, threads=threads
-        )
-        keep = found.keep & spans.keep(min_left) if passages == "drop" else found.keep
-        found = dataclasses.replace(found, passages=spans, keep=keep)
-    Writer(files, goal, columns, found, annotate, passages).write()
-    return found
+    uses_ids = options.get("against") is not None or isinstance(keep, str) and keep == "least id"
+    texts = _Texts(files, id_column if uses_ids else None)
+
+    def finish(found: Deduplicated) -> Deduplicated:
+        without_text = [file.path for file in files if not file.with_text]
+        bad = sum(len(file.bad) for file in files)
+        about = Files(len(files), places.left_out, without_text, sum(file.with_text for file in files), bad)
+        found = dataclasses.replace(found, files=about)
+        again, rows, threads = _Texts(files, None), found.keep, options.get("threads")
+        spans = None
+        if passages is not None:
+            words = 50 if min_words is None else min_words
+            spans = dedup_passages(again, rows=rows, min_words=words, gaps=gaps, memory=_MEMORY, threads=threads)
+        elif lines is not None:
+            words = 1 if min_words is None else min_words
+            spans = dedup_lines(again, rows=rows, unit=unit, most=most, min_words=words, threads=threads)
+        if spans is not None:
+            keep = rows & spans.keep(min_left) if "drop" in (passages, lines) else rows
+            found = dataclasses.replace(found, passages=spans, keep=keep)
+        written = Written(annotate, passages or lines, "fpdb_lines" if lines else "fpdb_passages")
+        names = None if id_column is None else _ids_of(files, id_column, written.rows(found))
+        Writer(files, goal, found, written, names).write()
+        return found
+
+    ids: Any = None
+    if uses_ids and id_column is not None:
+        ids = _Ids(files, id_column) if options.get("replaces") else texts.ids()
+    return deduplicated(texts, ids, finish=finish, **options)
+
+
+def _ids_of(files: list[File], column: str, rows: Iterable[int]) -> dict[int, str | None]:
+    """Returns the ids of some rows."""
+    wanted = set(rows)
+    ids = _columns.names(_Ids(files, column))
+    return {row: id for row, id in enumerate(ids) if row in wanted}
+
+
+def _check(files: list[File], columns: list[str]) -> None:
+    """Refuses files without these columns. Rows of JSON may lack some, but not all rows of the first file do."""
+    is_first = True
+    for file in files:
+        if isinstance(file, (Parquet, Csv)):
+            file.check(columns)
+        elif is_first:
+            is_first = not file.check(columns)
 
 
 class _Texts:
     """The texts of files, which are read as often as they are iterated over, and their ids meanwhile."""
 
-    def __init__(self, files: list[File], columns: list[str], id_column: str | None) -> None:
-        self._files, self._columns, self._id_column = files, columns, id_column
+    def __init__(self, files: list[File], id_column: str | None) -> None:
+        self._files, self._id_column = files, id_column
         self._ids: collections.deque[Any] = collections.deque()
 
     def __len__(self) -> int:
@@ -108,7 +169,7 @@ class _Texts:
 
     def __iter__(self) -> Iterator[Any]:
         for file in self._files:
-            for texts, ids in file.texts(self._columns, self._id_column):
+            for texts, ids in file.texts(self._id_column):
                 self._ids.extend(ids)
                 yield texts
 
@@ -116,3 +177,13 @@ class _Texts:
         """Iterates over the ids of the texts that were read."""
         while self._ids:
             yield self._ids.popleft()
+
+
+class _Ids:
+    """The ids of the rows of files, which are read as often as they are iterated over."""
+
+    def __init__(self, files: list[File], column: str) -> None:
+        self._files, self._column = files, column
+
+    def __iter__(self) -> Iterator[Any]:
+        return (value for file in self._files for value in file.values(self._column))

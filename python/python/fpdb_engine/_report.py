@@ -35,14 +35,48 @@ class Example(NamedTuple):
     """The part of the text where it begins to differ; None if the text is not known any more."""
     other: str | None
     """The same part of the other text."""
+    id: str | None = None
+    """The id of the row, if dedup_files() has a column of ids."""
+    of_id: str | None = None
+    """The id of the kept row."""
 
     def _repr_html_(self) -> str:
         a, b = marked(self.text, self.other)
-        of = f"row {self.of:,}" if isinstance(self.of, int) else html.escape(self.of)
+        of = self._named(self.of, self.of_id) if isinstance(self.of, int) else html.escape(self.of)
         return (
-            f"<tr><td>row {self.row:,} is like {of}<br>similarity {self.similarity:.2f}</td>"
+            f"<tr><td>{self._named(self.row, self.id)} is like {of}<br>similarity {self.similarity:.2f}</td>"
             f'<td style="text-align:left">{a}</td><td style="text-align:left">{b}</td></tr>'
         )
+
+
+    @staticmethod
+    def _named(row: int, id: str | None) -> str:
+        return f"row {row:,}" + ("" if id is None else f" ({html.escape(id)})")
+
+
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """What was read of files."""
+
+    read: int
+    """Number of files."""
+    left_out: list[str]
+    """Files of folders that were not read, because they are hidden or never have rows."""
+    without_text: list[str]
+    """Files in which no row has a text."""
+    with_text: int
+    """Number of rows that have a text."""
+    bad_lines: int
+    """Number of lines that are no rows, and were left out."""
+
+    def figures(self) -> list[tuple[str, str]]:
+        """Returns the lines of a report."""
+        lines = [("files read", f"{self.read:,}"), ("rows with text", f"{self.with_text:,}")]
+        for name, paths in (("files left out", self.left_out), ("files without a text", self.without_text)):
+            if paths:
+                more = ", ..." if len(paths) > _SHOWN else ""
+                lines.append((name, f"{len(paths):,}: {', '.join(paths[:_SHOWN])}{more}"))
+        return [*lines, ("lines left out", f"{self.bad_lines:,}")] if self.bad_lines else lines
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,8 +97,8 @@ class Deduplicated:
     """For rows that are like a document of an earlier run: the name of that document. It takes some hundred
     bytes for each."""
     replaced: dict[int, list[str]] = dataclasses.field(default_factory=dict)
-    """For kept rows to which documents of earlier runs gave way: the names of these. They are not in the database any
-    more."""
+    """For rows to which documents of earlier runs gave way: the names of these. They are not in the database any
+    more. These are kept rows and, with replaces, all rows whose id such a document has."""
     too_short: int = 0
     """Number of rows that are too short to be compared: they are dropped only if they are equal to a kept one."""
     empty: int = 0
@@ -85,6 +119,8 @@ class Deduplicated:
     """Number of rows whose id is missing or occurred before in the run."""
     mended: int = 0
     """Number of texts with lone surrogates, which were compared as if they were U+FFFD."""
+    files: Files | None = None
+    """What was read of files, for dedup_files()."""
     passages: Passages | None = None
     """The passages of kept rows that stand in an earlier kept row, if they were looked for."""
     shown: list[Example] = dataclasses.field(default_factory=list, repr=False)
@@ -110,7 +146,8 @@ class Deduplicated:
         """
         if not threshold >= self.threshold:
             raise ValueError(f"threshold {threshold}: expected at least {self.threshold}, that of the comparison")
-        keep = self.keep | (self.similarity < threshold)
+        # As similarities are stored.
+        keep = self.keep | (self.similarity < np.float32(threshold))
         return dataclasses.replace(
             self,
             keep=keep,
@@ -140,7 +177,7 @@ class Deduplicated:
 
         >>> for example in dedup(["a b c d e f g", "A, b, c, d, e, f, g!"]).examples():
         ...     print(example)
-        Example(row=1, of=0, similarity=1.0, text='A, b, c, d, e, f, g!', other='a b c d e f g')
+        Example(row=1, of=0, similarity=1.0, text='A, b, c, d, e, f, g!', other='a b c d e f g', id=None, of_id=None)
         """
         return self.shown[:number]
 
@@ -155,7 +192,7 @@ class Deduplicated:
             ("dropped by an estimate", self.estimated),
             ("not sure without an earlier document's text", self.unsure),
             (f"estimated below {self.threshold:g}", self.below),
-            ("kept, and an earlier document gave way", len(self.replaced)),
+            ("rows to which an earlier document gave way", len(self.replaced)),
             ("kept, and stored before by this run", self.stored_before),
             ("ids missing or repeated", self.unnamed),
             ("too short, so only compared for equality", self.too_short),
@@ -166,6 +203,8 @@ class Deduplicated:
         ]
         always = ("rows", "kept", "dropped")
         lines = [(name, f"{value:,}") for name, value in figures if value or name in always]
+        if self.files is not None:
+            lines[1:1] = self.files.figures()
         if len(sizes):
             lines.append(("largest clusters", ", ".join(f"{size:,}" for size in sizes[:_SHOWN])))
         if len(sizes) and sizes[0] > max(_LARGE, _LARGE_SHARE * len(self)):

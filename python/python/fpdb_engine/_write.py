@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
+import lzma
 import os
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ._errors import InvalidArgumentError
-from ._passages import Passages
-from ._read import LINES, PARQUET, File, Parquet, PathLike, column_of, file_of, joined, parts_of, system_of, unified
+from ._passages import Passages, Span
+from ._paths import PathLike, Place, Sources, place_of
 from ._report import Deduplicated, excerpts
+from ._rows import ENDINGS, Csv, File, Parquet, column_of, compression_of, format_of, joined, parts_of, unified
 
 # A row group that is written has at most about these bytes.
 _GROUP_BYTES = 64 << 20
@@ -23,52 +24,73 @@ _GROUP_BYTES = 64 << 20
 
 @dataclasses.dataclass
 class Target:
-    system: Any
-    path: str
+    place: Place
     is_file: bool
 
-    def of(self, file: File) -> str:
+    def of(self, file: File) -> Place:
         """Returns where the rows of a file go."""
-        return self.path if self.is_file else f"{self.path}/{file.name}"
+        return self.place if self.is_file else self.place.file(file.name)
 
 
-def target_of(files: list[File], target: PathLike) -> Target:
+def target_of(sources: Sources, files: list[File], target: PathLike) -> Target:
     """Checks where rows are to be written before any work is done."""
-    system, path = system_of(target)
-    found = Target(system, path, path.endswith(PARQUET + LINES) and not os.path.isdir(path))
+    place = place_of(target)
+    about = place.system.get_file_info(place.path)
+    is_folder = about.type.name == "Directory" or os.fspath(target).endswith(("/", os.sep))
+    kind = None if is_folder else format_of(place.path)
+    if not is_folder and kind is None and (PurePosixPath(place.path).suffix or about.is_file):
+        raise InvalidArgumentError(
+            f"target: {place.path} has an ending that is not known; expected {ENDINGS}, or a folder, whose name ends "
+            "with a slash"
+        )
+    found = Target(place, kind is not None)
     kinds = {type(file) for file in files}
-    if found.is_file and kinds != {type(file_of(system, path, path))}:
-        raise InvalidArgumentError(f"target: {path} has another format than the sources; choose a folder")
-    paths = [found.of(file) for file in files]
-    for file, own in zip(files, paths):
-        if own == file.path or not found.is_file and paths.count(own) > 1:
-            what = "is one of the sources" if own == file.path else "would be written twice"
-            raise InvalidArgumentError(f"target: {own} {what}; choose another folder")
-    if found.is_file and kinds == {Parquet}:
+    if kind is not None and kinds != {kind}:
+        raise InvalidArgumentError(f"target: {place.path} has another format than the sources; choose a folder")
+    places = [found.of(file) for file in files]
+    sources.check_targets(places)
+    paths = [it.path for it in places]
+    twice = next((path for path in paths if paths.count(path) > 1), None) if len(set(paths)) < len(paths) else None
+    if twice is not None and not found.is_file:
+        raise InvalidArgumentError(f"target: {twice} would be written twice; choose another folder")
+    if found.is_file and kind is Parquet:
         unified(files)
-    for folder in sorted({str(PurePosixPath(own).parent) for own in paths}):
-        system.create_dir(folder, recursive=True)
+    if found.is_file and kind is Csv and len({tuple(file.names(b"")) for file in files if isinstance(file, Csv)}) > 1:
+        raise InvalidArgumentError("the columns of the sources do not fit each other; choose a folder as target")
+    for folder in sorted({str(PurePosixPath(path).parent) for path in paths}):
+        place.system.create_dir(folder, recursive=True)
         probe = f"{folder}/.fpdb-{os.getpid()}"
-        with system.open_output_stream(probe):
+        with place.system.open_output_stream(probe):
             pass
-        system.delete_file(probe)
+        place.system.delete_file(probe)
     return found
 
 
 @contextlib.contextmanager
-def _appearing(system: Any, path: str) -> Iterator[Any]:
+def _nowhere() -> Iterator[Any]:
+    """Yields a stream for what is not written."""
+    import pyarrow as pa
+
+    yield pa.MockOutputStream()
+
+
+@contextlib.contextmanager
+def _appearing(place: Place) -> Iterator[Any]:
     """Yields a stream for a file that appears when it is complete: on a disk by renaming, and on other file systems by
     itself."""
     from pyarrow import fs
 
+    system, path = place.system, place.path
     is_local = isinstance(system, fs.LocalFileSystem)
     parent, name = os.path.split(path)
     written = f"{parent}/.{name}.unfinished" if is_local else path
     try:
         # The name of the target decides about its compression.
-        compression = {".gz": "gzip", ".zst": "zstd"}.get(os.path.splitext(name)[1])
-        with system.open_output_stream(written, compression=compression) as stream:
-            yield stream
+        compression = compression_of(name)
+        with contextlib.ExitStack() as stack:
+            known = None if compression == "xz" else compression
+            stream = stack.enter_context(system.open_output_stream(written, compression=known))
+            yield stack.enter_context(lzma.open(stream, "wb")) if compression == "xz" else stream
         if is_local:
             os.replace(written, path)
     except BaseException:
@@ -77,72 +99,103 @@ def _appearing(system: Any, path: str) -> Iterator[Any]:
         raise
 
 
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """What is written of what was found."""
+
+    annotate: bool
+    """Whether all rows are written, with more columns."""
+    passages: str | None
+    """What becomes of passages: "mark", "cut" or "drop"."""
+    name: str
+    """The name of the column with marked passages."""
+
+    def rows(self, found: Deduplicated) -> set[int]:
+        """Returns the rows that others are said to be like, and those of examples."""
+        rows = {row for it in found.shown for row in (it.row, it.of) if isinstance(row, int)}
+        if self.annotate:
+            rows |= set(np.unique(found.duplicate_of[found.duplicate_of >= 0]).tolist())
+        if self.passages == "mark" and found.passages is not None:
+            rows |= set(np.unique(found.passages.source).tolist())
+        return rows
+
+
 class Writer:
     """Writes the rows of files."""
 
     def __init__(
         self,
         files: list[File],
-        target: Target,
-        columns: list[str],
+        target: Target | None,
         found: Deduplicated,
-        annotate: bool,
-        passages: str | None,
+        written: Written,
+        ids: dict[int, str | None] | None,
     ) -> None:
-        self._files, self._target, self._columns = files, target, columns
-        self._found, self._annotate = found, annotate
-        self._is_marked = passages == "mark"
-        self._passages: Passages | None = found.passages if passages == "cut" else None
+        self._files, self._target, self._ids = files, target, ids
+        self._columns = files[0].columns
+        self._found, self._written, self._annotate = found, written, written.annotate
+        self._passages: Passages | None = found.passages if written.passages == "cut" else None
         # The texts of examples, by row.
         rows = [row for it in found.shown for row in (it.row, it.of) if isinstance(row, int)]
         self._texts: dict[int, str | None] = dict.fromkeys(sorted(rows))
         self._begin = 0
 
     def write(self) -> None:
-        groups = [self._files] if self._target.is_file else [[file] for file in self._files]
+        target = self._target
+        groups = [self._files] if target and target.is_file else [[file] for file in self._files]
         for files in groups:
-            with _appearing(self._target.system, self._target.of(files[0])) as stream:
+            with _appearing(target.of(files[0])) if target else _nowhere() as stream:
                 if isinstance(files[0], Parquet):
                     self._write_parquet(files, stream)
                 else:
+                    self._write_head(files[0], stream)
                     for file in files:
                         self._write_lines(file, stream)
         for place, it in enumerate(self._found.shown):
             other = self._texts[it.of] if isinstance(it.of, int) else it.other
             text, other = excerpts(self._texts[it.row], other)
-            self._found.shown[place] = it._replace(text=text, other=other)
+            ids = self._ids or {}
+            of_id = ids.get(it.of) if isinstance(it.of, int) else None
+            self._found.shown[place] = it._replace(text=text, other=other, id=ids.get(it.row), of_id=of_id)
+
+    def _write_head(self, file: Any, stream: Any) -> None:
+        if isinstance(file, Csv):
+            stream.write(_ended(file.renamed(self._added(0, 0))))
 
     def _write_lines(self, file: Any, stream: Any) -> None:
-        for number, line in file.lines():
+        for _, record in file.records():
             row, self._begin = self._begin, self._begin + 1
             if row in self._texts:
-                self._texts[row] = file._text(number, file._value(number, line, self._columns))
+                self._texts[row] = file.text(record)
+            changes: dict[str, Any] = {}
             if self._passages is not None and len(self._passages.spans(row)):
-                line = self._cut_line(row, file, number, line)
+                before = file.text(record) or ""
+                after = self._cut(row, before)
+                changes = {} if after == before else {self._columns[0]: after}
             if not self._annotate and not self._found.keep[row]:
                 continue
-            line = line if line.endswith(b"\n") else line + b"\n"
-            added = {name: value for name, (value,) in self._added(row, row + 1).items()}
-            if added:
-                content = line.rstrip()[:-1]
-                comma = b"" if content.rstrip().endswith(b"{") else b", "
-                line = content + comma + json.dumps(added)[1:].encode() + b"\n"
-            stream.write(line)
+            changes |= {name: value for name, (value,) in self._added(row, row + 1).items()}
+            stream.write(_ended(file.changed(record, changes) if changes else record))
 
     def _write_parquet(self, files: list[Any], stream: Any) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         source = files[0].schema() if len(files) == 1 else unified(files)
-        place = pa.struct({"begin": pa.int64(), "end": pa.int64(), "source": pa.int64()})
+        fields = {"begin": pa.int64(), "end": pa.int64(), "source": pa.int64()}
+        place = pa.struct(fields if self._ids is None else {**fields, "source_id": pa.string()})
         types = {
             "fpdb_keep": pa.bool_(),
             "fpdb_duplicate_of": pa.int64(),
+            "fpdb_duplicate_id": pa.string(),
             "fpdb_earlier": pa.string(),
             "fpdb_similarity": pa.float32(),
-            "fpdb_passages": pa.list_(place),
+            self._written.name: pa.list_(place),
         }
         added = [pa.field(name, types[name]) for name in self._added(0, 0)]
+        # Columns of an earlier run are replaced.
+        replaced = {field.name for field in added}
+        source = pa.schema([field for field in source if field.name not in replaced], source.metadata)
         schema = pa.schema([*source, *added], source.metadata)
         has_views = any("view" in str(field.type) for field in schema)
         with pq.ParquetWriter(stream, schema, compression=files[0].compression() or "snappy") as writer:
@@ -173,17 +226,6 @@ class Writer:
         self._found.keep[row] &= bool(text.strip())
         return text
 
-    def _cut_line(self, row: int, file: Any, number: int, line: bytes) -> bytes:
-        value = json.loads(line)
-        *outer, name = parts_of(self._columns[0], value)
-        of = value
-        for part in outer:
-            of = of[part]
-        of[name] = self._cut(row, of[name])
-        # With escapes as in the line; a lone surrogate always needs one.
-        text = json.dumps(value, ensure_ascii=line.isascii())
-        return text.encode(errors="backslashreplace") + b"\n"
-
     def _cut_batch(self, batch: Any, begin: int) -> Any:
         """Returns a batch with texts that are cut."""
         import pyarrow as pa
@@ -202,16 +244,15 @@ class Writer:
 
     def _note(self, file: Any, batch: Any, begin: int) -> None:
         """Notes the texts of examples."""
-        for row in self._texts:
-            if begin <= row < begin + batch.num_rows:
-                some = batch.slice(row - begin, 1)
-                names = batch.schema.names
-                values = joined([column_of(some, parts_of(column, names)) for column in self._columns])
-                self._texts[row] = values[0].as_py()
+        rows = [row for row in self._texts if begin <= row < begin + batch.num_rows]
+        if rows:
+            names = batch.schema.names
+            values = joined([column_of(batch, parts_of(column, names)) for column in self._columns])
+            self._texts |= {row: values[row - begin].as_py() for row in rows}
 
     def _added(self, begin: int, end: int) -> dict[str, list[Any]]:
         """Returns the columns that are added, for some rows."""
-        found = self._found
+        found, ids = self._found, self._ids
         columns: dict[str, list[Any]] = {}
         if self._annotate:
             of = found.duplicate_of[begin:end].tolist()
@@ -219,14 +260,23 @@ class Writer:
             columns = {
                 "fpdb_keep": found.keep[begin:end].tolist(),
                 "fpdb_duplicate_of": [None if it < 0 else it for it in of],
+                **({} if ids is None else {"fpdb_duplicate_id": [ids.get(it) for it in of]}),
                 "fpdb_earlier": [found.earlier.get(row) for row in range(begin, end)],
                 "fpdb_similarity": [None if it != it else it for it in similarity],
             }
-        if self._is_marked and found.passages is not None:
+        if self._written.passages == "mark" and found.passages is not None:
             spans = map(found.passages.spans, range(begin, end))
-            names = ("begin", "end", "source")
-            columns["fpdb_passages"] = [[{name: getattr(it, name) for name in names} for it in some] for some in spans]
+            columns[self._written.name] = [[self._place(it) for it in some] for some in spans]
         return columns
+
+    def _place(self, span: Span) -> dict[str, Any]:
+        place = {"begin": span.begin, "end": span.end, "source": span.source}
+        return place if self._ids is None else {**place, "source_id": self._ids.get(span.source)}
+
+
+def _ended(record: bytes) -> bytes:
+    """Returns a row that ends with its line."""
+    return record if record.endswith((b"\n", b"\r")) or not record else record + b"\n"
 
 
 def _with(batch: Any, parts: list[str], values: Any) -> Any:
