@@ -308,3 +308,27 @@ def test_memory_grows_by_bytes_per_row_not_by_texts(tmp_path: Path) -> None:
     # The other texts have 120 MB. Each row takes 13 bytes in the result and 10 for comparing. Up to 131,072 recent ones
     # take at most 300 more in the database, and features of earlier rows 8 MB; searches and allocators keep the rest.
     assert many - few < 60_000 * (13 + 10 + 300) + (24 << 20), (few, many)
+
+
+# Rows that share one text are decoded a few at a time; the peak is printed in megabytes above that before.
+SHARED = """
+import resource
+import pyarrow as pa, pyarrow.parquet as pq
+import fpdb_engine as fpdb
+
+text = " ".join(f"w{n}" for n in range(200_000))
+texts = pa.DictionaryArray.from_arrays(pa.array([0] * 450, pa.int32()), pa.array([text]))
+pq.write_table(pa.table({"n": range(450), "text": texts}), "in.parquet", store_schema=False)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+fpdb.dedup_files("in.parquet", "out.parquet", threads=1)
+assert pq.read_table("out.parquet")["n"].to_pylist() == [0]
+assert pq.read_table("out.parquet")["text"].to_pylist() == [text]
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+"""
+
+
+def test_texts_that_many_rows_share_are_not_decoded_all_at_once(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", SHARED]
+    ran = subprocess.run(program, cwd=tmp_path, check=True, capture_output=True, text=True)
+    # The 450 texts have 620 MB. 64 of them are decoded before it is known how large they are.
+    assert int(ran.stdout) < 400

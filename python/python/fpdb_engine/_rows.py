@@ -19,8 +19,10 @@ from typing import Any
 from ._errors import InvalidArgumentError
 from ._paths import Place
 
-# Rows of a Parquet file that are read together, and about the bytes from which on they are fewer.
+# Rows of a file that are compared together, and about the bytes from which on they are fewer.
 _BATCH, _BATCH_BYTES = 1024, 16 << 20
+# Rows of a Parquet file that are decoded together.
+_PART = 64
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 _SPACE = re.compile(r"[ \t\n\r\ufeff]*")
 _DECODER = json.JSONDecoder()
@@ -68,12 +70,15 @@ class File:
 
 
 class Parquet(File):
-    def _open(self) -> Any:
+    def _open(self, dictionaries: list[str] | None = None) -> Any:
         import pyarrow.parquet as pq
 
         # Without the buffer, which would hold whole row groups.
         return pq.ParquetFile(
-            self.system.open_input_file(self.path), pre_buffer=False, page_checksum_verification=True
+            self.system.open_input_file(self.path),
+            pre_buffer=False,
+            page_checksum_verification=True,
+            read_dictionary=dictionaries,
         )
 
     def rows(self) -> int:
@@ -108,8 +113,7 @@ class Parquet(File):
                     raise InvalidArgumentError(f"{self.path} has no column {column!r}; its columns are {names}")
                 kind = kind.field(kind.get_field_index(name)).type
             kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-            is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-            if column in self.columns and not is_text and not pa.types.is_null(kind):
+            if column in self.columns and not is_text(kind) and not pa.types.is_null(kind):
                 raise TypeError(f"{self.path}: {column!r}: texts must be strings, not an Arrow array of {kind}")
         return self.rows() > 0
 
@@ -117,14 +121,46 @@ class Parquet(File):
         """Yields the batches of each row group."""
         with named(self.path), self._open() as file:
             for group in range(file.metadata.num_row_groups):
-                about = file.metadata.row_group(group)
-                row = max(about.total_byte_size // max(about.num_rows, 1), 1)
-                size = min(max(_BATCH_BYTES // row, 1), _BATCH)
-                yield self._named_batches(file.iter_batches(size, row_groups=[group], columns=columns))
+                yield self._batches(file, group, columns)
 
-    def _named_batches(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def _batches(self, file: Any, group: int, columns: list[str] | None) -> Iterator[Any]:
+        """Yields the batches of a row group: of many rows, or of about as many bytes as they may have."""
+        import pyarrow as pa
+
+        some: list[Any] = []
         with named(self.path):
-            yield from batches
+            for part in self._parts(file, group, columns):
+                some.append(part)
+                is_full = sum(it.num_rows for it in some) >= _BATCH
+                if is_full or sum(it.nbytes for it in some) >= _BATCH_BYTES:
+                    yield from pa.Table.from_batches(some).combine_chunks().to_batches()
+                    some = []
+            if some:
+                yield from pa.Table.from_batches(some).combine_chunks().to_batches()
+
+    def _parts(self, file: Any, group: int, columns: list[str] | None) -> Iterator[Any]:
+        """Yields a row group in parts that are small when they are decoded. A file does not say how large that is: a
+        text that many rows share is in it once. If such rows are found, these texts are decoded later."""
+        done = 0
+        for part in file.iter_batches(_PART, row_groups=[group], columns=columns):
+            yield part
+            done += part.num_rows
+            if part.nbytes > 4 * _BATCH_BYTES:
+                break
+        if done == file.metadata.row_group(group).num_rows:
+            return
+        import pyarrow as pa
+
+        schema, at = file.schema_arrow, 0
+        strings = [field.name for field in schema if is_text(field.type)]
+        with self._open(strings) as again:
+            for part in again.iter_batches(_PART, row_groups=[group], columns=columns):
+                at += part.num_rows
+                for row in range(max(done - (at - part.num_rows), 0), part.num_rows):
+                    some = part.slice(row, 1)
+                    fields = [schema.field(name) for name in part.schema.names]
+                    values = [column.cast(field.type) for column, field in zip(some.columns, fields)]
+                    yield pa.record_batch(values, schema=pa.schema(fields))
 
     def _columns(self, columns: list[str]) -> Iterator[list[Any]]:
         names = self.schema().names
@@ -440,6 +476,12 @@ def _csv_spans(text: str, delimiter: str) -> Iterator[tuple[int, int]]:
         if at >= len(text):
             return
         at += 1
+
+
+def is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def column_of(batch: Any, parts: list[str]) -> Any:
