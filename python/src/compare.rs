@@ -23,15 +23,16 @@ use crate::width::Bits;
 
 /// Documents with which a row is compared, the nearest first. Without a limit, each text of a crowd
 /// whose sketches are near, but whose texts are not alike, would be compared with all others.
-pub(crate) const MOST_CANDIDATES: usize = 64;
+pub(crate) const MOST_CANDIDATES: usize = 256;
 
 /// Standard errors of an estimate beyond which it is sure: one pair in 700 is beyond, if its similarity
 /// is on the other side.
 const ERRORS: f64 = 3.0;
 
 type Array<'py> = Bound<'py, PyAny>;
-/// What rows are like, how similar they are, and what gives way to which row.
-type Decided<'py> = (Array<'py>, Array<'py>, Vec<(usize, usize)>);
+/// What rows are like, how similar they are, what gives way to which row, and how many kept rows have
+/// more candidates than they are compared with.
+type Decided<'py> = (Array<'py>, Array<'py>, Vec<(usize, usize)>, usize);
 
 /// What is compared of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +119,8 @@ struct Decision {
     like: Option<(Like, f64)>,
     /// The documents of earlier runs that give way to it, if it is kept.
     replaced: Vec<usize>,
+    /// Whether there are more candidates than it was compared with.
+    is_crowded: bool,
 }
 
 /// Compares the rows of a deduplication with those before them, chunk by chunk.
@@ -256,8 +259,9 @@ impl Comparer {
     /// the lists: rows of earlier chunks that are kept, or 2^63 + p for the text at position p in earlier, whose sketch
     /// is at p in sketches. Rows of the chunk itself are found here.
     ///
-    /// Returns what each row is like, in the same form, or 2^64 - 1 for a row to keep; the similarities; and
-    /// pairs of a row and a position in earlier that gives way to it.
+    /// Returns what each row is like, in the same form, or 2^64 - 1 for a row to keep; the similarities;
+    /// pairs of a row and a position in earlier that gives way to it; and how many rows to keep have more candidates
+    /// than they are compared with.
     fn decide<'py>(
         &mut self,
         offsets: &Bound<'py, PyAny>,
@@ -299,7 +303,9 @@ impl Comparer {
         let replaced = (0..).zip(&decided);
         let replaced =
             replaced.flat_map(|(row, it)| it.replaced.iter().map(move |&place| (row, place)));
-        Ok((array(py, of.collect()), array(py, similarities.collect()), replaced.collect()))
+        let crowded = decided.iter().filter(|it| it.is_crowded && it.like.is_none()).count();
+        let (of, similarities) = (array(py, of.collect()), array(py, similarities.collect()));
+        Ok((of, similarities, replaced.collect(), crowded))
     }
 }
 
@@ -358,8 +364,9 @@ impl Comparer {
             let mut near: Vec<_> = candidates.of(row).chain(self.near(&by_band, row)).collect();
             near.retain(|(_, like, _)| !gone.contains(like));
             near.sort_unstable();
+            let is_crowded = near.len() > MOST_CANDIDATES;
             near.truncate(MOST_CANDIDATES);
-            let decision = self.decide_row(row, &near, candidates)?;
+            let decision = Decision { is_crowded, ..self.decide_row(row, &near, candidates)? };
             self.is_kept[row] = decision.like.is_none();
             gone.extend(decision.replaced.iter().map(|&place| Like::Earlier(place)));
             decided.push(decision);

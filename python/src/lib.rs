@@ -37,6 +37,7 @@ mod kept;
 mod keys;
 mod minhash;
 mod names;
+mod nearest;
 mod numbers;
 mod options;
 mod pairs;
@@ -74,6 +75,8 @@ mod _native {
     use super::jaccard::{jaccard, jaccard_pairs};
     #[pymodule_export]
     use super::minhash::{Bands, jaccard_of_minima, jaccard_of_smallest, minima, smallest};
+    #[pymodule_export]
+    use super::nearest::Nearest;
     #[pymodule_export]
     use super::passage_index::PassageIndex;
     #[pymodule_export]

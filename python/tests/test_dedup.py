@@ -138,6 +138,29 @@ def test_texts_that_share_a_template_are_kept(shared: int, own: int) -> None:
     assert fpdb.dedup(texts, verify=False).keep.all()
 
 
+def test_copies_are_found_in_a_crowd_and_rows_with_too_many_near_ones_are_counted() -> None:
+    rng = random.Random(5)
+
+    def words(number: int) -> list[str]:
+        return [f"w{rng.randrange(200_000)}" for _ in range(number)]
+
+    # J is .78 of any two, and .82 to .87 of a text and its copy.
+    template, texts = words(300), []
+    for _ in range(2000):
+        texts.append([*template, *words(42)])
+    for row in range(300):
+        copy = texts[row][:]
+        for place in rng.sample(range(300, 342), 18):
+            copy[place] = f"e{rng.randrange(10**6)}"
+        texts.append(copy)
+    found = fpdb.dedup([" ".join(text) for text in texts])
+    dropped = np.flatnonzero(~found.keep)
+    assert (found.duplicate_of[dropped] == dropped - 2000).all() and len(dropped) >= 0.95 * 300
+    assert found.crowded > 0 and f"kept, and compared with the nearest 256 only: {found.crowded:,}" in str(found)
+    few = fpdb.dedup([" ".join(text) for text in texts[:250]])
+    assert few.crowded == 0 and "nearest 256" not in str(few)
+
+
 def test_what_is_kept_is_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_columns, "CHUNK", 2)
     texts = [document(1, 190), document(2), document(1, 190) + " " + document(3, 10), None, document(2)]

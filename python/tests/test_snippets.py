@@ -70,7 +70,7 @@ def run(folder: Path, code: str, **environment: str) -> str:
 
 # What some print, or leave behind.
 PRINTED = {
-    "README-0": ["rows: 4", "kept: 3"],
+    "README-0": ["rows: 2", "kept: 1"],
     "README-datasets": ["https://a.example/\nhttps://c.example/\nhttps://d.example/\n"],
     "coming-from-0": ["0.81 0.8 0.86"],
     "coming-from-4": ["['first']"],

@@ -87,7 +87,8 @@ def dedup(
     Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity, 0.8 by
     default; with recipe="fives/1", that of their runs of five words, as MinHash programs compare them; with ngram,
     that of the runs of this number of words. Of pairs of exactly this similarity, the share recall is found, 0.95 by
-    default, and of more similar ones more. A row is kept unless it is like one that is kept already. Texts that are
+    default, and of more similar ones more. A row is compared with at most 256 others, the nearest by their estimates; the
+    report counts kept rows that have more, among which fewer may be found. A row is kept unless it is like one that is kept already. Texts that are
     too short to be compared are dropped only if they are equal to a kept one, but for case and punctuation.
 
     Near-duplicates are found by sketches, which estimate the similarity. Then the exact one is computed, as jaccard()
@@ -331,7 +332,7 @@ class _Rows:
         self.is_estimated: list[npt.NDArray[np.bool_]] = []
         self.keep: list[npt.NDArray[np.bool_]] = []
         self.earlier: dict[int, str] = {}
-        self.rows = self.empty = self.too_short = self.mended = self.unnamed = self.same_id = self.unsure = 0
+        self.rows = self.empty = self.too_short = self.mended = self.unnamed = self.same_id = self.unsure = self.crowded = 0
 
     def all(self, total: int | None, report: Progress, threshold: float) -> Deduplicated:
         for chunk in self.order.texts:
@@ -354,6 +355,7 @@ class _Rows:
             below=int(np.count_nonzero(similarity[is_estimated] < np.float32(threshold))),
             same_id=self.same_id,
             unnamed=self.unnamed,
+            crowded=self.crowded,
             mended=self.mended,
             **self.documents.counts(),
         )
@@ -371,9 +373,10 @@ class _Rows:
         self.too_short += int(np.count_nonzero(kinds == _EQUALITY))
         near = self.documents.near(sketches, places, rows, self.comparer)
         offsets = np.searchsorted(near.rows, np.arange(len(kinds) + 1)).astype(np.uint64)
-        of, similarity, gave_way = self.comparer.decide(
+        of, similarity, gave_way, crowded = self.comparer.decide(
             offsets, near.of, near.distances, near.gives_way, near.texts, near.sketches
         )
+        self.crowded += crowded
         keep = of == _KEPT
         is_earlier = ~keep & (of >= EARLIER)
         for place in np.flatnonzero(is_earlier).tolist():

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ._errors import InvalidArgumentError
 from ._arrays import SKETCH as _SKETCH
-from ._native import MOST_CANDIDATES, Comparer, Db, Document
+from ._native import MOST_CANDIDATES, Comparer, Db, Document, Nearest
 
 TextOf = Callable[[list[str]], "Iterable[str | None]"]
 
@@ -65,6 +65,7 @@ class Documents:
         self._stack = stack
         self._options = options
         self._waiting: tuple[Numbers, Sketches] | None = None
+        self._nearest = Nearest(MOST_CANDIDATES + 1)
         self._db: Db | None = None
 
     def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row], comparer: Comparer) -> Near:
@@ -78,7 +79,9 @@ class Documents:
             numbers, waiting = self._waiting
             self._db.write(waiting, numbers)
             self._waiting = None
-        found, ids, distances = _near(self._db, sketches[places], lambda ids: np.ones(len(ids), np.bool_))
+        if self._db is None:
+            return Near(places[:0], np.zeros(0, np.uint64), places[:0], np.zeros(0, np.uint64), [], places[:0], [], [])
+        found, ids, distances = _found(self._nearest, self._db, sketches[places])
         gives_way = np.zeros(len(ids), np.uint64)
         return Near(places[found], ids.astype(np.uint64), distances, gives_way, [], ids[:0], [], [])
 
@@ -120,10 +123,9 @@ class Stored(Documents):
         self._superseded: dict[int, list[str]] = {}
         # What an earlier attempt at this run stored is decided again, so that the results are the same.
         self._attempted = np.array([id for _, id in _names_of(db, self._prefix)], np.int64)
-        # Documents with which no row is compared, sorted: those, and those of which this run has another version.
-        self._out = np.sort(self._attempted)
-        # Documents that have given way to a row.
-        self._gone: set[int] = set()
+        # No row is compared with those, nor with others that give way.
+        self._nearest = Nearest(MOST_CANDIDATES + 1)
+        self._nearest.leave_out(self._attempted)
 
     def announce(self, ids: Iterable[str | None]) -> None:
         """Finds the documents of runs that are replaced of which this run has another version. They give way before any
@@ -136,17 +138,10 @@ class Stored(Documents):
                     found.add(name)
                     out.append(document.id)
                     self._superseded.setdefault(row, []).append(name)
-        self._out = np.union1d(self._out, np.array(out, np.int64))
-
-    def _are_candidates(self, ids: Numbers) -> npt.NDArray[np.bool_]:
-        """Returns which documents a row may be like."""
-        documents, position = np.unique(ids, return_inverse=True)
-        is_gone = np.fromiter(map(self._gone.__contains__, documents.tolist()), np.bool_, len(documents))
-        is_out = np.isin(documents, self._out, assume_unique=True) & (self._number_of(documents) < 0)
-        return ~(is_gone | is_out)[position]
+        self._nearest.leave_out(np.array(out, np.int64))
 
     def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row], comparer: Comparer) -> Near:
-        found, ids, distances = _near(self.db, sketches[places], self._are_candidates)
+        found, ids, distances = _found(self._nearest, self.db, sketches[places])
         found, numbers = places[found], self._number_of(ids)
         is_earlier = numbers < 0
         documents, position = np.unique(ids[is_earlier], return_inverse=True)
@@ -207,6 +202,7 @@ class Stored(Documents):
         if stamps:
             for place in np.flatnonzero(is_stored).tolist():
                 ids[place] = self._lowered(names[place], sketches[place], stamps[place], int(ids[place]))
+        self._nearest.put_back(ids)
         self._number_of.add(ids, numbers)
 
     def _lowered(self, name: str, sketch: Any, stamp: int, id: int) -> int:
@@ -219,7 +215,7 @@ class Stored(Documents):
 
     def give_way(self, number: int, name: str, id: int) -> None:
         self.replaced.setdefault(number, []).append(name)
-        self._gone.add(id)
+        self._nearest.leave_out([id])
 
     def counts(self) -> dict[str, Any]:
         return {"replaced": self.replaced, "stored_before": self.stored_before}
@@ -251,21 +247,10 @@ def id_of(name: str) -> str:
     return name.partition("/")[2]
 
 
-def _near(
-    db: Db | None, sketches: Sketches, are_candidates: Callable[[Numbers], npt.NDArray[np.bool_]]
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Returns the nearest candidates of a database: positions of sketches, ids and distances, sorted by position,
-    distance and id."""
-    found = np.zeros((3, 0), np.int64)
-    if db is None or not len(sketches):
-        return found[0], found[2], found[1]
-    for ids, places, distances in db.join(sketches, memory=_JOIN_MEMORY):
-        more = np.stack([places.astype(np.int64), distances.astype(np.int64), ids.astype(np.int64)])
-        found = np.concatenate([found, more[:, are_candidates(more[2])]], axis=1)
-        found = found[:, np.lexsort(found[::-1])]
-        begins = np.searchsorted(found[0], found[0])
-        found = found[:, np.arange(found.shape[1]) - begins < MOST_CANDIDATES]
-    return found[0], found[2], found[1]
+def _found(nearest: Nearest, db: Db, sketches: Sketches) -> tuple[Numbers, Numbers, Numbers]:
+    """Returns the nearest documents: positions of sketches, ids and distances, sorted by position, distance and id."""
+    places, ids, distances = (column.astype(np.int64) for column in nearest.find(db, sketches, _JOIN_MEMORY))
+    return places, ids, distances
 
 
 class _NumberOf:
