@@ -392,3 +392,34 @@ def test_without_a_target_nothing_is_written(tmp_path: Path, ending: str) -> Non
     with pytest.raises(INVALID, match="against: the database changes"):
         fpdb.dedup_files(tmp_path / "in", None, against=tmp_path / "db", id_column="url", run="1")
     assert state_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
+def test_the_files_of_earlier_runs_tell_what_their_sketches_do_not(tmp_path: Path, ending: str) -> None:
+    rng = random.Random(1)
+
+    def words(number: int) -> str:
+        return " ".join(f"w{rng.randrange(50_000)}" for _ in range(number))
+
+    def store(folder: Path, texts: list[str]) -> None:
+        rows = [{"url": n, "doc": it} for n, it in enumerate(texts)]
+        if ending == ".parquet":
+            folder.mkdir()
+            pq.write_table(pa.Table.from_pylist(rows), folder / "a.parquet")
+        else:
+            write(folder / f"a{ending}", rows if ending == ".jsonl" else ["url,doc", *(f"{n},{it}" for n, it in enumerate(texts))])
+
+    # J is .79 of any two.
+    template = words(300)
+    texts = [f"{template} {words(39)}" for _ in range(120)]
+    store(tmp_path / "a", texts[:60])
+    store(tmp_path / "b", texts[60:])
+    for against in ("blind", "sure"):
+        options: dict[str, Any] = {"column": "doc", "id_column": "url", "against": tmp_path / against}
+        assert fpdb.dedup_files(tmp_path / "a", tmp_path / f"kept-{against}", run="a", **options).keep.all()
+        if against == "sure":
+            options["text_of"] = {"a": tmp_path / "kept-sure"}
+        found = fpdb.dedup_files(tmp_path / "b", tmp_path / f"more-{against}", run="b", **options)
+        assert found.keep.all() == (against == "sure") and (found.unsure > 0) == (against == "blind")
+    with pytest.raises(TypeError, match="text_of: expected a function, not dict"):
+        fpdb.dedup(texts, range(120), against=tmp_path / "sure", run="c", text_of={"a": "kept"})  # type: ignore[arg-type]

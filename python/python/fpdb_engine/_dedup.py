@@ -50,7 +50,7 @@ class Options(TypedDict, total=False):
     against: str | Path | None
     run: str | None
     replaces: Sequence[str]
-    text_of: TextOf | None
+    text_of: Any
     strict_ids: bool
     recipe: str | None
     expected: int | None
@@ -287,6 +287,8 @@ def _check_run(against: Any, run: Any, replaces: Any, text_of: Any) -> None:
             'run: give the run a name, such as run="2026-11". An interrupted run is continued under its name, and '
             "the same id in another run is another document"
         )
+    if text_of is not None and not callable(text_of):
+        raise TypeError(f"text_of: expected a function, not {type(text_of).__name__}")
     if isinstance(replaces, str):
         raise TypeError("replaces: expected a list of names of runs, not a str")
     for name in [run, *replaces]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from ._passages import dedup_passages
 from ._paths import PathLike, sources_of
 from ._report import Deduplicated, Files
 from ._rows import Csv, File, Parquet, file_of
+from ._stored_texts import StoredTexts
 from ._write import Writer, Written, target_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def dedup_files(
     in batches, and never whole. Rows are numbered through all files, in the
     order of their names in a folder or a pattern. The other options are those of dedup(). keep may be the name of a
     column of scores. With against, id_column is the column of ids. Rows are added to the database before the target is
-    written, and documents that give way are removed after that, so repeat a run that was interrupted. Needs pyarrow.
+    written, and documents that give way are removed after that, so repeat a run that was interrupted. text_of may be the files
+    that earlier runs wrote, with the same columns: {"2026-10": "kept-2026-10"}. Their texts are copied to a temporary file
+    first. Needs pyarrow.
 
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> texts = ["one two three four five six", "ONE two three four five six!", "short", None]
@@ -110,6 +113,11 @@ def dedup_files(
     if scores is not None:
         values = [value for file in files for value in file.values(scores)]
         options["keep"] = np.array(values) if values else np.zeros(0)
+    text_of: Any = options.get("text_of")
+    if isinstance(text_of, Mapping):
+        if id_column is None:
+            raise InvalidArgumentError("id_column: give the column with the names of the rows")
+        options["text_of"] = StoredTexts(text_of, columns, id_column, bad_lines == "skip")
     uses_ids = options.get("against") is not None or isinstance(keep, str) and keep == "least id"
     texts = _Texts(files, id_column if uses_ids else None)
 

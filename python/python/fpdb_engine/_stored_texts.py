@@ -1,0 +1,57 @@
+"""The texts of earlier runs, from the files that these wrote."""
+
+from __future__ import annotations
+
+import array
+import tempfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _columns
+from ._paths import PathLike, sources_of
+from ._rows import file_of
+
+
+class StoredTexts:
+    """Texts by the names of their documents. They are written to a file without a name, and take 16 bytes each in
+    memory."""
+
+    def __init__(
+        self,
+        runs: Mapping[str, PathLike | Iterable[PathLike]],
+        columns: list[str],
+        id_column: str,
+        skips: bool,
+    ) -> None:
+        """Takes the files of each run."""
+        hashes, offsets = array.array("q"), array.array("q")
+        self._file = tempfile.TemporaryFile(prefix="fpdb-")
+        for run, sources in runs.items():
+            for it in sources_of(sources).files:
+                file = file_of(it.place, it.name, columns, skips)
+                file.check([*columns, id_column])
+                for texts, ids in file.texts(id_column):
+                    values = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
+                    for text, id in zip(values, _columns.names(list(ids))):
+                        if text is not None and id is not None:
+                            hashes.append(hash(f"{run}/{id}"))
+                            offsets.append(self._file.tell())
+                            data = text.encode(errors="surrogatepass")
+                            self._file.write(len(data).to_bytes(8, "little") + data)
+        order = np.argsort(np.array(hashes, np.int64), kind="stable")
+        self._hashes, self._offsets = np.array(hashes, np.int64)[order], np.array(offsets, np.int64)[order]
+
+    def __call__(self, names: list[str]) -> list[str | None]:
+        """Returns the texts of documents, and None for those that are not known."""
+        wanted = np.array([hash(name) for name in names], np.int64)
+        places = np.searchsorted(self._hashes, wanted)
+        return [self._text(place, it) for place, it in zip(places.tolist(), wanted.tolist())]
+
+    def _text(self, place: int, wanted: Any) -> str | None:
+        if place == len(self._hashes) or self._hashes[place] != wanted:
+            return None
+        self._file.seek(int(self._offsets[place]))
+        length = int.from_bytes(self._file.read(8), "little")
+        return self._file.read(length).decode(errors="surrogatepass")
