@@ -100,7 +100,7 @@ mod _native {
     #[pymodule_export]
     use super::web::{Page, WarcFile, WarcPages, WarcRecord, WarcRecords, extract_html};
     #[pymodule_export]
-    use super::windows::{find_quotes, kept_windows, shares_contained};
+    use super::windows::{find_quotes, kept_windows, shares_contained, word_counts};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult, fork};
 

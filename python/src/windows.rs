@@ -70,6 +70,16 @@ pub(crate) fn kept_windows<'py>(
     Ok(vec![array(texts.py(), counts), array(texts.py(), found.concat())])
 }
 
+/// Returns the number of words of each text.
+#[pyfunction]
+pub(crate) fn word_counts<'py>(
+    texts: &Bound<'py, PyAny>,
+    threads: Option<Number>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let counts = map(texts, threads, |text| Ok(Words::of(text, 0)?.len() as u64))?;
+    Ok(array(texts.py(), counts))
+}
+
 /// The quotes of a text, and what is between their runs.
 #[derive(Default)]
 struct Quoted {

@@ -15,7 +15,7 @@ from typing import Any
 import fpdb_engine as fpdb
 import numpy as np
 import pytest
-from fpdb_engine import _columns
+from fpdb_engine import _columns, _pairs
 
 WORDS = [f"w{number:04}" for number in range(3000)]
 
@@ -156,9 +156,9 @@ def test_copies_are_found_in_a_crowd_and_rows_with_too_many_near_ones_are_counte
     found = fpdb.dedup([" ".join(text) for text in texts])
     dropped = np.flatnonzero(~found.keep)
     assert (found.duplicate_of[dropped] == dropped - 2000).all() and len(dropped) >= 0.95 * 300
-    assert found.crowded > 0 and f"kept, and compared with the nearest 256 only: {found.crowded:,}" in str(found)
+    assert found.crowded > 0 and f"kept, but more texts are near than were compared: {found.crowded:,}" in str(found)
     few = fpdb.dedup([" ".join(text) for text in texts[:250]])
-    assert few.crowded == 0 and "nearest 256" not in str(few)
+    assert few.crowded == 0 and "more texts are near" not in str(few)
 
 
 def test_what_is_kept_is_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,7 +402,7 @@ def test_wrong_arguments_are_refused_before_any_work(tmp_path: Path) -> None:
 TERMINATED = """
 import sys, tempfile, time
 import fpdb_engine as fpdb
-from fpdb_engine import _columns
+from fpdb_engine import _columns, _pairs
 tempfile.tempdir = sys.argv[1]
 _columns.CHUNK = 2
 def texts():
@@ -483,8 +483,28 @@ def test_texts_that_stand_in_a_longer_one_are_dropped_and_no_others(share: float
         if of >= 0:
             assert found.keep[of] and len(texts[of] or "") >= len(text or "")
             assert found.similarity[row] == np.float32(len(runs[row] & runs[of]) / len(runs[row]))
-    assert found.keep[240:].tolist() == [False, True, True, True, True, False, True]
+    assert found.keep[240:].tolist() == [True, False, True, True, True, False, True]
     assert found.threshold == (share or 1)
+
+
+def test_white_space_makes_no_text_longer_than_the_one_that_it_stands_in() -> None:
+    article = document(1, 60)
+    texts = [article.replace(" ", " \n        "), f"{document(2, 5)} {article} {document(3, 5)}"]
+    assert fpdb.dedup(texts, verify="contained").keep.tolist() == [False, True]
+
+
+def test_a_text_is_found_among_many_variants_of_it_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_pairs, "_PART", 8)
+    for others, is_found in ((100, True), (300, False)):
+        article, rows = document(1, 300).split(), []
+        for number in range(others):
+            changed = article[:]
+            changed[number * 7 % 300] = "other"
+            rows.append(f"{document(number + 2, 200)} {' '.join(changed)} {document(number + 999, 100)}")
+        found = fpdb.dedup([*rows, f"intro {' '.join(article)} end", " ".join(article)], verify="contained")
+        assert found.keep[:-1].all()
+        # The page that has it is not among the longest.
+        assert found.keep[-1] != is_found and (found.crowded > 0) != is_found
 
 
 def test_of_contained_texts_the_one_with_the_greater_score_stays() -> None:

@@ -97,10 +97,11 @@ def dedup(
     similarities in the result are then estimates from their minima, with a standard error of about 0.04.
 
     With verify="contained", a row is dropped only if nothing of it is lost: all its runs of three words stand in one row
-    that is kept, in any order, or at least the share similarity of them. Of two such rows the longer one is kept, or with
+    that is kept, in any order, or at least the share similarity of them. Of two such rows the one with more words is kept, or with
     scores the one with the greater. A row whose runs repeat themselves, more than a tenth of them, must stand there word
     for word, and one of fewer than three words is compared as a whole. Two rows are compared if they share a rare run of
-    13 words. Of rows with fewer than 20 words, not all are found. In memory, this takes about 5 bytes per word.
+    13 words; of many that have it, with the longest 128, and the report counts kept rows that have more. Of rows with fewer
+    than 20 words, not all are found. In memory, this takes about 5 bytes per word.
 
     With passages, dedup_passages() then looks for passages in the rows that are kept, and found.passages has them.
 

@@ -494,6 +494,7 @@ def parts_to_remove(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, 
 def kept_windows(
     texts: _Texts, min_words: int, seed: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
+def word_counts(texts: _Texts, threads: int | None) -> npt.NDArray[np.uint64]: ...
 def find_quotes(
     texts: _Texts,
     rows: _Numbers,

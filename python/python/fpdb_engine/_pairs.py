@@ -15,6 +15,8 @@ Numbers = npt.NDArray[np.int64]
 
 # The characters of texts that are compared together.
 _BYTES = 32 << 20
+# Windows of which the pairs are in memory at the same time.
+_PART = 1 << 14
 
 
 class Shared(NamedTuple):
@@ -41,16 +43,25 @@ class Shared(NamedTuple):
         is_near = _ranks(rows) < most
         return rows[is_near], others[is_near]
 
-    def with_rarest(self, windows: int, most: int) -> tuple[Numbers, Numbers]:
-        """Pairs each row with the first rows that have one of its rarest windows, so many of each. Returns the rows in
-        ascending order, and the others."""
+    def with_rarest(self, windows: int, most: int) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+        """Pairs each row with the first rows that have one of its rarest windows, so many of each. Yields, for parts of
+        the rows, the rows in ascending order and the others; and the rows that have more of these."""
         order = np.lexsort((self.counts, self.rows))
         order = order[_ranks(self.rows[order]) < windows]
-        numbers = np.minimum(order - self.begins[order], most)
-        others = self.rows[np.repeat(self.begins[order], numbers) + _places(numbers)]
-        codes = np.unique(np.repeat(self.rows[order], numbers) * self.total + others)
-        rows, others = np.divmod(codes, self.total)
-        return rows, others
+        for begin in range(0, len(order), _PART):
+            # A row has at most so many windows, so the rows of two parts differ if each begins with a row.
+            part = order[_first_of(self.rows[order], begin) : _first_of(self.rows[order], begin + _PART)]
+            before = part - self.begins[part]
+            numbers = np.minimum(before, most)
+            others = self.rows[np.repeat(self.begins[part], numbers) + _places(numbers)]
+            codes = np.unique(np.repeat(self.rows[part], numbers) * self.total + others)
+            rows, others = np.divmod(codes, self.total)
+            yield rows, others, np.unique(self.rows[part[before > most]])
+
+
+def _first_of(rows: Numbers, place: int) -> int:
+    """Returns where the elements begin that are equal to the one at a place."""
+    return int(np.searchsorted(rows, rows[place])) if place < len(rows) else len(rows)
 
 
 def _places(numbers: Numbers) -> Numbers:

@@ -116,7 +116,8 @@ class Deduplicated:
     stored_before: int = 0
     """Number of kept rows that were stored already, because the run is repeated."""
     crowded: int = 0
-    """Number of kept rows that have more than 256 near documents, and were compared with the nearest of them only."""
+    """Number of kept rows that were compared with some of the documents near them only, the nearest 256, or with
+    verify="contained" the longest 128 that have a rare run of words."""
     unnamed: int = 0
     """Number of rows whose id is missing or occurred before in the run."""
     mended: int = 0
@@ -196,7 +197,7 @@ class Deduplicated:
             (f"estimated below {self.threshold:g}", self.below),
             ("rows to which an earlier document gave way", len(self.replaced)),
             ("kept, and stored before by this run", self.stored_before),
-            ("kept, and compared with the nearest 256 only", self.crowded),
+            ("kept, but more texts are near than were compared", self.crowded),
             ("ids missing or repeated", self.unnamed),
             ("too short, so only compared for equality", self.too_short),
             ("without text", self.empty),
