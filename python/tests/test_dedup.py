@@ -366,6 +366,7 @@ def test_wrong_arguments_are_refused_before_any_work(tmp_path: Path) -> None:
         ({"texts": [texts[0], 5]}, TypeError, "row 1: a text must be a str, not int"),
         ({"similarity": 80}, ValueError, "similarity 80: expected a number from 0.5 to 1"),
         ({"similarity": math.nan}, ValueError, "similarity nan"),
+        ({"verify": "contained"}, ValueError, "verify 'contained': expected True, False or \"all\""),
         ({"similarity": True}, ValueError, "similarity True"),
         ({"threads": 0}, ValueError, "threads 0: expected a number of at least 1"),
         ({"expected": -5}, ValueError, "expected -5: expected a number of at least 1"),
@@ -470,7 +471,7 @@ def test_texts_that_stand_in_a_longer_one_are_dropped_and_no_others(share: float
         texts += [excerpt, article.upper(), f"{comments} {article} {comments}", " ".join(words)]
     some.shuffle(texts)
     texts += ["Hello", "hello!", "say hello", None, "", "row row row your boat " * 5, "row row row your boat " * 9]
-    found = fpdb.dedup(texts, verify="contained", similarity=share)
+    found = fpdb.dedup_contained(texts, share=share or 1)
     runs = [runs_of_three(text or "") for text in texts]
     for row, text in enumerate(texts[:240]):
         longer = [other for other in range(240) if len(texts[other] or "") >= len(text or "") and other != row]
@@ -490,7 +491,7 @@ def test_texts_that_stand_in_a_longer_one_are_dropped_and_no_others(share: float
 def test_white_space_makes_no_text_longer_than_the_one_that_it_stands_in() -> None:
     article = document(1, 60)
     texts = [article.replace(" ", " \n        "), f"{document(2, 5)} {article} {document(3, 5)}"]
-    assert fpdb.dedup(texts, verify="contained").keep.tolist() == [False, True]
+    assert fpdb.dedup_contained(texts).keep.tolist() == [False, True]
 
 
 def test_a_text_is_found_among_many_variants_of_it_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -501,7 +502,7 @@ def test_a_text_is_found_among_many_variants_of_it_or_counted(monkeypatch: pytes
             changed = article[:]
             changed[number * 7 % 300] = "other"
             rows.append(f"{document(number + 2, 200)} {' '.join(changed)} {document(number + 999, 100)}")
-        found = fpdb.dedup([*rows, f"intro {' '.join(article)} end", " ".join(article)], verify="contained")
+        found = fpdb.dedup_contained([*rows, f"intro {' '.join(article)} end", " ".join(article)])
         assert found.keep[:-1].all()
         # The page that has it is not among the longest.
         assert found.keep[-1] != is_found and (found.crowded > 0) != is_found
@@ -510,14 +511,15 @@ def test_a_text_is_found_among_many_variants_of_it_or_counted(monkeypatch: pytes
 def test_of_contained_texts_the_one_with_the_greater_score_stays() -> None:
     article, more = document(1), f"{document(1)} {document(2)}"
     texts = [article, more, article.upper()]
-    assert fpdb.dedup(texts, verify="contained").keep.tolist() == [False, True, False]
+    assert fpdb.dedup_contained(texts).keep.tolist() == [False, True, False]
     # The longer one stands in nothing, whatever its score.
-    assert fpdb.dedup(texts, verify="contained", keep=[2, 1, 3]).keep.tolist() == [False, True, True]
-    assert "largest clusters: 3" in str(fpdb.dedup(texts, verify="contained"))
-    assert "a single cluster holds 100%" in str(fpdb.dedup([article] * 101, verify="contained"))
-    for options in ({"recipe": "default"}, {"ids": ["a"] * 3}, {"recall": 0.9}, {"similarity": 0.1}):
+    assert fpdb.dedup_contained(texts, keep=[2, 1, 3]).keep.tolist() == [False, True, True]
+    assert "largest clusters: 3" in str(fpdb.dedup_contained(texts))
+    assert "a single cluster holds 100%" in str(fpdb.dedup_contained([article] * 101))
+    wrong: list[dict[str, Any]] = [{"share": 0.1}, {"share": True}, {"keep": "first"}, {"keep": [1]}]
+    for options in wrong:
         with pytest.raises(fpdb.InvalidArgumentError, match=next(iter(options))):
-            fpdb.dedup(texts, verify="contained", **options)
+            fpdb.dedup_contained(texts, **options)
 
 
 def test_passages_are_those_of_kept_rows() -> None:

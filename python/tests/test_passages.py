@@ -9,7 +9,7 @@ from typing import Any
 import fpdb_engine
 import numpy as np
 import pytest
-from fpdb_engine import dedup, dedup_lines, dedup_passages
+from fpdb_engine import dedup, dedup_contained, dedup_lines, dedup_passages
 
 pa = pytest.importorskip("pyarrow")
 
@@ -244,7 +244,7 @@ def test_texts_that_were_made_to_collide_are_not_equal(x: str, y: str) -> None:
     # Their hashes are equal modulo 2^64, whatever the base is.
     a, b = thue_morse(1024, x, y), thue_morse(1024, y, x)
     assert len(dedup_lines([a, b])) == 0
-    assert dedup([a, b], verify="contained").keep.tolist() == [True, True]
+    assert dedup_contained([a, b]).keep.tolist() == [True, True]
     common = " ".join(f"w{n}" for n in range(18))
     texts = [f"{common} {thue_morse(32, *pair)}" for pair in ((x, y), (y, x))]
     assert len(dedup_passages(texts)) == 0

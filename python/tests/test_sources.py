@@ -423,3 +423,16 @@ def test_the_files_of_earlier_runs_tell_what_their_sketches_do_not(tmp_path: Pat
         assert found.keep.all() == (against == "sure") and (found.unsure > 0) == (against == "blind")
     with pytest.raises(TypeError, match="text_of: expected a function, not dict"):
         fpdb.dedup(texts, range(120), against=tmp_path / "sure", run="c", text_of={"a": "kept"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
+def test_rows_of_files_that_stand_in_another_one_are_dropped(tmp_path: Path, ending: str) -> None:
+    pages = write_pages(tmp_path / "in", ending)
+    found = fpdb.dedup_files(tmp_path / "in", tmp_path / "out", contained=1.0)
+    assert found.keep.tolist() == fpdb.dedup_contained(pages).keep.tolist() and found.dropped == 1
+    assert len(rows_of(tmp_path / "out", ending)) == len(pages) - 1
+    scores: dict[str, Any] = {"keep": "url", "annotate": True, "id_column": "url"}
+    with pytest.raises(TypeError, match="keep: scores"):
+        fpdb.dedup_files(tmp_path / "in", tmp_path / "out", contained=1.0, **scores)
+    with pytest.raises(INVALID, match="similarity: not together with contained"):
+        fpdb.dedup_files(tmp_path / "in", tmp_path / "out", contained=1.0, similarity=0.9)

@@ -26,6 +26,7 @@ Snapshot is either of them at one moment. Reader has what the three have in comm
 
 from __future__ import annotations
 
+from ._contained import dedup_contained
 from ._dedup import dedup
 from ._errors import (
     AlreadyExistsError,
@@ -156,6 +157,7 @@ __all__ = [
     "__version__",
     "dedup",
     "dedup_files",
+    "dedup_contained",
     "dedup_lines",
     "dedup_passages",
     "estimate_jaccard",

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ._errors import InvalidArgumentError
 from ._native import shares_contained, word_counts
 from ._order import Texts
 from ._pairs import batches, shared_windows
 from ._report import Deduplicated
 from ._seed import random_seed
+from ._shown import Progress, reporter, shown
 
 # Texts of so many words share a window with each text that they stand in.
 _MIN_WORDS = 20
@@ -20,9 +21,38 @@ _MIN_WORDS = 20
 _WINDOWS, _MOST = 2, 128
 
 
-def contained(
-    texts: Any, keep: Any, share: float, threads: int | None, progress: Callable[[int, int | None], None]
+def dedup_contained(
+    texts: Any,
+    *,
+    share: float = 1.0,
+    keep: Any = "longest",
+    threads: int | None = None,
+    progress: Progress | bool | None = None,
 ) -> Deduplicated:
+    """Finds texts that stand in another one, and returns which rows to keep.
+
+    texts is what dedup() takes. A row is dropped only if nothing of it is lost: all its runs of three words stand in one row
+    that is kept, in any order, or at least the share of them. Of two such rows the one with more words is kept, or
+    with scores in keep, which is what dedup() takes, the one with the greater. A row whose runs repeat themselves, more than a
+    tenth of them, must stand there word for word, and one of fewer than three words is compared as a whole.
+
+    Two rows are compared if they share a rare run of 13 words; of many that have it, with the longest 128, and the report
+    counts kept rows that have more. Of rows with fewer than 20 words, not all are found. In memory, this takes about 5
+    bytes per word. The similarity of a dropped row is its share.
+
+    >>> quote = "The mills were closed in spring because the new owners had found cheaper coal in the north of the country"
+    >>> found = dedup_contained([quote, f"This is from the archive. {quote} That was all."])
+    >>> found.keep.tolist(), found.duplicate_of.tolist()
+    ([False, True], [1, -1])
+    """
+    if not (isinstance(share, (int, float)) and not isinstance(share, bool) and 0.5 <= share <= 1):
+        raise InvalidArgumentError(f"share {share!r}: expected a number from 0.5 to 1")
+    if isinstance(keep, str) and keep != "longest":
+        raise InvalidArgumentError(f'keep {keep!r}: expected "longest", or a column of scores')
+    return shown(_contained(texts, keep, share, threads, reporter(progress)), texts, None)
+
+
+def _contained(texts: Any, keep: Any, share: float, threads: int | None, progress: Progress) -> Deduplicated:
     """Finds the texts of which a share stands in one that is kept."""
     spool = Texts(texts)
     # From here on, rows are places in the order of priority.

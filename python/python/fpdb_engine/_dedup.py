@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-import logging
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,20 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _columns
-from ._contained import contained
 from ._documents import EARLIER, Documents, Row, Stored, TextOf, id_of
 from ._errors import InvalidArgumentError
 from ._native import Comparer, Db
 from ._order import Order, order_of
 from ._passages import dedup_passages
-from ._report import Deduplicated, Example, chosen, excerpts
+from ._report import Deduplicated
+from ._shown import Progress, reporter, shown
 
 if TYPE_CHECKING:
     from ._native import _ArrowArray, _ArrowStream
-
-_log = logging.getLogger("fpdb_engine")
-
-Progress = Callable[[int, "int | None"], None]
 
 # What Comparer.read says of rows without text, and of those that are compared for equality.
 _NOTHING, _EQUALITY = 0, 2
@@ -45,7 +40,7 @@ class Options(TypedDict, total=False):
     keep: Any
     similarity: float | None
     recall: float | None
-    verify: bool | Literal["all", "contained"]
+    verify: bool | Literal["all"]
     ngram: int | None
     against: str | Path | None
     run: str | None
@@ -64,7 +59,7 @@ def dedup(
     *,
     similarity: float | None = None,
     recall: float | None = None,
-    verify: bool | Literal["all", "contained"] = True,
+    verify: bool | Literal["all"] = True,
     ngram: int | None = None,
     passages: bool = False,
     keep: Any = "first",
@@ -95,13 +90,6 @@ def dedup(
     does, so no row is dropped that is less similar. With verify=False the sketches decide, in less time: they tell
     the similarity with a standard error of about 0.01, so some rows a little below the threshold are dropped, too. The
     similarities in the result are then estimates from their minima, with a standard error of about 0.04.
-
-    With verify="contained", a row is dropped only if nothing of it is lost: all its runs of three words stand in one row
-    that is kept, in any order, or at least the share similarity of them. Of two such rows the one with more words is kept, or with
-    scores the one with the greater. A row whose runs repeat themselves, more than a tenth of them, must stand there word
-    for word, and one of fewer than three words is compared as a whole. Two rows are compared if they share a rare run of
-    13 words; of many that have it, with the longest 128, and the report counts kept rows that have more. Of rows with fewer
-    than 20 words, not all are found. In memory, this takes about 5 bytes per word.
 
     With passages, dedup_passages() then looks for passages in the rows that are kept, and found.passages has them.
 
@@ -183,7 +171,7 @@ def deduplicated(
     keep: Any = "first",
     similarity: float | None = None,
     recall: float | None = None,
-    verify: bool | Literal["all", "contained"] = True,
+    verify: bool | Literal["all"] = True,
     ngram: int | None = None,
     against: str | Path | None = None,
     run: str | None = None,
@@ -198,18 +186,13 @@ def deduplicated(
     """Does what dedup() does. Calls finish with what was found, before documents of earlier runs are removed: if it
     fails, the run can be repeated, and finds the same again."""
     _check_keep(keep, ids, against)
+    if not (isinstance(verify, bool) or verify == "all"):
+        raise InvalidArgumentError(f'verify {verify!r}: expected True, False or "all"')
     _check(similarity, recall, recipe, verify is not False, ngram, text_of)
     for name, number in (("expected", expected), ("threads", threads)):
         if number is not None and number < 1:
             raise InvalidArgumentError(f"{name} {number}: expected a number of at least 1")
     _check_run(against, run, replaces, text_of)
-    if verify == "contained":
-        others = {"ids": ids, "recall": recall, "recipe": recipe, "ngram": ngram, "against": against}
-        for name, option in others.items():
-            if option is not None:
-                raise InvalidArgumentError(f'{name}: not with verify="contained"')
-        found = contained(texts, keep, 1.0 if similarity is None else similarity, threads, _reporter(progress))
-        return finish(_shown(found, texts, text_of))
     total = _columns.length(texts)
     expected = max(expected or total or 0, _EXPECTED)
     settings: dict[str, Any] = {"similarity": similarity, "recall": recall, "recipe": recipe}
@@ -234,15 +217,9 @@ def deduplicated(
         comparer = Comparer(**settings, rule=rule, expected=expected, ngram=ngram, exact=bool(verify), threads=threads)
         order = order_of(keep, texts, ids, announce)
         rows = _Rows(comparer, documents, order, strict_ids, is_exact=bool(verify))
-        found = rows.all(total, _reporter(progress), settings["similarity"])
-        found = finish(_shown(found, texts, text_of))
+        found = rows.all(total, reporter(progress), settings["similarity"])
+        found = finish(shown(found, texts, text_of))
         documents.finish()
-    return found
-
-
-def _shown(found: Deduplicated, texts: Any, text_of: TextOf | None) -> Deduplicated:
-    found.shown.extend(_examples(found, texts, text_of))
-    _log.info("dedup: %d rows, %d to drop", len(found), found.dropped)
     return found
 
 
@@ -459,43 +436,3 @@ def _as_given(found: Deduplicated, rows: npt.NDArray[np.int64]) -> Deduplicated:
         earlier={int(rows[place]): name for place, name in found.earlier.items()},
         replaced={int(rows[place]): names for place, names in found.replaced.items()},
     )
-
-
-def _examples(found: Deduplicated, texts: Any, text_of: TextOf | None) -> Iterator[Example]:
-    """Yields examples with their texts, if texts are not an iterator."""
-    for row in chosen(found).tolist():
-        of: int | str = found.earlier.get(row, int(found.duplicate_of[row]))
-        if isinstance(of, int):
-            other = _text_at(texts, of)
-        else:
-            other = None if text_of is None else next(iter(text_of([of])), None)
-        yield Example(row, of, float(found.similarity[row]), *excerpts(_text_at(texts, row), other))
-
-
-def _text_at(texts: Any, row: int) -> str | None:
-    """Returns the text of a row, if texts is a column in memory."""
-    is_arrow = hasattr(texts, "null_count") and not hasattr(texts, "columns")
-    if hasattr(texts, "iloc") and not hasattr(texts, "columns"):
-        texts = texts.iloc
-    elif not isinstance(texts, (list, tuple, np.ndarray)) and not is_arrow:
-        return None
-    value = texts[row]
-    return _columns.text(value.as_py() if hasattr(value, "as_py") else value)
-
-
-def _reporter(progress: Progress | bool | None) -> Progress:
-    if callable(progress):
-        return progress
-    if not progress:
-        return lambda done, total: None
-    try:
-        import tqdm.auto
-    except ImportError as error:
-        raise ImportError("progress=True needs tqdm: pip install tqdm") from error
-    bar = tqdm.auto.tqdm(unit=" texts", unit_scale=True)
-
-    def show(done: int, total: int | None) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-
-    return show

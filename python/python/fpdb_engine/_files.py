@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _columns
+from ._contained import dedup_contained
 from ._dedup import Options, deduplicated
 from ._errors import InvalidArgumentError
 from ._lines import dedup_lines
@@ -34,6 +35,7 @@ def dedup_files(
     *,
     id_column: str | None = None,
     annotate: bool = False,
+    contained: float | None = None,
     passages: Literal["mark", "cut", "drop"] | None = None,
     min_words: int | None = None,
     gaps: int = 0,
@@ -62,6 +64,9 @@ def dedup_files(
     fpdb_earlier (the name of the earlier document) and fpdb_similarity. Columns with these names are replaced. Each file
     appears when it is complete. What a Parquet file says of its order, and choices of its writer such as page versions and
     statistics, are those of pyarrow.
+
+    With contained, such as 1.0, rows are dropped of which this share stands in another one, as dedup_contained() says, instead
+    of near-duplicates. Of the other options, keep, threads and progress remain.
 
     With passages, dedup_passages() looks for passages in the rows that are kept, with min_words and gaps. "mark" adds the
     column fpdb_passages: begin, end and source of each passage, in bytes of the text, and the row that it stands in. "cut"
@@ -142,6 +147,11 @@ def dedup_files(
         Writer(files, goal, found, written, names).write()
         return found
 
+    if contained is not None:
+        for name in options.keys() - {"keep", "threads", "progress"}:
+            raise InvalidArgumentError(f"{name}: not together with contained")
+        among: dict[str, Any] = {name: options[name] for name in options.keys() & {"keep", "threads", "progress"}}  # type: ignore[literal-required]
+        return finish(dedup_contained(texts, share=contained, **among))
     ids: Any = None
     if uses_ids and id_column is not None:
         ids = _Ids(files, id_column) if options.get("replaces") else texts.ids()

@@ -32,6 +32,7 @@ __all__ = [
     "EntryIterator",
     "Match",
     "MatchRule",
+    "Nearest",
     "Outcome",
     "Page",
     "PairIterator",
@@ -56,6 +57,7 @@ __all__ = [
     "jaccard_pairs",
     "kept_windows",
     "minima",
+    "parts_to_remove",
     "recipes",
     "repair",
     "repetitions",
@@ -63,6 +65,7 @@ __all__ = [
     "shares_contained",
     "smallest",
     "units",
+    "word_counts",
 ]
 
 __version__: str
