@@ -436,3 +436,18 @@ def test_rows_of_files_that_stand_in_another_one_are_dropped(tmp_path: Path, end
         fpdb.dedup_files(tmp_path / "in", tmp_path / "out", contained=1.0, **scores)
     with pytest.raises(INVALID, match="similarity: not together with contained"):
         fpdb.dedup_files(tmp_path / "in", tmp_path / "out", contained=1.0, similarity=0.9)
+
+
+def test_the_report_says_what_each_folder_lost(tmp_path: Path) -> None:
+    for folder, seeds in (("a", (1, 2, 1)), ("b", (3,)), ("c/d", (1, 2, 4))):
+        write(tmp_path / "in" / folder / "0.jsonl", [{"text": text(seed)} for seed in seeds])
+    found = fpdb.dedup_files(tmp_path / "in", tmp_path / "out")
+    base = tmp_path / "in"
+    assert found.files is not None
+    assert found.files.folders == {f"{base}/a": (3, 1), f"{base}/b": (1, 0), f"{base}/c/d": (3, 2)}
+    assert f"dropped of {base}/c/d: 2 of 3\ndropped of {base}/a: 1 of 3\n" in str(found)
+    # What is cut to nothing counts, too.
+    write(tmp_path / "in" / "b" / "0.jsonl", [{"text": text(1, 30)}])
+    for option in ("drop", "cut"):
+        found = fpdb.dedup_files(tmp_path / "in", tmp_path / "out", passages=option, min_words=20)  # type: ignore[arg-type]
+        assert found.files is not None and found.files.folders[f"{base}/b"] == (1, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -129,8 +130,7 @@ def dedup_files(
     def finish(found: Deduplicated) -> Deduplicated:
         without_text = [file.path for file in files if not file.with_text]
         bad = sum(len(file.bad) for file in files)
-        about = Files(len(files), places.left_out, without_text, sum(file.with_text for file in files), bad)
-        found = dataclasses.replace(found, files=about)
+        with_text = sum(file.with_text for file in files)
         again, rows, threads = _Texts(files, None), found.keep, options.get("threads")
         spans = None
         if passages is not None:
@@ -144,8 +144,10 @@ def dedup_files(
             found = dataclasses.replace(found, passages=spans, keep=keep)
         written = Written(annotate, passages or lines, "fpdb_lines" if lines else "fpdb_passages")
         names = None if id_column is None else _ids_of(files, id_column, written.rows(found))
+        # Drops rows of which nothing is left.
         Writer(files, goal, found, written, names).write()
-        return found
+        about = Files(len(files), places.left_out, without_text, with_text, bad, _by_folder(files, found.keep))
+        return dataclasses.replace(found, files=about)
 
     if contained is not None:
         for name in options.keys() - {"keep", "threads", "progress"}:
@@ -156,6 +158,18 @@ def dedup_files(
     if uses_ids and id_column is not None:
         ids = _Ids(files, id_column) if options.get("replaces") else texts.ids()
     return deduplicated(texts, ids, finish=finish, **options)
+
+
+def _by_folder(files: list[File], keep: Any) -> dict[str, tuple[int, int]]:
+    """Counts the rows of each folder, and those that are dropped."""
+    found: dict[str, tuple[int, int]] = {}
+    begin = 0
+    for file in files:
+        rows, dropped = found.get(folder := str(PurePosixPath(file.path).parent), (0, 0))
+        kept = int(np.count_nonzero(keep[begin : begin + file.read]))
+        found[folder] = rows + file.read, dropped + file.read - kept
+        begin += file.read
+    return found
 
 
 def _ids_of(files: list[File], column: str, rows: Iterable[int]) -> dict[int, str | None]:

@@ -68,6 +68,8 @@ class Files:
     """Number of rows that have a text."""
     bad_lines: int
     """Number of lines that are no rows, and were left out."""
+    folders: dict[str, tuple[int, int]]
+    """For each folder with files, its number of rows, and how many of them are dropped."""
 
     def figures(self) -> list[tuple[str, str]]:
         """Returns the lines of a report."""
@@ -76,7 +78,12 @@ class Files:
             if paths:
                 more = ", ..." if len(paths) > _SHOWN else ""
                 lines.append((name, f"{len(paths):,}: {', '.join(paths[:_SHOWN])}{more}"))
-        return [*lines, ("lines left out", f"{self.bad_lines:,}")] if self.bad_lines else lines
+        if self.bad_lines:
+            lines.append(("lines left out", f"{self.bad_lines:,}"))
+        if len(self.folders) > 1:
+            most = sorted(self.folders.items(), key=lambda it: -it[1][1])[:_SHOWN]
+            lines += [(f"dropped of {folder}", f"{dropped:,} of {rows:,}") for folder, (rows, dropped) in most if dropped]
+        return lines
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -43,6 +43,8 @@ class File:
     """The numbers of the lines that are left out."""
     with_text: int = 0
     """The number of rows that have a text, as far as texts were read."""
+    read: int = 0
+    """The number of rows that were read with their texts."""
 
     @property
     def path(self) -> str:
@@ -172,13 +174,14 @@ class Parquet(File):
         return (value for (values,) in self._columns([column]) for value in values.to_pylist())
 
     def texts(self, id_column: str | None) -> Iterator[tuple[Any, Iterable[Any]]]:
-        self.with_text = 0
+        self.with_text = self.read = 0
         wanted = list(dict.fromkeys([*self.columns, *([] if id_column is None else [id_column])]))
         for values in self._columns(wanted):
             of = dict(zip(wanted, values))
             ids = () if id_column is None else of[id_column].to_pylist()
             texts = joined([of[column] for column in self.columns])
             self.with_text += len(texts) - texts.null_count
+            self.read += len(texts)
             yield texts, ids
 
 
@@ -268,11 +271,12 @@ class Lines(File):
         return (row[-1][1] for row in self._rows([column]))
 
     def texts(self, id_column: str | None) -> Iterator[tuple[Any, Iterable[Any]]]:
-        self.with_text = 0
+        self.with_text = self.read = 0
         rows = self._rows([] if id_column is None else [id_column])
         while some := list(itertools.islice(rows, _BATCH)):
             texts = [_joined([value for _, value in row[: len(self.columns)]]) for row in some]
             self.with_text += sum(text is not None for text in texts)
+            self.read += len(texts)
             yield texts, [row[-1][1] for row in some] if id_column is not None else ()
 
     def text(self, record: bytes) -> str | None:
