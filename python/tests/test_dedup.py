@@ -192,7 +192,7 @@ def test_what_is_kept_is_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
         [2**63 + 2**60, None, 2**63 + 2**60 + 1],
         ["2026-01-05", None, "2026-11-05"],
         ["2026-01-05T12:00:00+03:00", "2026-01-05T08:00:00Z", "2026-01-05T10:30:00+01:00"],
-        ["9", None, "10"],
+        ["9", "", "10"],
         [Decimal("1.5"), None, Decimal("1.75")],
         [datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc), None, datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)],
         [np.float32(0.5), np.int64(-3), True],

@@ -216,6 +216,9 @@ def test_rows_of_csv_keep_their_bytes(tmp_path: Path) -> None:
     sources = [tmp_path / "a.csv", tmp_path / "b.csv"]
     fpdb.dedup_files(sources, tmp_path / "one.csv")
     assert (tmp_path / "one.csv").read_bytes().decode() == expected + f"6,{text(6)},f\n"
+    (tmp_path / "0.csv").touch()
+    fpdb.dedup_files([tmp_path / "0.csv", *sources], tmp_path / "one.csv")
+    assert (tmp_path / "one.csv").read_bytes().decode() == expected + f"6,{text(6)},f\n"
     write(tmp_path / "b.csv", ["id,text", f"6,{text(6)}"])
     with pytest.raises(INVALID, match="do not fit each other; choose a folder"):
         fpdb.dedup_files(sources, tmp_path / "one.csv")

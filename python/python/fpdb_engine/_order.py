@@ -98,7 +98,7 @@ def priorities_of(scores: Any) -> npt.NDArray[np.uint64]:
 
 def _typed(values: list[Any]) -> npt.NDArray[Any]:
     """Returns values of one type as an array of it."""
-    is_present = [not _columns.is_missing(value) for value in values]
+    is_present = [not _columns.is_missing(value) and not (isinstance(value, str) and not value) for value in values]
     present = [value for value, has in zip(values, is_present) if has]
     if all(isinstance(value, str) for value in present):
         present = _of_strings(present)

@@ -55,7 +55,9 @@ def target_of(sources: Sources, files: list[File], target: PathLike) -> Target:
         raise InvalidArgumentError(f"target: {twice} would be written twice; choose another folder")
     if found.is_file and kind is Parquet:
         unified(files)
-    if found.is_file and kind is Csv and len({tuple(file.names(b"")) for file in files if isinstance(file, Csv)}) > 1:
+    # An empty file has no names.
+    headers = {tuple(file.names(b"")) for file in files if isinstance(file, Csv)} - {()}
+    if found.is_file and len(headers) > 1:
         raise InvalidArgumentError("the columns of the sources do not fit each other; choose a folder as target")
     for folder in sorted({str(PurePosixPath(path).parent) for path in paths}):
         place.system.create_dir(folder, recursive=True)
@@ -148,7 +150,7 @@ class Writer:
                 if isinstance(files[0], Parquet):
                     self._write_parquet(files, stream)
                 else:
-                    self._write_head(files[0], stream)
+                    self._write_head(files, stream)
                     for file in files:
                         self._write_lines(file, stream)
         for place, it in enumerate(self._found.shown):
@@ -158,9 +160,9 @@ class Writer:
             of_id = ids.get(it.of) if isinstance(it.of, int) else None
             self._found.shown[place] = it._replace(text=text, other=other, id=ids.get(it.row), of_id=of_id)
 
-    def _write_head(self, file: Any, stream: Any) -> None:
-        if isinstance(file, Csv):
-            stream.write(_ended(file.renamed(self._added(0, 0))))
+    def _write_head(self, files: list[File], stream: Any) -> None:
+        heads = (_ended(file.renamed(self._added(0, 0))) for file in files if isinstance(file, Csv))
+        stream.write(next(filter(None, heads), b""))
 
     def _write_lines(self, file: Any, stream: Any) -> None:
         for _, record in file.records():
