@@ -146,7 +146,7 @@ def test_a_column_that_no_row_has_is_an_error(tmp_path: Path) -> None:
     assert found.files.without_text == [str(tmp_path / name) for name in ("sparse.jsonl", "empty.jsonl")]
     assert f"files without a text: 2: {tmp_path}/sparse.jsonl" in str(found)
     write(tmp_path / "a.csv", ["n,text", f"1,{text(1)}"])
-    with pytest.raises(INVALID, match="a.csv: no row has a column 'txet'; those of the first row are n, text"):
+    with pytest.raises(INVALID, match="a.csv has no column 'txet'; its columns are n, text"):
         fpdb.dedup_files(tmp_path / "a.csv", target, "txet")
 
 
@@ -454,3 +454,38 @@ def test_the_report_says_what_each_folder_lost(tmp_path: Path) -> None:
     for option in ("drop", "cut"):
         found = fpdb.dedup_files(tmp_path / "in", tmp_path / "out", passages=option, min_words=20)  # type: ignore[arg-type]
         assert found.files is not None and found.files.folders[f"{base}/b"] == (1, 1)
+
+
+def test_what_would_lose_something_is_refused(tmp_path: Path) -> None:
+    for part, name in ((1, "dump10"), (2, "dump11")):
+        write(tmp_path / name / "a.jsonl", [{"id": part, "text": text(part)}])
+    options: dict[str, Any] = {"against": tmp_path / "db", "id_column": "id"}
+    fpdb.dedup_files(tmp_path / "dump10", tmp_path / "kept", run="10", **options)
+    with pytest.raises(INVALID, match="target: .*a.jsonl is one of the sources"):
+        fpdb.dedup_files(tmp_path / "dump11", tmp_path / "kept", run="11", text_of={"10": tmp_path / "kept"}, **options)
+    write(tmp_path / "a.csv", ["id,text", f"1,{text(1)}"])
+    write(tmp_path / "b.tsv", ["id\ttext", f"2\t{text(2)}"])
+    for sources, target in ((["a.csv", "b.tsv"], "mix.csv"), (["a.csv"], "kept.tsv")):
+        with pytest.raises(INVALID, match="commas and tabs are not mixed"):
+            fpdb.dedup_files([tmp_path / it for it in sources], tmp_path / target)
+    write(tmp_path / "twice.csv", ["text,text", f"{text(1)},{text(2)}"])
+    with pytest.raises(INVALID, match="twice.csv: several columns have the name text"):
+        fpdb.dedup_files(tmp_path / "twice.csv", tmp_path / "out")
+    write(tmp_path / "deep.jsonl", [{"text": text(1)}, "[" * 100_000])
+    with pytest.raises(INVALID, match="deep.jsonl, line 2"):
+        fpdb.dedup_files(tmp_path / "deep.jsonl", tmp_path / "out")
+    assert len(fpdb.dedup_files(tmp_path / "deep.jsonl", tmp_path / "out", bad_lines="skip")) == 1
+
+
+def test_a_text_that_only_a_dropped_row_has_drops_no_other(tmp_path: Path) -> None:
+    first, second, third = text(1, 60), text(2, 55), text(3, 10)
+    write(tmp_path / "in.jsonl", [{"text": it} for it in (first, f"{first} {second}", f"{second} {third}")])
+    found = fpdb.dedup_files(tmp_path / "in.jsonl", tmp_path / "out.jsonl", passages="drop", min_left=0.6)
+    assert found.keep.tolist() == [True, False, True]
+
+
+def test_files_with_a_mark_of_their_byte_order_become_one(tmp_path: Path) -> None:
+    for part in range(2):
+        (tmp_path / f"{part}.jsonl").write_text("\ufeff" + json.dumps({"text": text(part)}) + "\n")
+    fpdb.dedup_files(f"{tmp_path}/?.jsonl", tmp_path / "one.jsonl")
+    assert (tmp_path / "one.jsonl").read_text().count("\ufeff") == 1

@@ -7,6 +7,9 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Marks of Markdown that begin and end what they emphasise.
 const MARKS: [char; 4] = ['*', '_', '~', '`'];
 
+/// What may remain after the last sentence of a line.
+const CLOSING: [char; 9] = ['"', '\'', '”', '’', ')', ']', '»', '*', '_'];
+
 /// Marks that begin what the next sentence says.
 const OPENING: [char; 10] = ['“', '‘', '「', '『', '（', '(', '[', '《', '【', '«'];
 
@@ -58,8 +61,14 @@ pub fn parts_to_remove(text: &str, passages: &[Range<usize>]) -> Vec<Range<usize
         if !is_removed.contains(&true) {
             continue;
         }
-        let kept = units.iter().zip(&is_removed).filter(|it| !it.1).map(|it| &text[it.0.clone()]);
-        if is_marker(&kept.collect::<String>()) {
+        let kept = |units: &mut dyn Iterator<Item = (&Range<usize>, &bool)>| -> String {
+            units.filter(|it| !it.1).map(|it| &text[it.0.clone()]).collect()
+        };
+        let first = is_removed.iter().position(|&it| it).unwrap_or(0);
+        let before = kept(&mut units.iter().zip(&is_removed).take(first));
+        let after = kept(&mut units.iter().zip(&is_removed).skip(first));
+        if is_marker(&before) && after.chars().all(|it| it.is_whitespace() || CLOSING.contains(&it))
+        {
             add(&mut parts, line.start..end);
             continue;
         }
@@ -192,10 +201,12 @@ fn words_of(text: &str, unit: &Range<usize>) -> Range<usize> {
 
 /// Returns whether this is nothing, or the number or the bullet of an item.
 fn is_marker(left: &str) -> bool {
-    let word = left.trim_matches(|it: char| !it.is_alphanumeric());
+    let left = left.trim();
+    let is_bullet = |it: char| it.is_whitespace() || "-+*•‣◦#>–—".contains(it);
+    let number = left.trim_matches(is_bullet);
+    let Some(word) = number.strip_suffix(['.', ')']) else { return number.is_empty() };
     let is_number = word.len() <= 3 && word.chars().all(|it| it.is_ascii_digit());
-    let is_letter = word.len() == 1 && left.trim_end().ends_with([')', '.']);
-    word.is_empty() || is_number || is_letter
+    is_number || word.len() == 1 && word.chars().all(char::is_alphabetic)
 }
 
 #[cfg(test)]
@@ -268,6 +279,13 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(without("One two", text), expected, "{text:?}");
+        }
+        // What stands after it is no item's number.
+        for left in ["17", "B.", "😀", "99 %", "= → ∞"] {
+            assert_eq!(
+                without("One two", &format!("a\nOne two. {left}\nb")),
+                format!("a\n{left}\nb")
+            );
         }
         assert_eq!(without("One", "One\ttwo\nafter"), "One\ttwo\nafter");
         assert_eq!(without("One\ttwo", "One\ttwo\nafter"), "after");

@@ -150,7 +150,7 @@ def text(value: Any, row: int | None = None) -> str | None:
 
 def is_missing(value: Any) -> bool:
     """Returns whether a value stands for a missing one."""
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def with_nulls(values: Any) -> np.ndarray[Any, Any]:
@@ -164,7 +164,8 @@ def with_nulls(values: Any) -> np.ndarray[Any, Any]:
         arrays = [part.to_numpy(zero_copy_only=False) for part in parts]
         return np.concatenate(arrays) if arrays else np.zeros(0)
     if hasattr(values, "to_numpy"):
-        return np.asarray(values.to_numpy())
+        is_plain = isinstance(getattr(values, "dtype", None), np.dtype)
+        return np.asarray(values.to_numpy() if is_plain else values.to_numpy(dtype=object))
     if isinstance(values, (list, tuple)) and not any(isinstance(value, (list, tuple)) for value in values):
         found = np.empty(len(values), object)
         found[:] = values

@@ -15,7 +15,7 @@ from ._contained import dedup_contained
 from ._dedup import Options, deduplicated
 from ._errors import InvalidArgumentError
 from ._lines import dedup_lines
-from ._passages import dedup_passages
+from ._passages import Passages, dedup_passages
 from ._paths import PathLike, sources_of
 from ._report import Deduplicated, Files
 from ._rows import Csv, File, Parquet, file_of
@@ -116,6 +116,9 @@ def dedup_files(
     wanted = [name for name in (id_column, scores) if name is not None]
     _check(files, [*columns, *wanted])
     goal = None if target is None else target_of(places, files, target)
+    if goal is not None and isinstance(options.get("text_of"), Mapping):
+        for earlier in options["text_of"].values():
+            sources_of(earlier).check_targets([goal.of(file) for file in files])
     if scores is not None:
         values = [value for file in files for value in file.values(scores)]
         options["keep"] = np.array(values) if values else np.zeros(0)
@@ -140,7 +143,7 @@ def dedup_files(
             words = 1 if min_words is None else min_words
             spans = dedup_lines(again, rows=rows, unit=unit, most=most, min_words=words, threads=threads)
         if spans is not None:
-            keep = rows & spans.keep(min_left) if "drop" in (passages, lines) else rows
+            keep = _kept(spans, rows, min_left) if "drop" in (passages, lines) else rows
             found = dataclasses.replace(found, passages=spans, keep=keep)
         written = Written(annotate, passages or lines, "fpdb_lines" if lines else "fpdb_passages")
         names = None if id_column is None else _ids_of(files, id_column, written.rows(found))
@@ -158,6 +161,21 @@ def dedup_files(
     if uses_ids and id_column is not None:
         ids = _Ids(files, id_column) if options.get("replaces") else texts.ids()
     return deduplicated(texts, ids, finish=finish, **options)
+
+
+def _kept(spans: Passages, rows: Any, min_left: float) -> Any:
+    """Returns which rows have enough for themselves. What only a row that is dropped has is not counted against another."""
+    keep = rows.copy()
+    own = spans.keep(min_left)
+    for row in np.flatnonzero(rows & ~own).tolist():
+        end = repeated = 0
+        for span in spans.spans(row):
+            if keep[span.source]:
+                repeated += max(span.end - max(span.begin, end), 0)
+                end = max(end, span.end)
+        length = int(spans.lengths[row])
+        keep[row] = length - repeated >= min_left * length
+    return keep
 
 
 def _by_folder(files: list[File], keep: Any) -> dict[str, tuple[int, int]]:

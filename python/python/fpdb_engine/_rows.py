@@ -245,7 +245,7 @@ class Lines(File):
                 for _, value in row[: len(self.columns)]:
                     if value is not None and not isinstance(value, str):
                         raise TypeError(f"a text must be a string, not {type(value).__name__}")
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, RecursionError) as error:
                 if not self.skips:
                     kind = TypeError if isinstance(error, TypeError) else InvalidArgumentError
                     raise kind(f"{self.path}, line {number}: {error}") from error
@@ -292,7 +292,7 @@ class Csv(Lines):
     """Rows of values that are separated by commas or tabs, after a row with the names of the columns."""
 
     def _delimiter(self) -> str:
-        return "\t" if ".tsv" in self.path.lower()[-8:] else ","
+        return delimiter_of(self.path)
 
     def _records(self) -> Iterator[tuple[int, bytes]]:
         return itertools.islice(self._all(), 1, None)
@@ -355,6 +355,16 @@ class Csv(Lines):
                 content += self._delimiter() + self._quoted(value, "")
         return (content + end).encode()
 
+    def check(self, columns: list[str]) -> bool:
+        repeated = {name for name in self._header if self._header.count(name) > 1}
+        if repeated:
+            raise InvalidArgumentError(f"{self.path}: several columns have the name {', '.join(sorted(repeated))}")
+        missing = [column for column in columns if column not in self._header]
+        if missing and self._header:
+            names = ", ".join(self._header)
+            raise InvalidArgumentError(f"{self.path} has no column {missing[0]!r}; its columns are {names}")
+        return bool(self._header)
+
     def renamed(self, added: Iterable[str]) -> bytes:
         """Returns the row with the names, with those of added columns."""
         head = self.head()
@@ -365,6 +375,11 @@ class Csv(Lines):
         if first == '"' or any(it in text for it in ('"', self._delimiter(), "\r", "\n")):
             return '"' + text.replace('"', '""') + '"'
         return text
+
+
+def delimiter_of(path: str) -> str:
+    """Returns what separates the values of a file."""
+    return "\t" if ".tsv" in path.lower()[-8:] else ","
 
 
 _FORMATS: dict[str, type[File]] = {

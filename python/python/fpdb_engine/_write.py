@@ -16,7 +16,7 @@ from ._errors import InvalidArgumentError
 from ._passages import Passages, Span
 from ._paths import PathLike, Place, Sources, place_of
 from ._report import Deduplicated, excerpts
-from ._rows import ENDINGS, Csv, File, Parquet, column_of, compression_of, format_of, joined, parts_of, unified
+from ._rows import ENDINGS, Csv, File, Parquet, column_of, compression_of, delimiter_of, format_of, joined, parts_of, unified
 
 # A row group that is written has at most about these bytes.
 _GROUP_BYTES = 64 << 20
@@ -47,6 +47,8 @@ def target_of(sources: Sources, files: list[File], target: PathLike) -> Target:
     kinds = {type(file) for file in files}
     if kind is not None and kinds != {kind}:
         raise InvalidArgumentError(f"target: {place.path} has another format than the sources; choose a folder")
+    if kind is Csv and len({delimiter_of(path) for path in (place.path, *(file.path for file in files))}) > 1:
+        raise InvalidArgumentError(f"target: {place.path}: commas and tabs are not mixed; choose a folder")
     places = [found.of(file) for file in files]
     sources.check_targets(places)
     paths = [it.path for it in places]
@@ -166,6 +168,8 @@ class Writer:
 
     def _write_lines(self, file: Any, stream: Any) -> None:
         for _, record in file.records():
+            # Only at the beginning of a file.
+            record = record.removeprefix(b"\xef\xbb\xbf") if self._begin else record
             row, self._begin = self._begin, self._begin + 1
             if row in self._texts:
                 self._texts[row] = file.text(record)
