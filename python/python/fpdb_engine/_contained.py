@@ -36,7 +36,7 @@ def dedup_contained(
     with scores in keep, which is what dedup() takes, the one with the greater. A row whose runs repeat themselves, more than a
     tenth of them, must stand there word for word, and one of fewer than three words is compared as a whole.
 
-    Two rows are compared if they share a rare run of 13 words; of many that have it, with the longest 128, and the report
+    Two rows are compared if they share a rare run of 13 words; of many that have it, with the first 128 in this order, and the report
     counts kept rows that have more. Of rows with fewer than 20 words, not all are found. In memory, this takes about 5
     bytes per word. The similarity of a dropped row is its share.
 

@@ -94,7 +94,8 @@ def dedup(
     With passages, dedup_passages() then looks for passages in the rows that are kept, and found.passages has them.
 
     keep says which row of several to keep: the "first", the "longest", that with the "least id" as text, or, with
-    scores in an array or a column, that with the greatest score. So a date keeps the newest.
+    scores in an array or a column, that with the greatest score. So a date keeps the newest. Runs are compared by their scores,
+    too, so whole numbers must be below 2^53 in all of them, or above.
 
     With against, the rows are also compared with the documents of a database, and kept rows are added to it. It is
     created if it is missing. ids are the names of the rows, and run is the name of this run, such as the month of the

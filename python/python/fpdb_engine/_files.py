@@ -61,7 +61,7 @@ def dedup_files(
     If target is a file, all rows are written to it. Otherwise it is a folder, and gets one file for each source, with
     the same name, schema, compression and row groups; rows of JSON and CSV are the same bytes. It is an error if a file
     would be written that is read, or is read if the call is repeated. With annotate, all rows are
-    written, with four more columns: fpdb_keep, fpdb_duplicate_of (the number of the row that it is like),
+    written, with more columns: fpdb_keep, fpdb_duplicate_of (the number of the row that it is like),
     fpdb_earlier (the name of the earlier document) and fpdb_similarity. Columns with these names are replaced. Each file
     appears when it is complete. What a Parquet file says of its order, and choices of its writer such as page versions and
     statistics, are those of pyarrow.
@@ -72,21 +72,19 @@ def dedup_files(
     With passages, dedup_passages() looks for passages in the rows that are kept, with min_words and gaps. "mark" adds the
     column fpdb_passages: begin, end and source of each passage, in bytes of the text, and the row that it stands in. "cut"
     removes whole sentences and lines that are in passages from the texts, as Passages.cut() does, and drops rows of which
-    nothing is left. "drop" drops the rows of which less than the share min_left is in no passage. The first row that has a
-    passage keeps it. With lines instead, dedup_lines() looks for lines or, with unit="paragraph", paragraphs that more than
+    nothing is left. "drop" drops the rows of which less than the share min_left is in no passage of a row that is kept. With lines instead, dedup_lines() looks for lines or, with unit="paragraph", paragraphs that more than
     `most` texts have, of min_words words, 1 by default; the column is called fpdb_lines then, and "drop" drops the pages that
     are made of them. The report counts both.
 
     With id_column, annotate also adds fpdb_duplicate_id, the id of the row fpdb_duplicate_of; marked passages have a source_id,
     and examples the ids of their rows. If target is None, nothing is written: the result says what would be.
 
-    The files are read twice, with passages four times, and once more for the column of scores or, with replaces, of ids:
-    in batches, and never whole. Rows are numbered through all files, in the
+    The files are read several times, in batches, and never whole. Rows are numbered through all files, in the
     order of their names in a folder or a pattern. The other options are those of dedup(). keep may be the name of a
     column of scores. With against, id_column is the column of ids. Rows are added to the database before the target is
     written, and documents that give way are removed after that, so repeat a run that was interrupted. text_of may be the files
     that earlier runs wrote, with the same columns: {"2026-10": "kept-2026-10"}. Their texts are copied to a temporary file
-    first. Needs pyarrow.
+    first. They must be whole: a text of which passages were cut is another one. Needs pyarrow.
 
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> texts = ["one two three four five six", "ONE two three four five six!", "short", None]

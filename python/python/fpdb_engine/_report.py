@@ -124,7 +124,7 @@ class Deduplicated:
     """Number of kept rows that were stored already, because the run is repeated."""
     crowded: int = 0
     """Number of kept rows that were compared with some of the documents near them only, the nearest 256, or with
-    dedup_contained() the longest 128 that have a rare run of words."""
+    dedup_contained() the first 128 that have a rare run of words."""
     unnamed: int = 0
     """Number of rows whose id is missing or occurred before in the run."""
     mended: int = 0
