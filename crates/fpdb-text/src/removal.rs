@@ -42,7 +42,7 @@ const OPENING: [char; 10] = ['“', '‘', '「', '『', '（', '(', '[', '《',
 #[must_use]
 pub fn parts_to_remove(text: &str, passages: &[Range<usize>]) -> Vec<Range<usize>> {
     let passages = union(passages);
-    // Those before this place end before the unit begins.
+    // The passages before this one end before the current unit.
     let mut next = 0;
     let mut is_in_passage = |unit: &Range<usize>| {
         let words = words_of(text, unit);
@@ -61,12 +61,11 @@ pub fn parts_to_remove(text: &str, passages: &[Range<usize>]) -> Vec<Range<usize
         if !is_removed.contains(&true) {
             continue;
         }
-        let kept = |units: &mut dyn Iterator<Item = (&Range<usize>, &bool)>| -> String {
-            units.filter(|it| !it.1).map(|it| &text[it.0.clone()]).collect()
-        };
         let first = is_removed.iter().position(|&it| it).unwrap_or(0);
-        let before = kept(&mut units.iter().zip(&is_removed).take(first));
-        let after = kept(&mut units.iter().zip(&is_removed).skip(first));
+        let kept = |places: Range<usize>| -> String {
+            places.filter(|&at| !is_removed[at]).map(|at| &text[units[at].clone()]).collect()
+        };
+        let (before, after) = (kept(0..first), kept(first..units.len()));
         if is_marker(&before) && after.chars().all(|it| it.is_whitespace() || CLOSING.contains(&it))
         {
             add(&mut parts, line.start..end);
@@ -130,10 +129,10 @@ fn units(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
     }
     for (at, sentence) in content.split_sentence_bound_indices() {
         let end = line.start + at + sentence.len();
-        // Unicode counts them as closing ones.
+        // To Unicode, opening quotation marks are closing ones, too.
         let end = end - (sentence.len() - sentence.trim_end_matches(OPENING).len());
         if end <= begin {
-            // The marks before took all of it.
+            // The sentence is part of the unit before it.
             continue;
         }
         for end in ends_in(&text[begin..end]).map(|length| begin + length).collect::<Vec<_>>() {
@@ -293,7 +292,7 @@ mod tests {
         assert_eq!(without("One two", "Before\n\nOne two\n\nAfter"), "Before\n\n\nAfter");
     }
 
-    /// A sum that would be quadratic takes minutes.
+    /// With quadratic time, this takes minutes.
     #[test]
     fn time_grows_linearly_with_marks_and_with_passages() {
         let marks = [".", "?!", "1.", "a. ", "**", "_a._"];

@@ -82,9 +82,10 @@ def dedup(
     Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity, 0.8 by
     default; with recipe="fives/1", that of their runs of five words, as MinHash programs compare them; with ngram,
     that of the runs of this number of words. Of pairs of exactly this similarity, the share recall is found, 0.95 by
-    default, and of more similar ones more. A row is compared with at most 256 others, the nearest by their estimates; the
-    report counts kept rows that have more, among which fewer may be found. A row is kept unless it is like one that is kept already. Texts that are
-    too short to be compared are dropped only if they are equal to a kept one, but for case and punctuation.
+    default, and of more similar ones more. A row is compared with at most 256 others, the nearest by their estimates. In a
+    crowd with more, fewer near-duplicates may be found, so the report counts the kept rows that have more. A row is kept
+    unless it is like one that is kept already. Texts that are too short to be compared are dropped only if they are equal
+    to a kept one, but for case and punctuation.
 
     Near-duplicates are found by sketches, which estimate the similarity. Then the exact one is computed, as jaccard()
     does, so no row is dropped that is less similar. With verify=False the sketches decide, in less time: they tell
@@ -94,18 +95,18 @@ def dedup(
     With passages, dedup_passages() then looks for passages in the rows that are kept, and found.passages has them.
 
     keep says which row of several to keep: the "first", the "longest", that with the "least id" as text, or, with
-    scores in an array or a column, that with the greatest score. So a date keeps the newest. Runs are compared by their scores,
-    too, so whole numbers must be below 2^53 in all of them, or above.
+    scores in an array or a column, that with the greatest score. So a date keeps the newest. Scores are also compared with
+    those of earlier runs. For that, all whole numbers of all runs must be at most 2^53, or all must be greater.
 
     With against, the rows are also compared with the documents of a database, and kept rows are added to it. It is
     created if it is missing. ids are the names of the rows, and run is the name of this run, such as the month of the
     crawl; the database knows a document as "run/id". If a run is repeated under its name, for example after it was
     interrupted, it finds the same rows again, and what it stored before and does not keep now is removed. Any other run
-    compares itself with it: a page that did not
-    change is a duplicate of itself. Of a page that did, both versions stay, unless replaces names the runs whose
-    documents of the same id give way, however little a page changed. Then no row is compared with such a document, the
-    ids are read before the texts, and texts of an iterator are written to a temporary file meanwhile. Rows whose id is missing or occurred before in the run are named by their
-    row, and counted; with strict_ids they are refused.
+    compares itself with it: a page that did not change is a duplicate of itself. Of a page that did, both versions stay,
+    unless replaces names the runs whose documents of the same id give way, however little a page changed. No row is
+    compared with such a document. For that, the ids are read before the texts, and the texts of an iterator are written
+    to a temporary file. Rows whose id is missing or occurred before in the run are named by their row, and counted; with
+    strict_ids they are refused.
 
     A database has no texts. text_of is a function that takes names of earlier documents, and returns their texts,
     or None for those that it does not know. It is asked for the texts of documents whose sketches do not tell on which

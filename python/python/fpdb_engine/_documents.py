@@ -123,7 +123,7 @@ class Stored(Documents):
         self._superseded: dict[int, list[str]] = {}
         # What an earlier attempt at this run stored is decided again, so that the results are the same.
         self._attempted = np.array([id for _, id in _names_of(db, self._prefix)], np.int64)
-        # No row is compared with those, nor with others that give way.
+        # No row is compared with these, nor with other documents that give way.
         self._nearest = Nearest(MOST_CANDIDATES + 1)
         self._nearest.leave_out(self._attempted)
 

@@ -49,42 +49,47 @@ def dedup_files(
 ) -> Deduplicated:
     """Writes the rows of files without near-duplicates, and returns what dedup() found.
 
-    sources is a file, a folder, a pattern such as "dump/*.parquet", or a list of these. Paths and patterns may be URLs
-    such as s3://bucket/folder, for which fsspec or pyarrow finds the file system. Files are Parquet (.parquet, .pq), JSON
-    lines (.jsonl, .ndjson, .json) or CSV with a row of names (.csv, .tsv), all but the first also compressed (.gz, .zst,
-    .bz2, .xz); what has no ending is read if it begins like Parquet or JSON. Any other file of a folder is an error,
-    unless it is hidden, as _SUCCESS is, or is called README or LICENSE; the report says what was left out. column is the one with the
-    texts; "doc.body" is the field body of doc; of several columns, the texts are compared as one. A column that is
-    missing is an error, in lines of JSON one that no row of the first file has. With bad_lines="skip", lines that are no
-    rows, or have a text that is no string, are left out and counted.
+    sources is a file, a folder, a pattern such as "dump/*.parquet", or a list of these. Paths and patterns may be
+    URLs such as s3://bucket/folder, for which fsspec or pyarrow finds the file system. Files are Parquet (.parquet,
+    .pq), JSON lines (.jsonl, .ndjson, .json) or CSV with a row of names (.csv, .tsv). JSON lines and CSV may be
+    compressed (.gz, .zst, .bz2, .xz). A file without an ending is read if it begins like Parquet or JSON. Any other
+    file in a folder is an error, unless it is hidden, such as _SUCCESS, or is called README or LICENSE; the report
+    lists these.
+
+    column is the one with the texts. "doc.body" is the field body of doc. If several columns are given, their texts
+    are compared as one. A missing column is an error; in JSON lines, a column is missing if no row of the first file
+    has it. With bad_lines="skip", lines that are not rows, or whose text is not a string, are left out and counted.
 
     If target is a file, all rows are written to it. Otherwise it is a folder, and gets one file for each source, with
-    the same name, schema, compression and row groups; rows of JSON and CSV are the same bytes. It is an error if a file
-    would be written that is read, or is read if the call is repeated. With annotate, all rows are
-    written, with more columns: fpdb_keep, fpdb_duplicate_of (the number of the row that it is like),
-    fpdb_earlier (the name of the earlier document) and fpdb_similarity. Columns with these names are replaced. Each file
-    appears when it is complete. What a Parquet file says of its order, and choices of its writer such as page versions and
-    statistics, are those of pyarrow.
+    the same name, schema, compression and row groups. Rows of JSON and CSV keep their bytes. pyarrow chooses the page
+    version and the statistics of Parquet files. It is an error if the call would write a file that it reads, or one
+    that it would read if it were repeated. Each file appears when it is complete. If target is None, nothing is
+    written, and the result says what would be.
 
-    With contained, such as 1.0, rows are dropped of which this share stands in another one, as dedup_contained() says, instead
-    of near-duplicates. Of the other options, keep, threads and progress remain.
+    With annotate, all rows are written, with more columns: fpdb_keep, fpdb_duplicate_of (the number of the row that
+    it is like), fpdb_earlier (the name of the earlier document) and fpdb_similarity. Existing columns with these
+    names are replaced. With id_column, annotate also adds fpdb_duplicate_id, the id of the row fpdb_duplicate_of,
+    marked passages have a source_id, and examples have the ids of their rows.
 
-    With passages, dedup_passages() looks for passages in the rows that are kept, with min_words and gaps. "mark" adds the
-    column fpdb_passages: begin, end and source of each passage, in bytes of the text, and the row that it stands in. "cut"
-    removes whole sentences and lines that are in passages from the texts, as Passages.cut() does, and drops rows of which
-    nothing is left. "drop" drops the rows of which less than the share min_left is in no passage of a row that is kept. With lines instead, dedup_lines() looks for lines or, with unit="paragraph", paragraphs that more than
-    `most` texts have, of min_words words, 1 by default; the column is called fpdb_lines then, and "drop" drops the pages that
-    are made of them. The report counts both.
+    With contained, such as 1.0, rows are dropped if this share of them stands in another row, as dedup_contained()
+    says, and not if they are near-duplicates. Of the options of dedup(), only keep, threads and progress can be given
+    then.
 
-    With id_column, annotate also adds fpdb_duplicate_id, the id of the row fpdb_duplicate_of; marked passages have a source_id,
-    and examples the ids of their rows. If target is None, nothing is written: the result says what would be.
+    With passages, dedup_passages() looks for passages in the rows that are kept, with min_words and gaps. "mark" adds
+    the column fpdb_passages: begin, end and source of each passage, in bytes of the text, and the row that it stands
+    in. "cut" removes whole sentences and lines that are in passages, as Passages.cut() does, and drops rows of which
+    nothing is left. "drop" drops rows of which less than the share min_left is in no passage of a kept row.
 
-    The files are read several times, in batches, and never whole. Rows are numbered through all files, in the
-    order of their names in a folder or a pattern. The other options are those of dedup(). keep may be the name of a
-    column of scores. With against, id_column is the column of ids. Rows are added to the database before the target is
-    written, and documents that give way are removed after that, so repeat a run that was interrupted. text_of may be the files
-    that earlier runs wrote, with the same columns: {"2026-10": "kept-2026-10"}. Their texts are copied to a temporary file
-    first. They must be whole: a text of which passages were cut is another one. Needs pyarrow.
+    With lines, dedup_lines() does the same for lines that more than `most` texts have or, with unit="paragraph", for
+    paragraphs. They have at least min_words words, 1 by default. "mark" adds the column fpdb_lines.
+
+    The files are read several times, in batches, and are never in memory as a whole. Rows are numbered through all
+    files, in the order of their names in a folder or a pattern. The other options are those of dedup(). keep may be
+    the name of a column of scores. With against, id_column is the column of ids. Rows are added to the database
+    before the target is written, and documents that give way are removed after that, so repeat a run that was
+    interrupted. text_of may be the files that earlier runs wrote, by run: {"2026-10": "kept-2026-10"}. They need the
+    same columns, and whole texts: a text of which passages were cut is another one. They are copied to a temporary
+    file. Needs pyarrow.
 
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> texts = ["one two three four five six", "ONE two three four five six!", "short", None]
@@ -153,7 +158,7 @@ def dedup_files(
     if contained is not None:
         for name in options.keys() - {"keep", "threads", "progress"}:
             raise InvalidArgumentError(f"{name}: not together with contained")
-        among: dict[str, Any] = {name: options[name] for name in options.keys() & {"keep", "threads", "progress"}}  # type: ignore[literal-required]
+        among: dict[str, Any] = {**options}
         return finish(dedup_contained(texts, share=contained, **among))
     ids: Any = None
     if uses_ids and id_column is not None:
@@ -162,7 +167,7 @@ def dedup_files(
 
 
 def _kept(spans: Passages, rows: Any, min_left: float) -> Any:
-    """Returns which rows have enough for themselves. What only a row that is dropped has is not counted against another."""
+    """Returns which rows are kept: those of which at least this share is in no passage of a kept row."""
     keep = rows.copy()
     own = spans.keep(min_left)
     for row in np.flatnonzero(rows & ~own).tolist():

@@ -282,9 +282,9 @@ impl<F: Fingerprint> Snapshot<F> {
         self.engine.documents(None).map(Documents)
     }
 
-    /// Returns an iterator over the documents after this key, whether it exists or not. A name is
-    /// before all names that begin with it, so those of a site or a run are found together. The first
-    /// one takes as long as [`get`](Self::get).
+    /// Returns an iterator over the documents whose keys are greater than this one, which need not
+    /// exist. Names that begin with the same prefix follow it, so this finds the pages of one site, for
+    /// example. To find the first document takes as long as [`get`](Self::get).
     ///
     /// # Errors
     ///
