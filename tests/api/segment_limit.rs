@@ -1,6 +1,7 @@
 //! Databases of sketches that one segment cannot hold, with a small limit instead of 2^32 documents.
 //! Databases without that limit, whose answers other tests compare with brute force, are the truth.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use fpdb::{
@@ -213,5 +214,59 @@ fn new_databases_have_as_many_segments_as_they_need() {
         let next_id = whole.snapshot().next_id().filter(|_| ids == Ids::Names);
         let given = all.iter().cloned().map(Ok);
         expect_divided("given", Source::documents(next_id, all.len() as u64, given));
+    }
+}
+
+/// Returns the files in a folder, without the lock.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = folder.read_dir().unwrap().map(|file| file.unwrap());
+    let files = files.filter(|file| !file.file_name().to_string_lossy().ends_with("LOCK"));
+    files
+        .map(|file| {
+            let name = file.file_name().into_string().unwrap();
+            (name, std::fs::read(file.path()).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn a_merge_that_ended_between_two_of_its_segments_is_repaired_without_a_manifest() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let db = limited().create(&path).unwrap();
+    // Some documents are replaced, and some are removed.
+    for round in 0..3 {
+        for id in (0..330).filter(|id| round == 0 || id % 7 == round) {
+            let _ = db.insert(random(&mut rng), id).unwrap();
+        }
+        for id in (0..330).filter(|id| id % 41 == round) {
+            assert!(db.remove(id).unwrap());
+        }
+        db.flush().unwrap();
+    }
+    let expected = documents(&db);
+    let before = files(&path);
+    let report = db.compact().unwrap();
+    assert!(report.segments_after >= 3, "{report:?}");
+    assert_eq!(documents(&db), expected);
+    let after = files(&path);
+    db.close().unwrap();
+    let written = after.into_iter().filter(|(name, _)| !before.contains_key(name));
+    let (spares, others): (Vec<_>, Vec<_>) = written.partition(|(name, _)| name.ends_with("spare"));
+    assert!(spares.len() >= 3, "{}", spares.len());
+    // All segments are written before the first spare.
+    for finished in 0..=spares.len() {
+        let broken = folder.path().join(format!("broken-{finished}"));
+        let repaired = folder.path().join(format!("repaired-{finished}"));
+        std::fs::create_dir(&broken).unwrap();
+        let written = others.iter().chain(&spares[..finished]);
+        let before = before.iter().filter(|(name, _)| *name != "MANIFEST");
+        for (name, bytes) in before.chain(written.map(|(name, bytes)| (name, bytes))) {
+            std::fs::write(broken.join(name), bytes).unwrap();
+        }
+        let report = limited().build(&repaired, Source::damaged(&broken)).unwrap();
+        assert!(report.losses.is_empty(), "{finished} spares: {:?}", report.losses);
+        assert_eq!(documents(&limited().open(&repaired).unwrap()), expected, "{finished} spares");
     }
 }

@@ -34,7 +34,7 @@ mod soak;
 use fpdb::{Durability, Fingerprint, Ids, Sketch};
 
 use matrix::{Workload, explore};
-use script::{Setup, random_letters};
+use script::{BANDS, Setup, random_letters};
 
 const USER: Setup<u64> = Setup::new("half-2", Ids::User, Durability::Sync);
 const NAMES: Setup<u64> = Setup::new("half-2", Ids::Names, Durability::Sync);
@@ -42,7 +42,7 @@ const BUFFERED: Setup<u64> = Setup::new("single", Ids::User, Durability::Buffere
 const BUFFERED_NAMES: Setup<u64> = Setup::new("single", Ids::Names, Durability::Buffered);
 const UNIQUE: Setup<u64> = Setup::new("half-2", Ids::Unique, Durability::Sync).block_size(256);
 const WIDE: Setup<u128> = Setup::new("half-2", Ids::User, Durability::Sync);
-const SKETCHES: Setup<Sketch> = Setup::new("keys", Ids::Names, Durability::Sync);
+const SKETCHES: Setup<Sketch> = Setup::new(BANDS, Ids::Names, Durability::Sync);
 
 /// Every step, some in several places.
 const ALL_STEPS: &str = "inNbrfnirNsclirnxnbrdiikrnblcux";
@@ -131,6 +131,12 @@ fn every_step_survives_with_wide_fingerprints() {
 #[test]
 fn every_step_survives_with_sketches() {
     survives(SKETCHES, DOCUMENT_STEPS);
+}
+
+#[test]
+fn merges_that_are_divided_among_segments_survive() {
+    survives(SKETCHES.segment(3), DOCUMENT_STEPS);
+    survives_briefly(SKETCHES.segment(3), "inQpuqvtWm");
 }
 
 #[test]

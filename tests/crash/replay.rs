@@ -5,13 +5,13 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use fpdb::storage::{CrashLimits, Fault, Sim};
-use fpdb::{Durability, Fingerprint, Ids};
+use fpdb::{Durability, Fingerprint, Ids, Sketch};
 
 use super::faults::Case;
 use super::matrix::{Workload, explore, revisit};
 use super::oracle::Verdict;
-use super::script::Setup;
-use super::{BUFFERED, NAMES, USER, WIDE};
+use super::script::{BANDS, Setup};
+use super::{BUFFERED, NAMES, SKETCHES, USER, WIDE};
 
 /// The variable with the line.
 const VARIABLE: &str = "FPDB_CRASH_REPLAY";
@@ -54,13 +54,15 @@ pub(crate) fn command<F: Fingerprint>(workload: &Workload<F>, what: What) -> Str
 fn line<F: Fingerprint>(workload: &Workload<F>, what: What) -> String {
     let Workload { setup, letters, seed, skip, skip_later } = workload;
     let mut line = format!(
-        "bits={} layout={} ids={} durability={} block-size={} memtable={} steps={letters} seed={seed}",
+        "bits={} layout={} ids={} durability={} block-size={} memtable={} segment={} \
+         steps={letters} seed={seed}",
         F::BITS,
         setup.layout,
         setup.ids,
         if setup.durability == Durability::Sync { "sync" } else { "buffered" },
         setup.block_size,
         setup.memtable,
+        setup.segment,
     );
     let mut add = |key: &str, value: &dyn Display| line += &format!(" {key}={value}");
     for (key, label) in [("skip", skip), ("skip-later", skip_later)] {
@@ -104,7 +106,7 @@ impl<'a> Words<'a> {
     }
 
     fn workload<F: Fingerprint>(&self) -> Verdict<Workload<F>> {
-        const LAYOUTS: [&str; 2] = ["half-2", "single"];
+        const LAYOUTS: [&str; 3] = ["half-2", "single", BANDS];
         let layout = self.get::<String>("layout")?;
         let layout = LAYOUTS.into_iter().find(|name| *name == layout).ok_or("unknown layout")?;
         const IDS: [Ids; 3] = [Ids::User, Ids::Unique, Ids::Names];
@@ -114,6 +116,7 @@ impl<'a> Words<'a> {
         let durability = if is_sync { Durability::Sync } else { Durability::Buffered };
         let (memtable, block_size) = (self.get("memtable")?, self.get("block-size")?);
         let setup = Setup::new(layout, ids, durability).memtable(memtable).block_size(block_size);
+        let setup = setup.segment(self.get("segment")?);
         let workload = Workload::new(setup, &self.get::<String>("steps")?, self.get("seed")?);
         let label = |key| self.0.get(key).map(|label| label.replace('+', " "));
         Ok(Workload { skip: label("skip"), skip_later: label("skip-later"), ..workload })
@@ -153,7 +156,12 @@ fn fault(text: &str) -> Verdict<Case> {
 /// Checks the state that the line describes.
 fn replay(line: &str) -> Verdict {
     let words = Words::new(line);
-    if words.get::<u32>("bits")? == 128 { words.run::<u128>() } else { words.run::<u64>() }
+    match words.get("bits")? {
+        u64::BITS => words.run::<u64>(),
+        u128::BITS => words.run::<u128>(),
+        Sketch::BITS => words.run::<Sketch>(),
+        bits => Err(format!("bits={bits} is not valid")),
+    }
 }
 
 /// Not a test by itself: it checks the state that a failed test has printed.
@@ -194,17 +202,22 @@ fn planted_failure_after_a_second_crash_is_replayed_exactly() {
     }
 }
 
-#[test]
-fn line_describes_a_workload_completely() {
+fn expect_described<F: Fingerprint>(mut workload: Workload<F>) {
     let limits = CrashLimits { exhaustive: 64, samples: 8, seed: 9, ..CrashLimits::default() };
     let place = Place { at: 12, state: 3, limits, second: Some((4, 0)) };
     let case = Case { call: 7, fault: Fault::Quota, persistent: true };
-    let mut workload = Workload::new(WIDE.block_size(1024).memtable(9), "", 9);
     workload.skip = Some("sync_dir".to_owned());
     workload.skip_later = Some("sync 00000001.log".to_owned());
     for what in [What::Crash(place), What::Fault(case)] {
         let line = line(&workload, what);
         let words = Words::new(&line);
+        assert_eq!(words.get::<u32>("bits").unwrap(), F::BITS);
         assert_eq!((words.workload().unwrap(), words.what(9).unwrap()), (workload.clone(), what));
     }
+}
+
+#[test]
+fn line_describes_a_workload_completely() {
+    expect_described(Workload::new(WIDE.block_size(1024).memtable(9), "", 9));
+    expect_described(Workload::new(SKETCHES.segment(7), "inQ", 9));
 }

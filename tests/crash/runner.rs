@@ -106,7 +106,11 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
             Step::Expire(before) => self.expire(&db, *before),
             Step::Load(docs) => self.load(&db, docs),
             Step::Flush => self.write(None, true, || db.flush().map(|()| true)),
-            Step::Compact => self.write(None, true, || Ok(db.compact()?.segments_after <= 1)),
+            Step::Compact => self.write(None, true, || {
+                let report = db.compact()?;
+                let most = Some(self.setup.segment);
+                Ok(report.segments_after <= 1 || report.most_documents == most)
+            }),
             Step::Sync => self.write(None, true, || db.sync().map(|()| true)),
             Step::Backup => self.backup(&db),
             Step::Combine(way) => self.combine(&db, *way),

@@ -15,6 +15,9 @@ pub(crate) type Doc<F> = (F, u64);
 /// The greatest distance of all databases here.
 pub(crate) const DISTANCE: u32 = 3;
 
+/// The layout of a database of sketches.
+pub(crate) const BANDS: &str = "bands";
+
 /// The folders of the database, of its copy, and of the result of a merge or rebuild.
 pub(crate) const ROOT: &str = "sim";
 pub(crate) const COPY: &str = "copy";
@@ -69,16 +72,23 @@ pub(crate) struct Setup<F> {
     pub(crate) durability: Durability,
     pub(crate) memtable: usize,
     pub(crate) block_size: usize,
+    /// The most documents of a segment of sketches.
+    pub(crate) segment: u64,
     width: PhantomData<F>,
 }
 
 impl<F: Fingerprint> Setup<F> {
     pub(crate) const fn new(layout: &'static str, ids: Ids, durability: Durability) -> Self {
-        Self { layout, ids, durability, memtable: 4, block_size: 128, width: PhantomData }
+        let (memtable, block_size, segment) = (4, 128, u64::MAX);
+        Self { layout, ids, durability, memtable, block_size, segment, width: PhantomData }
     }
 
     pub(crate) const fn block_size(self, block_size: usize) -> Self {
         Self { block_size, ..self }
+    }
+
+    pub(crate) const fn segment(self, segment: u64) -> Self {
+        Self { segment, ..self }
     }
 
     pub(crate) const fn memtable(self, memtable: usize) -> Self {
@@ -101,6 +111,7 @@ impl<F: Fingerprint> Setup<F> {
             .never_scan()
             .durability(self.durability)
             .memtable_entries(self.memtable)
+            .segment_documents(self.segment)
             // The least memory: what does not fit is sorted on disk.
             .bulk_memory(1)
             .background(false)
