@@ -12,10 +12,8 @@ use crate::file_names::FileId;
 use crate::fingerprint::{Fingerprint, Sketch};
 use crate::layout::{BandRule, BitOrder, Layout, MatchRule, Orders, Prediction};
 use crate::table::TableOptions;
-#[cfg(feature = "text")]
-pub(crate) use passages::DocumentRecord;
-pub(crate) use passages::IndexEntry;
 pub use passages::PassageSettings;
+pub(crate) use passages::{DocumentRecord, IndexEntry};
 
 /// Where document ids come from. Chosen when a database is created, for the entire database.
 ///

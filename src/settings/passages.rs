@@ -2,7 +2,7 @@
 
 use crate::codec::bytes::{Fields, PutFields};
 use crate::error::{Error, Result};
-use crate::fingerprint::{DocId, Entry};
+use crate::fingerprint::{DocId, Entry, Fingerprint};
 
 /// How an index of passages makes fingerprints of texts. Chosen when the index is created.
 ///
@@ -60,7 +60,7 @@ impl DocumentRecord {
     }
 }
 
-/// The first bit of the fingerprint of a record.
+/// The first bit of the fingerprint of a record. So records follow all windows.
 const RECORD: u64 = 1 << 63;
 
 impl PassageSettings {
@@ -68,6 +68,11 @@ impl PassageSettings {
     /// window that is not equal.
     pub(crate) const MIN_BITS: u8 = 46;
     pub(crate) const MAX_BITS: u8 = 63;
+
+    /// Returns a word that is at most that of any record.
+    pub(crate) fn before_records<F: Fingerprint>() -> F::Word {
+        F::of_number(RECORD.into()).and_then(F::word).unwrap_or(F::Word::ZERO)
+    }
 
     /// Returns the fingerprint of a window with this hash.
     #[cfg(feature = "text")]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::report::BuildReport;
+use super::texts::refuse_different_texts;
 use super::unfinished::build;
 use super::union::Union;
 use crate::db::handle::WriteHandle;
@@ -31,6 +32,9 @@ pub(crate) fn of_databases<F: Fingerprint>(
         .map(|path| Ok(open::open_read_only(options.for_reading(), path)?.reader()))
         .collect::<Result<_>>()?;
     let options = options.like(sources, &readers, out)?;
+    if let Some(passages) = options.passages {
+        refuse_different_texts(passages, &readers, sources)?;
+    }
     let watch = options.watch.clone();
     build(options, out, |db| fill(db, &readers, &watch))
 }

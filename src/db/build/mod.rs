@@ -5,6 +5,7 @@ mod databases;
 mod given;
 mod report;
 mod source;
+mod texts;
 mod unfinished;
 mod union;
 

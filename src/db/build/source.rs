@@ -51,8 +51,11 @@ impl<'a, F: Fingerprint> Source<'a, F> {
     ///   ids that the databases before it have assigned. A name that several databases have keeps
     ///   the id that it has in the first of them.
     ///
+    /// Indexes of passages can be merged if they have the same seed and settings. A document that several
+    /// of them have must have the same text in each.
+    ///
     /// The build fails with `Unsupported` if recipes, extractions or widths differ, and with
-    /// `InvalidArgument` if there is no database or if kinds of ids differ.
+    /// `InvalidArgument` if there is no database, if kinds of ids differ, or if texts with the same id do.
     ///
     /// # Examples
     ///

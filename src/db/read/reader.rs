@@ -111,7 +111,7 @@ impl<F: Fingerprint> Reader<F> {
     /// these are the originals, in the order of their keys. It ends after an error.
     pub(crate) fn iter(&self) -> Box<Entries<'_, F>> {
         if self.settings.tables() > 0 {
-            return Box::new(self.entries());
+            return Box::new(self.entries_from(F::Word::ZERO));
         }
         match self.documents(None) {
             Ok(documents) => Box::new(documents.filter_map(|document| match document {
@@ -122,8 +122,12 @@ impl<F: Fingerprint> Reader<F> {
         }
     }
 
-    fn entries(&self) -> impl Iterator<Item = Result<Entry<F>>> + Send {
-        let (mut merge, mut error) = match self.merge(F::Word::ZERO) {
+    /// Returns an iterator over the entries of tables from this fingerprint on, in the same order.
+    pub(crate) fn entries_from(
+        &self,
+        low: F::Word,
+    ) -> impl Iterator<Item = Result<Entry<F>>> + Send {
+        let (mut merge, mut error) = match self.merge(low) {
             Ok(merge) => (Some(merge), None),
             Err(error) => (None, Some(error)),
         };
@@ -133,7 +137,7 @@ impl<F: Fingerprint> Reader<F> {
             }
             loop {
                 match merge.as_mut()?.next() {
-                    Some(Ok(merged)) if merged.net.inserted => {
+                    Some(Ok(merged)) if merged.net.inserted && merged.entry.fingerprint >= low => {
                         return Some(Ok(Entry::of_word(merged.entry)));
                     }
                     Some(Ok(_)) => {}

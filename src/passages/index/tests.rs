@@ -339,6 +339,47 @@ fn an_index_is_opened_and_written_as_one_only_and_read_by_all() {
 }
 
 #[test]
+fn indexes_that_have_different_texts_with_the_same_id_are_not_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let merged = folder.path().join("merged");
+    let texts: Vec<String> = (0..5).map(|at| words(at * 1000..at * 1000 + 300)).collect();
+    // The documents of each index by the numbers of their texts, some of them in the log only.
+    let create = |name: &str, documents: &[(u64, usize)]| {
+        let path = folder.path().join(name);
+        let index = Index::create_with_seed(&path, 50, 9, Db::options()).unwrap();
+        for (at, &(id, text)) in documents.iter().enumerate() {
+            index.insert(&[(DocId(id), &texts[text])]).unwrap();
+            if at == 0 {
+                index.database().flush().unwrap();
+            }
+        }
+        path
+    };
+    let first = create("first", &[(1, 0), (4, 1), (7, 2)]);
+    let same = create("same", &[(4, 1), (6, 3), (7, 2)]);
+    let other = create("other", &[(2, 3), (7, 4)]);
+    let build = |sources: &[&std::path::PathBuf]| {
+        Db::options().build(&merged, crate::Source::databases(sources))
+    };
+    for sources in [&[&first, &other][..], &[&other, &first], &[&first, &same, &other]] {
+        let error = build(sources).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        let last = sources.last().unwrap().to_str().unwrap();
+        for part in [last, "document 7 of this index of passages has another text"] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
+        assert!(!merged.exists());
+    }
+    assert_eq!(build(&[&first, &same]).unwrap().losses.len(), 0);
+    let index = Index::open(&merged, Db::options()).unwrap();
+    for (id, text) in [(1, 0), (4, 1), (6, 3), (7, 2)] {
+        assert_eq!(ids_of(&index.find(&texts[text], 9).unwrap()), [id]);
+        assert_eq!(index.remove(&[(DocId(id), &texts[text])]).unwrap(), [true]);
+    }
+    assert_eq!(index.database().stats().entries, 0);
+}
+
+#[test]
 fn unused_bits_of_windows_take_no_space_after_flush_compaction_and_load() {
     let fingerprint = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) << 39;
     let entries = |round: u64| (20_000 * round..20_000 * (round + 1)).map(fingerprint);
