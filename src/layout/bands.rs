@@ -181,24 +181,43 @@ impl SketchTest<'_> {
     #[inline(always)]
     pub(crate) fn distance<F: Fingerprint>(&self, a: &F, b: &F) -> Option<u32> {
         let (a, b) = (a.sketch()?, b.sketch()?);
-        let (distance, band) = self.near(a, b)?;
-        let is_led_to = !self.shares_band || band.is_some();
-        (is_led_to && self.is_similar(a, b, distance)).then_some(distance)
+        let distance = self.similar(a, b)?;
+        let is_led_to = !self.shares_band || self.first_shared_band(a, b).is_some();
+        is_led_to.then_some(distance)
     }
 
-    /// Returns the distance of two sketches if they are near enough, and the first band that they
-    /// share. This reads only the minima, and rejects most of those that do not match.
+    /// Does the same for sketches that seem to share a band. Those of a crowd do, and nearly all of them
+    /// differ in too many parities, so these are compared first.
     #[inline(always)]
-    pub(crate) fn near(&self, a: &Sketch, b: &Sketch) -> Option<(u32, Option<u32>)> {
-        let differing = a.differing(b);
-        let distance = differing.count_ones();
-        (distance <= self.distance).then(|| (distance, self.rule.first_shared_band(differing)))
+    pub(crate) fn distance_in_band<F: Fingerprint>(&self, a: &F, b: &F) -> Option<u32> {
+        let may_be_similar =
+            |limits: &ParityLimits| Some(limits.may_accept(a.sketch()?, b.sketch()?));
+        let is_rejected = self.limits.is_some_and(|limits| may_be_similar(limits) == Some(false));
+        if is_rejected { None } else { self.distance(a, b) }
     }
 
-    /// Returns whether two sketches at this distance are similar enough.
+    /// Returns the distance of two sketches that are near and similar enough, whether or not they share a
+    /// band.
     #[inline(always)]
-    pub(crate) fn is_similar(&self, a: &Sketch, b: &Sketch, distance: u32) -> bool {
-        self.limits.is_none_or(|limits| limits.accept(a, b, distance))
+    fn similar(&self, a: &Sketch, b: &Sketch) -> Option<u32> {
+        // This reads only the minima, and rejects unrelated sketches.
+        let distance = a.distance(b);
+        let is_near = distance <= self.distance;
+        let is_similar = || self.limits.is_none_or(|limits| limits.accept(a, b, distance));
+        (is_near && is_similar()).then_some(distance)
+    }
+
+    /// Returns the distance of two sketches that match, if this is the first band that they share.
+    #[inline(always)]
+    pub(crate) fn distance_in_first_band(&self, a: &Sketch, b: &Sketch, band: u32) -> Option<u32> {
+        let is_first = |_: &u32| self.first_shared_band(a, b) == Some(band);
+        self.distance_in_band(a, b).filter(is_first)
+    }
+
+    /// Returns the first band that two sketches share.
+    #[inline(always)]
+    fn first_shared_band(&self, a: &Sketch, b: &Sketch) -> Option<u32> {
+        self.rule.first_shared_band(a.differing(b))
     }
 }
 

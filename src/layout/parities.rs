@@ -24,6 +24,13 @@ struct Limit {
     weight: u32,
 }
 
+impl Limit {
+    #[inline(always)]
+    fn accepts(self, differ: u32, minima: u32) -> bool {
+        64 * differ + self.weight * minima <= self.most
+    }
+}
+
 /// The limits of a rule.
 #[derive(Debug)]
 pub(crate) struct ParityLimits {
@@ -33,6 +40,9 @@ pub(crate) struct ParityLimits {
     same: [Limits; 3],
     /// Of sets of neighbouring levels, the higher of which is 1, or above.
     apart: [Limits; 2],
+    /// Of two sets of level 0, by how many features they have together: how many may differ, and the
+    /// limit. It repeats what `most` and `same[0]` say, because nearly all sets are such.
+    of_level_0: Vec<(u32, Limit)>,
 }
 
 /// Units of a similarity.
@@ -51,16 +61,51 @@ impl ParityLimits {
         let similarity = similarity.min(10_000);
         let limits =
             |log_half, sampled| limits(log_half, sampled, similarity.into(), margin.into());
-        Self {
+        let mut new = Self {
             most: MostThatDiffer::new(similarity.into()),
             same: [limits(9, 0), limits(9, 1), limits(9, 2)],
             apart: [limits(8, 1), limits(8, 2)],
-        }
+            of_level_0: Vec::new(),
+        };
+        let of_level_0 = |features| {
+            let (most, sampling) = (new.most.of(features), Sampling { level: 0, parities: 1024 });
+            let limit = new.limit(sampling, features, most);
+            (u32::try_from(most).unwrap_or(u32::MAX), limit.unwrap_or(Limit { most: 0, weight: 0 }))
+        };
+        new.of_level_0 = (0..=UNSAMPLED).map(of_level_0).collect();
+        new
     }
 
     /// Returns whether two sketches are similar enough, of whose minima so many differ.
     #[inline(always)]
     pub(crate) fn accept(&self, a: &Sketch, b: &Sketch, minima: u32) -> bool {
+        match self.of_level_0(a, b) {
+            Some((is_possible, differ, limit)) => is_possible && limit.accepts(differ, minima),
+            None => self.accept_others(a, b, minima),
+        }
+    }
+
+    /// Returns false if the sketches are not similar enough, however few of their minima differ. This
+    /// reads only the parities.
+    #[inline(always)]
+    pub(crate) fn may_accept(&self, a: &Sketch, b: &Sketch) -> bool {
+        let of_both = self.of_level_0(a, b);
+        of_both.is_none_or(|(is_possible, differ, limit)| is_possible && limit.accepts(differ, 0))
+    }
+
+    /// Returns, for two sets of level 0, whether they can be similar enough by the features that at least
+    /// differ, how many parities differ, and the limit.
+    #[inline(always)]
+    fn of_level_0(&self, a: &Sketch, b: &Sketch) -> Option<(bool, u32, Limit)> {
+        let differ = a.difference_of_level_0(b)?;
+        let &(most, limit) = self.of_level_0.get((a.features() + b.features()) as usize)?;
+        let is_possible = differ <= most && a.features().abs_diff(b.features()) <= most;
+        Some((is_possible, differ, limit))
+    }
+
+    /// Does the same for two sets that are not both of level 0, or so small that their values are stored.
+    #[inline(always)]
+    fn accept_others(&self, a: &Sketch, b: &Sketch, minima: u32) -> bool {
         let (few, many) = (a.features().min(b.features()), a.features().max(b.features()));
         let features = u64::from(few) + u64::from(many);
         // The sets are similar enough exactly if at most so many features are in only one of them.
@@ -75,7 +120,7 @@ impl ParityLimits {
                 (sampling.level > 0 || u64::from(differ) <= most)
                     && self
                         .limit(sampling, features, most)
-                        .is_some_and(|limit| 64 * differ + limit.weight * minima <= limit.most)
+                        .is_some_and(|limit| limit.accepts(differ, minima))
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use super::buckets::Buckets;
 use crate::bands::NumberSet;
-use crate::cpu;
 use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::layout::BandRule;
 
@@ -24,9 +23,11 @@ pub(super) fn add_bands<F: Fingerprint>(
     }
 }
 
-/// Returns a band as it is in the buckets, without the number.
+/// Returns a band as it is in the buckets, without the number. The bands of a crowd agree in their first
+/// minima. They are multiplied, which changes the leading bits if any bit differs, so that each has
+/// buckets of its own.
 fn band_value<F: Fingerprint>(sketch: F, band: u32, rule: &BandRule) -> u64 {
-    sketch.band(band, rule.minima) & !NUMBERS
+    sketch.band(band, rule.minima).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !NUMBERS
 }
 
 /// Returns, for each sketch, the numbers of the documents that may share a band with it. `documents` is
@@ -61,16 +62,7 @@ pub(super) fn candidates<F: Fingerprint>(
 /// Adds the numbers of the documents with a band.
 fn add_numbers<W: Word>(table: &Buckets<W>, low: u64, found: &mut NumberSet) {
     let word = |value: u64| W::from_u128(value.into());
-    cpu::with_native_instructions(
-        #[inline(always)]
-        || {
-            table.for_each_near(
-                (word(low), word(low | NUMBERS)),
-                word(low),
-                W::BITS,
-                #[inline(always)]
-                |value, _| found.insert(u32::try_from(value.top64() & NUMBERS).unwrap_or(0)),
-            );
-        },
-    );
+    table.for_each_between(word(low), word(low | NUMBERS), |value| {
+        found.insert(u32::try_from(value.top64() & NUMBERS).unwrap_or(0));
+    });
 }

@@ -52,7 +52,8 @@ impl<F: Fingerprint> Memtable<F> {
                         else {
                             return;
                         };
-                        let distance = test.distance(&sketches[place], &document.fingerprint);
+                        let distance =
+                            test.distance_in_band(&sketches[place], &document.fingerprint);
                         if let Some(distance) = distance
                             && let Some(Entry { fingerprint, id }) = document.entry()
                         {

@@ -153,6 +153,26 @@ impl Sketch {
         Difference::between(&self.parities, &other.parities)
     }
 
+    /// Returns how many parities differ, if all elements of both sets were sampled and neither is so small
+    /// that the sketch has their values: then it is that of [`difference`](Self::difference).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb_sketch::{Difference, Sampling, Sketch};
+    ///
+    /// let [a, b] = [1, 3].map(|word| Sketch::of_parts([0; 6], 500, [word; 16]));
+    /// assert_eq!(a.difference_of_level_0(&b), Some(16));
+    /// let sampling = Sampling { level: 0, parities: 1024 };
+    /// assert_eq!(a.difference(&b), Difference::Parities(16, sampling));
+    /// assert_eq!(a.difference_of_level_0(&Sketch::ZERO), None);
+    /// ```
+    #[inline(always)]
+    #[must_use]
+    pub fn difference_of_level_0(&self, other: &Self) -> Option<u32> {
+        parities::differing_of_level_0(&self.parities, &other.parities)
+    }
+
     /// Returns the level of the parities: of 2^level features, one is sampled. `None` if there are so
     /// few features that the sketch has their values.
     ///

@@ -233,9 +233,9 @@ impl PartSearch<'_> {
             || {
                 for other in others {
                     let other_sketch = &other[0].fingerprint;
-                    if let Some((distance, Some(band))) = self.test.near(sketch, other_sketch)
-                        && band == self.part.table
-                        && self.test.is_similar(sketch, other_sketch, distance)
+                    let band = self.part.table;
+                    if let Some(distance) =
+                        self.test.distance_in_first_band(sketch, other_sketch, band)
                     {
                         let (a, b) =
                             if sketch < other_sketch { (class, *other) } else { (*other, class) };
