@@ -49,22 +49,23 @@ impl<F: Fingerprint> Documents<F> {
         Ok(())
     }
 
-    /// Appends the originals of a leaf for which `distance` returns a distance. Returns how many
-    /// the leaf has.
-    pub(crate) fn find_in_leaf(
+    /// Compares the originals of a leaf with each query, and passes those for which `distance` returns a
+    /// distance to `visit`. Returns how many the leaf has.
+    pub(crate) fn find_in_leaf<Q>(
         &self,
         page: u32,
-        distance: impl Fn(F) -> Option<u32>,
-        found: &mut Vec<FoundInLeaf>,
+        queries: &[Q],
+        distance: impl Fn(&Q, &F) -> Option<u32>,
+        visit: impl FnMut(&Q, FoundInLeaf),
     ) -> Result<u64> {
-        Ok(find_in(&self.leaf(page.into())?, page, &distance, found))
+        Ok(find_in(&self.leaf(page.into())?, page, queries, &distance, visit))
     }
 
     /// Passes the originals of all leaves for which `distance` returns a distance to `visit`, some at a
     /// time, in order. Returns how many leaves and originals there are.
     pub(crate) fn find_in_all_leaves(
         &self,
-        distance: impl Fn(F) -> Option<u32>,
+        distance: impl Fn(&F) -> Option<u32>,
         mut visit: impl FnMut(&[FoundInLeaf]) -> Result<()>,
     ) -> Result<(u64, u64)> {
         let (mut leaves, mut originals, mut found) = (0, 0, Vec::new());
@@ -72,7 +73,8 @@ impl<F: Fingerprint> Documents<F> {
         while u64::from(page) < self.meta.leaf_pages {
             let leaf = reader.get()?.leaf(page.into())?;
             leaves += 1;
-            originals += find_in(&leaf, page, &distance, &mut found);
+            let distance = |_: &(), original: &F| distance(original);
+            originals += find_in(&leaf, page, &[()], &distance, |_, it| found.push(it));
             page += u32::try_from(leaf.pages).unwrap_or(u32::MAX);
             if found.len() >= FOUND_AT_ONCE {
                 visit(&found)?;
@@ -127,13 +129,14 @@ impl<F: Fingerprint> Documents<F> {
     }
 }
 
-/// Appends the originals of a leaf for which `distance` returns a distance. Returns how many it
+/// Passes the originals of a leaf for which `distance` returns a distance to `visit`. Returns how many it
 /// has.
-fn find_in<F: Fingerprint>(
+fn find_in<F: Fingerprint, Q>(
     leaf: &Leaf<'_, F>,
     page: u32,
-    distance: &impl Fn(F) -> Option<u32>,
-    found: &mut Vec<FoundInLeaf>,
+    queries: &[Q],
+    distance: &impl Fn(&Q, &F) -> Option<u32>,
+    mut visit: impl FnMut(&Q, FoundInLeaf),
 ) -> u64 {
     cpu::with_native_instructions(
         #[inline(always)]
@@ -143,8 +146,10 @@ fn find_in<F: Fingerprint>(
                 #[inline(always)]
                 |place, fingerprint| {
                     originals += 1;
-                    if let Some(distance) = distance(fingerprint) {
-                        found.push(FoundInLeaf { distance, page, place });
+                    for query in queries {
+                        if let Some(distance) = distance(query, &fingerprint) {
+                            visit(query, FoundInLeaf { distance, page, place });
+                        }
                     }
                 },
             );

@@ -95,7 +95,8 @@ impl<'a> Group<'a> {
 
     /// Adds what matches in these leaves to what was found. Returns how many sketches were compared.
     fn compare_some(&mut self, leaves: &[LeafOf]) -> Result<u64> {
-        let segments = &self.in_parts.get().segments;
+        let Self { in_parts, test, sketches, queries, .. } = self;
+        let segments = &in_parts.get().segments;
         for of_leaf in leaves.chunk_by(LeafOf::is_same_leaf) {
             let (source, page) = (of_leaf[0].source(), of_leaf[0].page());
             let Some(documents) = segments[source].documents() else { continue };
@@ -104,20 +105,28 @@ impl<'a> Group<'a> {
                 documents.fetch_leaf(page);
             }
         }
-        let (mut candidates, mut found) = (0, Vec::new());
-        for leaf in leaves {
-            let (source, page, place) = (leaf.source(), leaf.page(), leaf.place());
+        let mut candidates = 0;
+        // So many leaves are those of a crowd.
+        let is_crowd = leaves.len() == LEAVES;
+        for of_leaf in leaves.chunk_by(LeafOf::is_same_leaf) {
+            let (source, page) = (of_leaf[0].source(), of_leaf[0].page());
             let Some(documents) = segments[source].documents() else { continue };
-            let (test, sketch) = (self.test, &self.sketches[place]);
-            candidates += documents.find_in_leaf(
+            let originals = documents.find_in_leaf(
                 page,
+                of_leaf,
                 #[inline(always)]
-                |other| test.distance(sketch, &other),
-                &mut found,
+                |leaf, other| match is_crowd {
+                    true => test.distance_in_band(&sketches[leaf.place()], other),
+                    false => test.distance(&sketches[leaf.place()], other),
+                },
+                |leaf, found| {
+                    let query = &mut queries[leaf.place()];
+                    if found.distance <= query.farthest {
+                        query.found.push((source, found));
+                    }
+                },
             )?;
-            let query = &mut self.queries[place];
-            found.retain(|found| found.distance <= query.farthest);
-            query.found.extend(found.drain(..).map(|found| (source, found)));
+            candidates += originals * of_leaf.len() as u64;
         }
         Ok(candidates)
     }
@@ -130,7 +139,7 @@ impl<'a> Group<'a> {
             let Some(documents) = segment.documents() else { continue };
             let (leaves, originals) = documents.find_in_all_leaves(
                 #[inline(always)]
-                |other| test.distance(sketch, &other),
+                |other| test.distance(sketch, other),
                 |found| {
                     self.queries[place].found.extend(found.iter().map(|&found| (source, found)));
                     self.look_up(place)

@@ -191,11 +191,14 @@ impl PartSearch<'_> {
             if last.replace((source, place)) == Some((source, place)) {
                 continue;
             }
-            let is_same = |sketch: Sketch| {
-                (self.band(&sketch) & mask == band && is_in_share(&sketch)).then_some(0)
-            };
+            let is_same = |sketch: &Sketch| self.band(sketch) & mask == band && is_in_share(sketch);
             found.clear();
-            documents.find_in_leaf(place, is_same, &mut found)?;
+            documents.find_in_leaf(
+                place,
+                &[()],
+                |(), sketch| is_same(sketch).then_some(0),
+                |(), of_band| found.push(of_band),
+            )?;
             documents.for_each_found(&found, |key, document, _| {
                 if !self.view.is_replaced(key, source + 1)? {
                     entries.extend(document.entry());
