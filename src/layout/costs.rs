@@ -26,6 +26,9 @@ pub(crate) struct Costs {
     pub lookup_ns: f64,
     /// Extra cost of a lookup for each doubling of 1 + bytes of all tables / `cache_bytes`.
     pub lookup_far_ns: f64,
+    /// Extra cost of a lookup for each doubling of the table's bytes beyond `mapped_bytes`, up to three:
+    /// then what the processor looks up to find the memory of a page is far away, too.
+    pub lookup_mapped_ns: f64,
     /// Decoding and comparing one entry, in a block that a lookup led to.
     pub entry_ns: f64,
     /// Reading and comparing one entry in memory that need not be decoded.
@@ -47,6 +50,8 @@ pub(crate) struct Costs {
     pub sweep_compare_ns: f64,
     /// Bytes beyond which memory counts as far. Not in nanoseconds.
     pub cache_bytes: f64,
+    /// Bytes beyond which the memory of a table takes long to find. Not in nanoseconds.
+    pub mapped_bytes: f64,
 }
 
 impl Default for Costs {
@@ -60,6 +65,7 @@ impl Default for Costs {
             filter_far_ns: 1.8,
             lookup_ns: 34.0,
             lookup_far_ns: 2.5,
+            lookup_mapped_ns: 50.0,
             entry_ns: 3.7,
             decoded_entry_ns: 1.8,
             scan_entry_ns: 3.3,
@@ -69,6 +75,7 @@ impl Default for Costs {
             sweep_alone_ns: 20.0,
             sweep_compare_ns: 0.5,
             cache_bytes: 1e6,
+            mapped_bytes: 256e6,
         }
     }
 }
@@ -77,5 +84,11 @@ impl Costs {
     /// Returns how far away data of this many bytes is, in doublings.
     pub(crate) fn doublings(&self, bytes: f64) -> f64 {
         (1.0 + bytes / self.cache_bytes.max(1.0)).log2()
+    }
+
+    /// Returns the cost of a lookup in one of several tables, which have so many bytes together.
+    pub(crate) fn lookup(&self, table: f64, all: f64) -> f64 {
+        let mapped = (table / self.mapped_bytes.max(1.0)).log2().clamp(0.0, 3.0);
+        self.lookup_ns + self.lookup_far_ns * self.doublings(all) + self.lookup_mapped_ns * mapped
     }
 }

@@ -183,6 +183,22 @@ mod tests {
         }
     }
 
+    /// Microseconds that `cargo bench --bench designs -- --n 28 --filter 0` measured.
+    #[test]
+    fn times_where_the_memory_of_a_page_takes_long_to_find_are_predicted_to_a_factor_of_one_and_a_half()
+     {
+        for (name, measured) in [
+            ("single", 494.0),
+            ("half-2", 12.7),
+            ("ring-3", 9.9),
+            ("ring-4", 6.1),
+            ("paper-10", 3.7),
+        ] {
+            let us = Layout::preset(name, 64).unwrap().predict(3, 1 << 28, (128, 0)).query_us;
+            assert!((measured / 1.5..measured * 1.5).contains(&us), "{name}: {us}");
+        }
+    }
+
     #[test]
     fn more_tables_take_more_and_find_far_matches_faster() {
         let of = |name| Layout::preset(name, 64).unwrap().predict(6, 1 << 24, (128, 0));

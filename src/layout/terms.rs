@@ -159,7 +159,7 @@ impl Leaves {
         let (n, costs) = (entries as f64, &terms.costs);
         let all = tables as f64;
         let far = costs.doublings(all * size.bytes());
-        let lookup_ns = costs.lookup_ns + costs.lookup_far_ns * far;
+        let lookup_ns = costs.lookup(size.bytes(), all * size.bytes());
         let filter_far = costs.doublings(all * size.filter);
         let filter_ns = costs.filter_ns + costs.filter_far_ns * filter_far;
         let occupied = 1.0 - (-n * 2f64.powi(-filter_depth.cast_signed())).exp();

@@ -162,6 +162,7 @@ impl Planner {
             query_ns: 0.0,
             lookup_ns: PAIR_LOOKUP_NS,
             lookup_far_ns: 0.0,
+            lookup_mapped_ns: 0.0,
             decoded_entry_ns: PAIR_ENTRY_NS,
             scan_entry_ns: PAIR_ENTRY_NS,
             ..Costs::default()

@@ -193,6 +193,7 @@ fn predictions_agree_with_an_independent_calculation() {
         query_ns: 500.0,
         lookup_ns: 10.0,
         lookup_far_ns: 0.0,
+        lookup_mapped_ns: 0.0,
         entry_ns: 5.8,
         ..Costs::default()
     };
