@@ -7,7 +7,7 @@ similarity that were dropped; `wrong` counts dropped texts whose true similarity
 and below 0.8. `left` counts the pairs of a family with a similarity of at least 0.8 of which both texts were kept: a copy
 that is like a dropped text only is not among them.
 
-    target/python/bin/pip install datasketch rensa spacy "xxhash<3.6"
+    target/python/bin/pip install datasketch rensa spacy tokenizers "xxhash<3.6"
     target/python/bin/python python/benches/dedup.py CORPUS.ndjson.gz [TEXTS [PROGRAM...]]
 """
 
