@@ -50,6 +50,10 @@ typedef enum FpdbOutcomeKind {
   FPDB_OUTCOME_KIND_DUPLICATE = 1,
   // Its name or id is in the database already, so it was not inserted.
   FPDB_OUTCOME_KIND_EXISTS = 2,
+  // Its name or id is in the database already, and has the new fingerprint now. Only of an upsert.
+  FPDB_OUTCOME_KIND_UPDATED = 3,
+  // Its name or id is in the database already, with this fingerprint. Only of an upsert.
+  FPDB_OUTCOME_KIND_UNCHANGED = 4,
 } FpdbOutcomeKind;
 
 // An open database. It may be used by many threads at the same time.
@@ -72,9 +76,26 @@ typedef struct FpdbMatch {
 typedef struct FpdbOutcome {
   // What became of it.
   enum FpdbOutcomeKind kind;
-  // The document itself if it was inserted. Otherwise the nearest one, or the one that exists.
+  // The nearest document if it is a duplicate; the one that exists; or else the document itself, after an update with
+  // the distance from its earlier fingerprint.
   struct FpdbMatch document;
 } FpdbOutcome;
+
+// What is stored of a document.
+typedef struct FpdbDocument {
+  // Its id.
+  uint64_t id;
+  // Its fingerprint.
+  uint64_t fingerprint;
+  // Its stamp, if it has one.
+  uint64_t stamp;
+  // The document of which it is a duplicate, if it is one.
+  uint64_t duplicate_of;
+  // Whether it has a stamp.
+  bool has_stamp;
+  // Whether it is a duplicate.
+  bool is_duplicate;
+} FpdbDocument;
 
 #ifdef __cplusplus
 extern "C" {
@@ -94,6 +115,18 @@ enum FpdbCode fpdb_create(const char *path,
 
 // Opens a database for reading and writing. `buffered` is as in `fpdb_create`.
 enum FpdbCode fpdb_open(const char *path, bool buffered, struct FpdbDb **db, char **error);
+
+// Opens a database for reading, while another process may write to it. It shows what was written when it was opened, and
+// later writes after `fpdb_refresh`.
+enum FpdbCode fpdb_open_read_only(const char *path,
+                                  struct FpdbDb **db,
+                                  char **error);
+
+// Shows what another process has written until now. Writes to `is_new` whether there is anything new; nothing ever is if
+// the database is open for writing.
+enum FpdbCode fpdb_refresh(const struct FpdbDb *db,
+                           bool *is_new,
+                           char **error);
 
 // Sets how many bytes of memory the pages of files may take of each database that is created or opened from now on, in
 // this process. With 0, as from the beginning, up to seven tenths of what is available; that is given back if other
@@ -127,6 +160,40 @@ enum FpdbCode fpdb_insert_batch_if_novel(const struct FpdbDb *db,
                                          struct FpdbOutcome *outcomes,
                                          char **error);
 
+// Inserts a document, or gives the one with its name the new fingerprint, unless another document is near that: then it stays
+// as it was. For pages that are visited again and again, in a database with names. There, `name` may be null and `id` that
+// of a document. `stamp` may be null. A document keeps the greatest stamp that it was given.
+enum FpdbCode fpdb_upsert_if_novel(const struct FpdbDb *db,
+                                   uint64_t fingerprint,
+                                   const char *name,
+                                   uint64_t id,
+                                   const uint64_t *stamp,
+                                   struct FpdbOutcome *outcome,
+                                   char **error);
+
+// Removes the document with this name, or with this id if `name` is null. Writes to `removed` whether there was one. In a
+// database without names, it reads all entries to find those with the id.
+enum FpdbCode fpdb_remove(const struct FpdbDb *db,
+                          const char *name,
+                          uint64_t id,
+                          bool *removed,
+                          char **error);
+
+// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such a document. For a database
+// with names.
+enum FpdbCode fpdb_touch(const struct FpdbDb *db,
+                         const char *name,
+                         uint64_t id,
+                         uint64_t stamp,
+                         bool *exists,
+                         char **error);
+
+// Removes all documents with a stamp less than `before`. Writes their number to `removed`.
+enum FpdbCode fpdb_expire(const struct FpdbDb *db,
+                          uint64_t before,
+                          uint64_t *removed,
+                          char **error);
+
 // Finds all documents whose fingerprints differ in at most `distance` bits, the nearest first. Writes their number to
 // `found`, and the first `capacity` of them to `matches`. To know the number only, let `capacity` be 0.
 enum FpdbCode fpdb_query(const struct FpdbDb *db,
@@ -137,8 +204,40 @@ enum FpdbCode fpdb_query(const struct FpdbDb *db,
                          uintptr_t *found,
                          char **error);
 
+// Writes to `found` whether there is a document with this name, or with this id if `name` is null, and if so, to `document`
+// what is stored of it. For a database with names.
+enum FpdbCode fpdb_get(const struct FpdbDb *db,
+                       const char *name,
+                       uint64_t id,
+                       struct FpdbDocument *document,
+                       bool *found,
+                       char **error);
+
 // Writes the name of a document to `name`, or null if there is none. Free it with `fpdb_free_text`.
 enum FpdbCode fpdb_name(const struct FpdbDb *db, uint64_t id, char **name, char **error);
+
+// Writes recent documents from memory to files, and starts a new log. A database does so by itself.
+enum FpdbCode fpdb_flush(const struct FpdbDb *db, char **error);
+
+// Merges everything into one segment and frees the space of removed documents. A database merges by itself, too, but keeps
+// some of that space.
+enum FpdbCode fpdb_compact(const struct FpdbDb *db,
+                           char **error);
+
+// Copies the database, as it is now, into an empty or missing folder.
+enum FpdbCode fpdb_backup(const struct FpdbDb *db, const char *path, char **error);
+
+// Reads all files and compares them with their checksums; unless `quick`, also decodes everything and compares tables,
+// documents and ids with each other. Returns `FPDB_CODE_CORRUPTION`, with the first damage as text, if there is any.
+enum FpdbCode fpdb_verify(const struct FpdbDb *db,
+                          bool quick,
+                          char **error);
+
+// Drops all pages of files from memory. For a process that asks nothing for some time.
+enum FpdbCode fpdb_release_memory(const struct FpdbDb *db, char **error);
+
+// Returns the version, such as `0.1.0`. It is not freed.
+const char *fpdb_version(void);
 
 // Finds the recipe of a name, such as `default` or `pairs/1`.
 enum FpdbCode fpdb_recipe(const char *name, struct FpdbRecipe **recipe, char **error);

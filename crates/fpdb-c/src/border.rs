@@ -7,6 +7,8 @@
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use fpdb::Key;
+
 use crate::code::{Failure, FpdbCode};
 
 /// Does the work of a call. A failure's text goes to `error`, unless that is null, and a panic ends here.
@@ -48,6 +50,19 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a 
     // SAFETY: the caller says so.
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map_err(|error| Failure::invalid(format!("{what} is not UTF-8: {error}")))
+}
+
+/// Returns the name, or the id if the name is null.
+///
+/// # Safety
+///
+/// As for [`text`].
+pub(crate) unsafe fn key<'a>(name: *const c_char, id: u64) -> Result<Key<'a>, Failure> {
+    if name.is_null() {
+        return Ok(Key::from(id));
+    }
+    // SAFETY: the caller says so.
+    unsafe { text(name, "name") }.map(Key::from)
 }
 
 /// Returns `count` values. The pointer may be null if there are none.

@@ -3,13 +3,22 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fpdb::text::Recipe;
-use fpdb::{Db, Durability, Ids, Key, Match, Options, Outcome};
+use fpdb::{
+    Db, DocId, Document, Durability, Ids, Key, Match, Options, Outcome, ReadOnlyDb, Snapshot,
+    Stamped, VerifyLevel,
+};
 
-use crate::code::Failure;
+use crate::code::{Failure, FpdbCode};
 
 /// An open database. It may be used by many threads at the same time.
 #[derive(Debug)]
-pub struct FpdbDb(Db);
+pub struct FpdbDb(Handle);
+
+#[derive(Debug)]
+enum Handle {
+    Writer(Db),
+    Reader(ReadOnlyDb),
+}
 
 /// A method that makes fingerprints of texts. It may be used by many threads at the same time.
 #[derive(Debug)]
@@ -27,6 +36,37 @@ pub struct FpdbMatch {
     pub distance: u32,
 }
 
+/// What is stored of a document.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FpdbDocument {
+    /// Its id.
+    pub id: u64,
+    /// Its fingerprint.
+    pub fingerprint: u64,
+    /// Its stamp, if it has one.
+    pub stamp: u64,
+    /// The document of which it is a duplicate, if it is one.
+    pub duplicate_of: u64,
+    /// Whether it has a stamp.
+    pub has_stamp: bool,
+    /// Whether it is a duplicate.
+    pub is_duplicate: bool,
+}
+
+impl From<Document> for FpdbDocument {
+    fn from(document: Document) -> Self {
+        Self {
+            id: document.id.0,
+            fingerprint: document.fingerprint,
+            stamp: document.stamp.unwrap_or(0),
+            duplicate_of: document.duplicate_of.map_or(0, |id| id.0),
+            has_stamp: document.stamp.is_some(),
+            is_duplicate: document.duplicate_of.is_some(),
+        }
+    }
+}
+
 /// What became of a document.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +77,10 @@ pub enum FpdbOutcomeKind {
     Duplicate = 1,
     /// Its name or id is in the database already, so it was not inserted.
     Exists = 2,
+    /// Its name or id is in the database already, and has the new fingerprint now. Only of an upsert.
+    Updated = 3,
+    /// Its name or id is in the database already, with this fingerprint. Only of an upsert.
+    Unchanged = 4,
 }
 
 /// What became of a document, and which document decided about it.
@@ -45,7 +89,8 @@ pub enum FpdbOutcomeKind {
 pub struct FpdbOutcome {
     /// What became of it.
     pub kind: FpdbOutcomeKind,
-    /// The document itself if it was inserted. Otherwise the nearest one, or the one that exists.
+    /// The nearest document if it is a duplicate; the one that exists; or else the document itself, after an update with
+    /// the distance from its earlier fingerprint.
     pub document: FpdbMatch,
 }
 
@@ -60,12 +105,15 @@ impl From<Match> for FpdbMatch {
 }
 
 fn outcome(fingerprint: u64, outcome: Outcome) -> FpdbOutcome {
+    let id = outcome.id();
+    let itself = |distance| Match { distance, fingerprint, id };
     match outcome {
         Outcome::Duplicate(near) => found(FpdbOutcomeKind::Duplicate, near),
         Outcome::Exists(known) => found(FpdbOutcomeKind::Exists, known),
-        other => {
-            let inserted = Match { distance: 0, fingerprint, id: other.id() };
-            found(FpdbOutcomeKind::Inserted, inserted)
+        Outcome::Updated { distance, .. } => found(FpdbOutcomeKind::Updated, itself(distance)),
+        Outcome::Inserted(_) => found(FpdbOutcomeKind::Inserted, itself(0)),
+        Outcome::Unchanged(_) | Outcome::UnchangedDuplicate { .. } => {
+            found(FpdbOutcomeKind::Unchanged, itself(0))
         }
     }
 }
@@ -99,19 +147,44 @@ impl FpdbDb {
         if let Some(recipe) = recipe {
             options = options.recipe(&recipe.0);
         }
-        Ok(Self(options.create(path)?))
+        Ok(Self(Handle::Writer(options.create(path)?)))
     }
 
     pub(crate) fn open(path: &str, buffered: bool) -> Result<Self, Failure> {
-        Ok(Self(options(buffered).open(path)?))
+        Ok(Self(Handle::Writer(options(buffered).open(path)?)))
+    }
+
+    pub(crate) fn open_read_only(path: &str) -> Result<Self, Failure> {
+        Ok(Self(Handle::Reader(options(false).open_read_only(path)?)))
     }
 
     pub(crate) fn close(self) -> Result<(), Failure> {
-        Ok(self.0.close()?)
+        match self.0 {
+            Handle::Writer(db) => Ok(db.close()?),
+            Handle::Reader(_) => Ok(()),
+        }
+    }
+
+    /// Returns the database for writing.
+    fn writer(&self) -> Result<&Db, Failure> {
+        match &self.0 {
+            Handle::Writer(db) => Ok(db),
+            Handle::Reader(_) => {
+                Err(Failure::invalid("the database was opened for reading only: use fpdb_open"))
+            }
+        }
+    }
+
+    /// Returns a snapshot. A child that was forked gets one, too.
+    fn snapshot(&self) -> Snapshot {
+        match &self.0 {
+            Handle::Writer(db) => db.snapshot(),
+            Handle::Reader(db) => db.snapshot(),
+        }
     }
 
     pub(crate) fn len(&self) -> u64 {
-        self.0.snapshot().len()
+        self.snapshot().len()
     }
 
     /// Writes documents in one commit.
@@ -119,19 +192,98 @@ impl FpdbDb {
         &self,
         documents: &[(u64, Key<'_>)],
     ) -> Result<Vec<FpdbOutcome>, Failure> {
-        let distance = self.0.description().max_distance;
-        let outcomes = self.0.write(documents).unless_near(distance).run()?;
+        let db = self.writer()?;
+        let distance = db.description().max_distance;
+        let outcomes = db.write(documents).unless_near(distance).run()?;
         let pairs = documents.iter().zip(outcomes);
         Ok(pairs.map(|((fingerprint, _), result)| outcome(*fingerprint, result)).collect())
     }
 
+    pub(crate) fn upsert_if_novel(
+        &self,
+        fingerprint: u64,
+        key: Key<'_>,
+        stamp: Option<u64>,
+    ) -> Result<FpdbOutcome, Failure> {
+        let result = self.writer()?.upsert_if_novel(fingerprint, Stamped { key, stamp })?;
+        Ok(outcome(fingerprint, result))
+    }
+
+    pub(crate) fn remove(&self, key: Key<'_>) -> Result<bool, Failure> {
+        Ok(self.writer()?.remove(key)?)
+    }
+
+    pub(crate) fn touch(&self, key: Key<'_>, stamp: u64) -> Result<bool, Failure> {
+        Ok(self.writer()?.touch(key, stamp)?)
+    }
+
+    /// Returns how many documents were removed.
+    pub(crate) fn expire(&self, before: u64) -> Result<u64, Failure> {
+        Ok(self.writer()?.expire(before)?.removed)
+    }
+
     pub(crate) fn query(&self, fingerprint: u64, distance: u32) -> Result<Vec<FpdbMatch>, Failure> {
-        Ok(self.0.query(fingerprint, distance)?.into_iter().map(FpdbMatch::from).collect())
+        let found = match &self.0 {
+            Handle::Writer(db) => db.query(fingerprint, distance)?,
+            Handle::Reader(db) => db.snapshot().query(fingerprint, distance)?.to_vec(),
+        };
+        Ok(found.into_iter().map(FpdbMatch::from).collect())
+    }
+
+    pub(crate) fn get(&self, key: Key<'_>) -> Result<Option<FpdbDocument>, Failure> {
+        let document = match &self.0 {
+            Handle::Writer(db) => db.get(key)?,
+            Handle::Reader(db) => db.snapshot().get(key)?,
+        };
+        Ok(document.map(FpdbDocument::from))
     }
 
     /// Returns the name of a document.
     pub(crate) fn name(&self, id: u64) -> Result<Option<String>, Failure> {
-        Ok(self.0.snapshot().name(fpdb::DocId(id))?)
+        Ok(self.snapshot().name(DocId(id))?)
+    }
+
+    /// Returns whether there is anything new.
+    pub(crate) fn refresh(&self) -> Result<bool, Failure> {
+        match &self.0 {
+            Handle::Writer(_) => Ok(false),
+            Handle::Reader(db) => Ok(db.refresh()?),
+        }
+    }
+
+    pub(crate) fn flush(&self) -> Result<(), Failure> {
+        Ok(self.writer()?.flush()?)
+    }
+
+    pub(crate) fn compact(&self) -> Result<(), Failure> {
+        let _ = self.writer()?.compact()?;
+        Ok(())
+    }
+
+    pub(crate) fn backup(&self, path: &str) -> Result<(), Failure> {
+        match &self.0 {
+            Handle::Writer(db) => Ok(db.backup(path)?),
+            Handle::Reader(db) => Ok(db.backup(path)?),
+        }
+    }
+
+    /// Fails with the first damage.
+    pub(crate) fn verify(&self, quick: bool) -> Result<(), Failure> {
+        let level = if quick { VerifyLevel::Quick } else { VerifyLevel::Full };
+        let report = self.snapshot().verify(level)?;
+        let Some(first) = report.errors.first() else { return Ok(()) };
+        let more = match report.errors.len() - 1 {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        Err(Failure { code: FpdbCode::Corruption, message: format!("{first}{more}") })
+    }
+
+    pub(crate) fn release_memory(&self) {
+        match &self.0 {
+            Handle::Writer(db) => db.release_memory(),
+            Handle::Reader(db) => db.release_memory(),
+        }
     }
 }
 

@@ -20,11 +20,13 @@ use std::ffi::c_char;
 
 use fpdb::Key;
 
-use crate::border::{Places, call, free_text, take, text, values};
+use crate::border::{Places, call, free_text, handle, key, take, text, values};
 use crate::code::Failure;
 
 pub use crate::code::FpdbCode;
-pub use crate::handle::{FpdbDb, FpdbMatch, FpdbOutcome, FpdbOutcomeKind, FpdbRecipe};
+pub use crate::handle::{
+    FpdbDb, FpdbDocument, FpdbMatch, FpdbOutcome, FpdbOutcomeKind, FpdbRecipe,
+};
 
 /// Creates a database of 64-bit fingerprints in a new folder, and opens it. Documents have names, or ids that the
 /// caller chooses. Documents are near-duplicates if their fingerprints differ in at most `max_distance` bits. With a
@@ -69,12 +71,48 @@ pub unsafe extern "C" fn fpdb_open(
     unsafe { call(error, work) }
 }
 
+/// Opens a database for reading, while another process may write to it. It shows what was written when it was opened, and
+/// later writes after `fpdb_refresh`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_open_read_only(
+    path: *const c_char,
+    db: *mut *mut FpdbDb,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let (path, db) = (text(path, "path")?, Places::one(db, "db")?);
+        db.give_handle(FpdbDb::open_read_only(path)?);
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Shows what another process has written until now. Writes to `is_new` whether there is anything new; nothing ever is if
+/// the database is open for writing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_refresh(
+    db: *const FpdbDb,
+    is_new: *mut bool,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let is_new = Places::one(is_new, "is_new")?;
+        is_new.give(handle(db, "db")?.refresh()?);
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
 /// Sets how many bytes of memory the pages of files may take of each database that is created or opened from now on, in
 /// this process. With 0, as from the beginning, up to seven tenths of what is available; that is given back if other
 /// programs need it, as far as this one reads.
 #[unsafe(no_mangle)]
 pub extern "C" fn fpdb_page_memory(bytes: u64) {
-    handle::set_page_memory(bytes);
+    crate::handle::set_page_memory(bytes);
 }
 
 /// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is safe without it; the next
@@ -99,7 +137,7 @@ pub unsafe extern "C" fn fpdb_count(
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
-        Places::one(count, "count")?.give(border::handle(db, "db")?.len());
+        Places::one(count, "count")?.give(handle(db, "db")?.len());
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -140,7 +178,7 @@ pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
-        let db = border::handle(db, "db")?;
+        let db = handle(db, "db")?;
         if count > 0 && names.is_null() == ids.is_null() {
             return Err(Failure::invalid("give either names or ids".to_owned()));
         }
@@ -156,6 +194,90 @@ pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
         let outcomes = Places::many(outcomes, count, "outcomes")?;
         let documents: Vec<_> = fingerprints.zip(keys).collect();
         outcomes.give_many(&db.insert_if_novel(&documents)?);
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Inserts a document, or gives the one with its name the new fingerprint, unless another document is near that: then it stays
+/// as it was. For pages that are visited again and again, in a database with names. There, `name` may be null and `id` that
+/// of a document. `stamp` may be null. A document keeps the greatest stamp that it was given.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_upsert_if_novel(
+    db: *const FpdbDb,
+    fingerprint: u64,
+    name: *const c_char,
+    id: u64,
+    stamp: *const u64,
+    outcome: *mut FpdbOutcome,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let (db, key) = (handle(db, "db")?, key(name, id)?);
+        let stamp = if stamp.is_null() { None } else { Some(values(stamp, 1, "stamp")?[0]) };
+        let outcome = Places::one(outcome, "outcome")?;
+        outcome.give(db.upsert_if_novel(fingerprint, key, stamp)?);
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Removes the document with this name, or with this id if `name` is null. Writes to `removed` whether there was one. In a
+/// database without names, it reads all entries to find those with the id.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_remove(
+    db: *const FpdbDb,
+    name: *const c_char,
+    id: u64,
+    removed: *mut bool,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let (db, key) = (handle(db, "db")?, key(name, id)?);
+        Places::one(removed, "removed")?.give(db.remove(key)?);
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such a document. For a database
+/// with names.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_touch(
+    db: *const FpdbDb,
+    name: *const c_char,
+    id: u64,
+    stamp: u64,
+    exists: *mut bool,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let (db, key) = (handle(db, "db")?, key(name, id)?);
+        Places::one(exists, "exists")?.give(db.touch(key, stamp)?);
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Removes all documents with a stamp less than `before`. Writes their number to `removed`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_expire(
+    db: *const FpdbDb,
+    before: u64,
+    removed: *mut u64,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let removed = Places::one(removed, "removed")?;
+        removed.give(handle(db, "db")?.expire(before)?);
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -178,9 +300,35 @@ pub unsafe extern "C" fn fpdb_query(
     let work = || unsafe {
         let matches = Places::many(matches, capacity, "matches")?;
         let found = Places::one(found, "found")?;
-        let answers = border::handle(db, "db")?.query(fingerprint, distance)?;
+        let answers = handle(db, "db")?.query(fingerprint, distance)?;
         matches.give_many(&answers);
         found.give(answers.len());
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Writes to `found` whether there is a document with this name, or with this id if `name` is null, and if so, to `document`
+/// what is stored of it. For a database with names.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_get(
+    db: *const FpdbDb,
+    name: *const c_char,
+    id: u64,
+    document: *mut FpdbDocument,
+    found: *mut bool,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        let (db, key) = (handle(db, "db")?, key(name, id)?);
+        let (document, found) = (Places::one(document, "document")?, Places::one(found, "found")?);
+        let known = db.get(key)?;
+        found.give(known.is_some());
+        if let Some(known) = known {
+            document.give(known);
+        }
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
@@ -198,11 +346,90 @@ pub unsafe extern "C" fn fpdb_name(
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
         let name = Places::one(name, "name")?;
-        name.give_text(border::handle(db, "db")?.name(id)?.as_deref());
+        name.give_text(handle(db, "db")?.name(id)?.as_deref());
         Ok(FpdbCode::Ok)
     };
     // SAFETY: as above.
     unsafe { call(error, work) }
+}
+
+/// Writes recent documents from memory to files, and starts a new log. A database does so by itself.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_flush(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        handle(db, "db")?.flush()?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Merges everything into one segment and frees the space of removed documents. A database merges by itself, too, but keeps
+/// some of that space.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_compact(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        handle(db, "db")?.compact()?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Copies the database, as it is now, into an empty or missing folder.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_backup(
+    db: *const FpdbDb,
+    path: *const c_char,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        handle(db, "db")?.backup(text(path, "path")?)?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Reads all files and compares them with their checksums; unless `quick`, also decodes everything and compares tables,
+/// documents and ids with each other. Returns `FPDB_CODE_CORRUPTION`, with the first damage as text, if there is any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_verify(
+    db: *const FpdbDb,
+    quick: bool,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        handle(db, "db")?.verify(quick)?;
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Drops all pages of files from memory. For a process that asks nothing for some time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_release_memory(
+    db: *const FpdbDb,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    let work = || unsafe {
+        handle(db, "db")?.release_memory();
+        Ok(FpdbCode::Ok)
+    };
+    // SAFETY: as above.
+    unsafe { call(error, work) }
+}
+
+/// Returns the version, such as `0.1.0`. It is not freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn fpdb_version() -> *const c_char {
+    const { concat!(env!("CARGO_PKG_VERSION"), "\0") }.as_ptr().cast()
 }
 
 /// Finds the recipe of a name, such as `default` or `pairs/1`.
@@ -241,7 +468,7 @@ pub unsafe extern "C" fn fpdb_fingerprint(
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     let work = || unsafe {
-        let recipe = border::handle(recipe, "recipe")?;
+        let recipe = handle(recipe, "recipe")?;
         let text = std::str::from_utf8(values(text.cast::<u8>(), bytes, "text")?)
             .map_err(|error| Failure::invalid(format!("text is not UTF-8: {error}")))?;
         let fingerprint = Places::one(fingerprint, "fingerprint")?;

@@ -156,6 +156,67 @@ static void writes_batches(const char *path) {
     CHECK(fpdb_close(db, &error) == FPDB_CODE_OK);
 }
 
+/* A crawler that visits its pages again: updates, stamps, removals, and another handle that reads. */
+static void keeps_documents(const char *path) {
+    const char *a = "https://a.example/", *b = "https://b.example/";
+    const uint64_t day[] = {1, 2, 3};
+    FpdbDb *db = NULL, *reader = NULL;
+    FpdbOutcome outcome;
+    FpdbDocument document;
+    bool is_there = false;
+    uint64_t count;
+    CHECK(fpdb_create(path, NULL, true, 3, false, &db, &error) == FPDB_CODE_OK);
+    CHECK(fpdb_upsert_if_novel(db, 0xff00, a, 0, &day[1], &outcome, &error) == FPDB_CODE_OK);
+    CHECK(outcome.kind == FPDB_OUTCOME_KIND_INSERTED && outcome.document.fingerprint == 0xff00);
+    CHECK(fpdb_upsert_if_novel(db, 0xff01, b, 0, NULL, &outcome, &error) == FPDB_CODE_OK);
+    CHECK(outcome.kind == FPDB_OUTCOME_KIND_DUPLICATE && outcome.document.distance == 1);
+    CHECK(fpdb_open_read_only(path, &reader, &error) == FPDB_CODE_OK);
+    CHECK(fpdb_upsert_if_novel(db, 0xff00, a, 0, &day[0], &outcome, &error) == FPDB_CODE_OK);
+    CHECK(outcome.kind == FPDB_OUTCOME_KIND_UNCHANGED && outcome.document.fingerprint == 0xff00);
+    CHECK(fpdb_upsert_if_novel(db, 0xffff, a, 0, NULL, &outcome, &error) == FPDB_CODE_OK);
+    CHECK(outcome.kind == FPDB_OUTCOME_KIND_UPDATED && outcome.document.distance == 8);
+    CHECK(fpdb_get(db, a, 0, &document, &is_there, &error) == FPDB_CODE_OK && is_there);
+    CHECK(document.fingerprint == 0xffff && document.has_stamp && document.stamp == 2);
+    CHECK(!document.is_duplicate && document.id == outcome.document.id);
+    CHECK(fpdb_get(db, b, 0, &document, &is_there, &error) == FPDB_CODE_OK && !is_there);
+    CHECK(fpdb_insert_if_novel(db, 0, b, 0, &outcome, &error) == FPDB_CODE_OK);
+    CHECK(fpdb_get(db, b, 0, &document, &is_there, &error) == FPDB_CODE_OK && is_there && !document.has_stamp);
+    /* The reader shows what it has read. */
+    CHECK(fpdb_get(reader, a, 0, &document, &is_there, &error) == FPDB_CODE_OK && document.fingerprint == 0xff00);
+    CHECK(fpdb_refresh(reader, &is_there, &error) == FPDB_CODE_OK && is_there);
+    CHECK(fpdb_get(reader, a, 0, &document, &is_there, &error) == FPDB_CODE_OK && document.fingerprint == 0xffff);
+    CHECK(fpdb_refresh(reader, &is_there, &error) == FPDB_CODE_OK && !is_there);
+    CHECK(fpdb_refresh(db, &is_there, &error) == FPDB_CODE_OK && !is_there);
+    fails(fpdb_flush(reader, &error), FPDB_CODE_INVALID_ARGUMENT, "for reading only");
+    fails(fpdb_remove(reader, a, 0, &is_there, &error), FPDB_CODE_INVALID_ARGUMENT, "for reading only");
+    CHECK(fpdb_touch(db, b, 0, day[0], &is_there, &error) == FPDB_CODE_OK && is_there);
+    CHECK(fpdb_touch(db, "c", 0, day[0], &is_there, &error) == FPDB_CODE_OK && !is_there);
+    CHECK(fpdb_expire(db, day[1], &count, &error) == FPDB_CODE_OK && count == 1);
+    CHECK(fpdb_get(db, b, 0, &document, &is_there, &error) == FPDB_CODE_OK && !is_there);
+    CHECK(fpdb_flush(db, &error) == FPDB_CODE_OK && fpdb_compact(db, &error) == FPDB_CODE_OK);
+    fpdb_release_memory(db, &error);
+    CHECK(fpdb_verify(db, true, &error) == FPDB_CODE_OK && fpdb_verify(db, false, &error) == FPDB_CODE_OK);
+    CHECK(fpdb_backup(db, "copy", &error) == FPDB_CODE_OK);
+    fails(fpdb_backup(db, "copy", &error), FPDB_CODE_ALREADY_EXISTS, "copy");
+    CHECK(fpdb_remove(db, a, 0, &is_there, &error) == FPDB_CODE_OK && is_there);
+    CHECK(fpdb_remove(db, a, 0, &is_there, &error) == FPDB_CODE_OK && !is_there);
+    CHECK(fpdb_count(db, &count, &error) == FPDB_CODE_OK && count == 0);
+    CHECK(fpdb_remove(db, NULL, 5, &is_there, &error) == FPDB_CODE_OK && !is_there);
+    fails(fpdb_upsert_if_novel(db, 1, a, 0, NULL, NULL, &error), FPDB_CODE_INVALID_ARGUMENT, "outcome is null");
+    CHECK(fpdb_close(reader, &error) == FPDB_CODE_OK && fpdb_close(db, &error) == FPDB_CODE_OK);
+    CHECK(fpdb_open_read_only("copy", &reader, &error) == FPDB_CODE_OK);
+    CHECK(fpdb_count(reader, &count, &error) == FPDB_CODE_OK && count == 1);
+    CHECK(system("for file in copy/*.t00; do printf x | dd of=$file bs=1 seek=70 conv=notrunc 2> /dev/null; done") == 0);
+    fails(fpdb_verify(reader, true, &error), FPDB_CODE_CORRUPTION, ".t00");
+    CHECK(fpdb_close(reader, &error) == FPDB_CODE_OK);
+    CHECK(fpdb_create("numbers", NULL, false, 3, false, &db, &error) == FPDB_CODE_OK);
+    CHECK(fpdb_remove(db, NULL, 5, &is_there, &error) == FPDB_CODE_OK && !is_there);
+    fails(fpdb_expire(db, 1, &count, &error), FPDB_CODE_INVALID_ARGUMENT, "user ids");
+    fails(fpdb_upsert_if_novel(db, 1, NULL, 5, NULL, &outcome, &error), FPDB_CODE_INVALID_ARGUMENT, "ids");
+    CHECK(fpdb_close(db, &error) == FPDB_CODE_OK);
+    CHECK(strchr(fpdb_version(), '.') != NULL);
+}
+
 int main(int count, char **arguments) {
     FpdbDb *db = NULL;
     FpdbRecipe *recipe = NULL;
@@ -167,6 +228,7 @@ int main(int count, char **arguments) {
     CHECK(fpdb_close(db, &error) == FPDB_CODE_OK);
     writes_batches(arguments[2]);
     refuses_places_before_it_does_anything();
+    keeps_documents("documents");
     fpdb_free_recipe(recipe);
     fpdb_free_recipe(NULL);
     fpdb_free_text(NULL);
