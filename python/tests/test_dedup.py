@@ -531,3 +531,9 @@ def test_passages_are_those_of_kept_rows() -> None:
     assert fpdb.dedup(texts).passages is None
     with pytest.raises(fpdb.InvalidArgumentError, match="passages: an iterator"):
         fpdb.dedup(iter(texts), passages=True)
+
+
+@pytest.mark.parametrize("scores", [[1, 2**64], [-1, 2**63], [-(2**63) - 1, 0]])
+def test_scores_that_do_not_fit_in_64_bits_are_refused(scores: list[int]) -> None:
+    with pytest.raises(fpdb.InvalidArgumentError, match="keep: .* must fit in 64 bits"):
+        fpdb.dedup(["a", "b"], keep=scores)

@@ -294,6 +294,11 @@ def test_patterns_are_those_of_a_shell_also_in_urls(tmp_path: Path) -> None:
         "deep/**/*.jsonl": 2,
         ".h*": 1,
         "**": 5,
+        # Folders that match are read as a shell would pass them, and no file is read twice.
+        "*": 5,
+        "d*": 2,
+        "**/*": 5,
+        "deep/*": 2,
     }
     for base in (f"{tmp_path}/dump", "memory://patterns", f"file://{tmp_path}/dump"):
         for pattern, number in patterns.items():
@@ -301,6 +306,10 @@ def test_patterns_are_those_of_a_shell_also_in_urls(tmp_path: Path) -> None:
             assert len(found) == number, (base, pattern)
         with pytest.raises(FileNotFoundError, match="no file matches"):
             fpdb.dedup_files(f"{base}/*.parquet", tmp_path / "out.jsonl")
+        with pytest.raises(FileNotFoundError, match="no file matches"):
+            fpdb.dedup_files(f"{base}/deep[!x]c.jsonl", tmp_path / "out.jsonl")
+        with pytest.raises(INVALID, match="this is no pattern"):
+            fpdb.dedup_files(f"{base}/[z-a].jsonl", tmp_path / "out.jsonl")
         with pytest.raises(FileNotFoundError, match="there is no such file"):
             fpdb.dedup_files(f"{base}/no/*.jsonl", tmp_path / "out.jsonl")
         with pytest.raises(INVALID, match="choose another folder"):
@@ -449,6 +458,8 @@ def test_the_report_says_what_each_folder_lost(tmp_path: Path) -> None:
     assert found.files is not None
     assert found.files.folders == {f"{base}/a": (3, 1), f"{base}/b": (1, 0), f"{base}/c/d": (3, 2)}
     assert f"dropped of {base}/c/d: 2 of 3\ndropped of {base}/a: 1 of 3\n" in str(found)
+    # At another threshold, nobody knows of which folder the rows are.
+    assert "dropped of" not in str(found.at(0.9)) and "files read: 3\n" in str(found.at(0.9))
     # What is cut to nothing counts, too.
     write(tmp_path / "in" / "b" / "0.jsonl", [{"text": text(1, 30)}])
     for option in ("drop", "cut"):

@@ -49,12 +49,12 @@ def dedup_files(
 ) -> Deduplicated:
     """Writes the rows of files without near-duplicates, and returns what dedup() found.
 
-    sources is a file, a folder, a pattern such as "dump/*.parquet", or a list of these. Paths and patterns may be
-    URLs such as s3://bucket/folder, for which fsspec or pyarrow finds the file system. Files are Parquet (.parquet,
-    .pq), JSON lines (.jsonl, .ndjson, .json) or CSV with a row of names (.csv, .tsv). JSON lines and CSV may be
-    compressed (.gz, .zst, .bz2, .xz). A file without an ending is read if it begins like Parquet or JSON. Any other
-    file in a folder is an error, unless it is hidden, such as _SUCCESS, or is called README or LICENSE; the report
-    lists these.
+    sources is a file, a folder, a pattern of files and folders such as "dump/*.parquet", or a list of these. Paths and
+    patterns may be URLs such as s3://bucket/folder, for which fsspec or pyarrow finds the file system. Files are
+    Parquet (.parquet, .pq), JSON lines (.jsonl, .ndjson, .json) or CSV with a row of names (.csv, .tsv). JSON lines and
+    CSV may be compressed (.gz, .zst, .bz2, .xz). A file without an ending is read if it begins like Parquet or JSON. Any
+    other file in a folder is an error, unless it is hidden, such as _SUCCESS, or is called README or LICENSE; the
+    report lists these.
 
     column is the one with the texts. "doc.body" is the field body of doc. If several columns are given, their texts
     are compared as one. A missing column is an error; in JSON lines, a column is missing if no row of the first file

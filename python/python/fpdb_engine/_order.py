@@ -103,6 +103,9 @@ def _typed(values: list[Any]) -> npt.NDArray[Any]:
     if all(isinstance(value, str) for value in present):
         present = _of_strings(present)
     is_exact = all(isinstance(value, (numbers.Integral, np.bool_)) for value in present)
+    fits = [all(least <= value < least + (1 << 64) for value in present) for least in (-(1 << 63), 0)] if is_exact else [True]
+    if not any(fits):
+        raise InvalidArgumentError("keep: scores that are whole numbers must fit in 64 bits, all with or all without a sign")
     if is_exact and any(not -_EXACT <= value <= _EXACT for value in present):
         kind: Any = np.int64 if all(value < 1 << 63 for value in present) else np.uint64
         missing: Any = np.iinfo(kind).min

@@ -91,32 +91,45 @@ class Sources:
     patterns: list[Pattern] = dataclasses.field(default_factory=list)
 
     def add(self, source: PathLike) -> None:
-        """Adds a file, the files of a folder, or those that match a pattern."""
+        """Adds a file, the files of a folder, or files and those of folders that match a pattern."""
         place = place_of(source)
         if place.exists():
             if place.system.get_file_info(place.path).is_file:
                 self.files.append(Named(place, PurePosixPath(place.path).name))
             else:
                 self.folders.append(place)
-                self._add_folder(place)
+                self._add_folder(place, "", set())
             return
         pattern = _pattern_of(os.fspath(source))
         if pattern is None or not pattern.folder.exists():
             raise FileNotFoundError(f"{os.fspath(source)}: there is no such file or folder")
         self.patterns.append(pattern)
-        names = [name for name in _listed(pattern.folder, pattern.is_deep) if pattern.names.fullmatch(name)]
-        if not names:
+        names, folders = _listed(pattern.folder, pattern.is_deep)
+        names = [name for name in names if pattern.names.fullmatch(name)]
+        # As a shell would pass them.
+        folders = [name for name in folders if pattern.names.fullmatch(name)]
+        if not names and not folders:
             raise FileNotFoundError(f"{os.fspath(source)}: no file matches")
         self.files += [Named(pattern.folder.file(name), PurePosixPath(name).name) for name in names]
+        found = set(names)
+        for name in folders:
+            self.folders.append(pattern.folder.file(name))
+            found |= self._add_folder(pattern.folder, name + "/", found)
 
-    def _add_folder(self, folder: Place) -> None:
-        for name in _listed(folder, True):
+    def _add_folder(self, base: Place, folder: str, known: set[str]) -> set[str]:
+        """Adds the files of a folder, but for those that are known. Returns their names."""
+        new = []
+        for name in _listed(base.file(folder) if folder else base, True)[0]:
+            if folder + name in known:
+                continue
+            new.append(folder + name)
             # As Spark and pyarrow's datasets do.
             is_hidden = any(part.startswith(("_", ".")) for part in PurePosixPath(name).parts)
             if is_hidden or _NO_DATA.fullmatch(PurePosixPath(name).name):
                 self.left_out.append(name)
             else:
-                self.files.append(Named(folder.file(name), name))
+                self.files.append(Named(base.file(folder + name), name))
+        return set(new)
 
     def check_targets(self, targets: list[Place]) -> None:
         """Refuses files that are sources, or would be if the same call were repeated."""
@@ -172,7 +185,11 @@ def _pattern_of(source: str) -> Pattern | None:
         return None
     begin = source.rfind("/", 0, magic.start()) + 1
     names = source[begin:]
-    return Pattern(place_of(source[:begin]), re.compile(_expression(names), re.DOTALL), "/" in names or "**" in names)
+    try:
+        expression = re.compile(_expression(names), re.DOTALL)
+    except re.error as error:
+        raise InvalidArgumentError(f"{source}: this is no pattern: {error}") from error
+    return Pattern(place_of(source[:begin]), expression, "/" in names or "**" in names)
 
 
 def _expression(pattern: str) -> str:
@@ -200,7 +217,7 @@ def _of_token(token: str) -> str:
     if len(token) == 1:
         return re.escape(token)
     inner = re.sub(r"([\\\[&~|])", r"\\\1", token[1:-1])
-    return "[^" + inner[1:] + "]" if inner.startswith("!") else "[" + inner + "]"
+    return "(?!/)[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]"
 
 
 def _name_in(folder: Place, path: str) -> str:
@@ -208,9 +225,10 @@ def _name_in(folder: Place, path: str) -> str:
     return path[len(base) :] if path.startswith(base) else path
 
 
-def _listed(folder: Place, is_deep: bool) -> list[str]:
-    """Returns the names of the files in a folder, in order."""
+def _listed(folder: Place, is_deep: bool) -> tuple[list[str], list[str]]:
+    """Returns the names of the files and of the folders in a folder, in order."""
     from pyarrow import fs
 
     infos = folder.system.get_file_info(fs.FileSelector(folder.path, recursive=is_deep))
-    return sorted(_name_in(folder, info.path) for info in infos if info.is_file)
+    files, folders = ([_name_in(folder, it.path) for it in infos if it.is_file == is_file] for is_file in (True, False))
+    return sorted(files), sorted(folders)

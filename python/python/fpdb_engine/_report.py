@@ -166,6 +166,8 @@ class Deduplicated:
             threshold=threshold,
             earlier={row: name for row, name in self.earlier.items() if not keep[row]},
             passages=None,
+            # It is not known which rows are of which folder.
+            files=self.files and dataclasses.replace(self.files, folders={}),
             shown=[example for example in self.shown if not keep[example.row]],
         )
 
