@@ -375,6 +375,35 @@ impl Db {
         })
     }
 
+    /// Drops all pages of files from memory, whatever other programs need. Queries read again what they
+    /// use. For a process that asks nothing for some time.
+    ///
+    /// >>> db.release_memory()
+    /// >>> db.stats()["page_memory_bytes"]
+    /// 0
+    fn release_memory(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let py = slf.py();
+        at_width!(source(slf)?, source => {
+            let db = source.db()?;
+            py.detach(|| db.release_memory());
+            Ok(())
+        })
+    }
+
+    /// Drops pages of files if other programs need the memory that page_memory, where nobody set it,
+    /// leaves free. Reads and flushes do the same from time to time. So call it, about once a second, in
+    /// a process whose database is idle.
+    ///
+    /// >>> db.fit_memory()
+    fn fit_memory(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let py = slf.py();
+        at_width!(source(slf)?, source => {
+            let db = source.db()?;
+            py.detach(|| db.fit_memory());
+            Ok(())
+        })
+    }
+
     /// Makes everything written so far durable: it survives a loss of power.
     fn sync(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();

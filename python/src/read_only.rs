@@ -72,6 +72,34 @@ impl ReadOnlyDb {
         })
     }
 
+    /// Drops all pages of files from memory, as Db.release_memory does.
+    ///
+    /// >>> with fpdb.ReadOnlyDb.open(db.path) as reader:
+    /// ...     reader.release_memory()
+    fn release_memory(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let py = slf.py();
+        let source = slf.as_super().get().handle.with_source(Clone::clone)?;
+        at_width!(source, source => {
+            let db = source.read_only()?;
+            py.detach(|| db.release_memory());
+            Ok(())
+        })
+    }
+
+    /// Drops pages of files if other programs need the memory, as Db.fit_memory does.
+    ///
+    /// >>> with fpdb.ReadOnlyDb.open(db.path) as reader:
+    /// ...     reader.fit_memory()
+    fn fit_memory(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let py = slf.py();
+        let source = slf.as_super().get().handle.with_source(Clone::clone)?;
+        at_width!(source, source => {
+            let db = source.read_only()?;
+            py.detach(|| db.fit_memory());
+            Ok(())
+        })
+    }
+
     /// Copies the database, as this handle shows it, into an empty or missing folder. Works while
     /// another process writes.
     ///

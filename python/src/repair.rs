@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fpdb::reports::BuildReport;
+use fpdb::reports::{BuildReport, LossKind};
 use fpdb::{Options, Sketch, Source};
 use pyo3::prelude::*;
 
@@ -33,8 +33,13 @@ pub(crate) fn repair(py: Python<'_>, path: PathBuf, out: PathBuf) -> PyResult<Bo
     })?;
     let BuildReport { damage, losses, written, .. } = report.or_raise()?;
     let damage: Vec<String> = damage.iter().map(ToString::to_string).collect();
+    let [lost, incomplete] = [LossKind::Texts, LossKind::Windows].map(|kind| {
+        let of_kind = losses.iter().filter(|loss| loss.kind == kind);
+        of_kind.flat_map(|loss| &loss.ids).map(|id| id.0).collect::<Vec<_>>()
+    });
     let losses = losses.iter().map(|loss| format!("{loss} ({})", loss.path.display()));
-    named_tuple(py, "RepairReport", (damage, losses.collect::<Vec<_>>(), written))
+    let fields = (damage, losses.collect::<Vec<_>>(), written, lost, incomplete);
+    named_tuple(py, "RepairReport", fields)
 }
 
 fn rebuilt<F: Bits>(path: &Path, out: &Path, cancel: &Arc<Cancel>) -> fpdb::Result<BuildReport> {

@@ -360,6 +360,13 @@ def test_maintenance_keeps_all_entries(tmp_path: Path) -> None:
             copy.warm()
             assert copy.stats()["index_loaded_bytes"] == stats["index_loaded_bytes"] > 0
             assert [match.id for match in copy.query(0, 64)] == [0, 1, 2]
+            copy.fit_memory()
+            for handle in (db, copy):
+                assert [match.id for match in handle.query(0, 64)] == [0, 1, 2]
+                assert handle.stats()["page_memory_bytes"] > 0
+                handle.release_memory()
+                assert handle.stats()["page_memory_bytes"] == 0
+        db.fit_memory()
         with pytest.raises(fpdb.AlreadyExistsError):
             db.backup(tmp_path / "copy")
 

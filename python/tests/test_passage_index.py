@@ -114,3 +114,31 @@ def test_a_child_of_the_process_cannot_use_the_index(tmp_path: Path) -> None:
                 os._exit(0)
             os._exit(1)
         assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_repair_names_the_texts_to_insert_again(tmp_path: Path) -> None:
+    path, page = tmp_path / "passages.fpdb", 4096
+    texts = [words(1000 * i, 1000 * i + 600) for i in range(400)]
+    with fpdb.PassageIndex.create(path, seed=5, durability="buffered") as index:
+        index.insert(range(400), texts)
+        index.compact()
+    [table] = path.glob("*.t00")
+    good = table.read_bytes()
+    lost = incomplete = 0
+    for number in range(1, len(good) // page):
+        damaged = bytearray(good)
+        damaged[number * page + 70] ^= 1
+        table.write_bytes(damaged)
+        fixed = tmp_path / f"fixed-{number}"
+        report = fpdb.repair(path, fixed)
+        assert bool(report.losses) == bool(report.lost_texts or report.incomplete_texts)
+        lost, incomplete = lost + len(report.lost_texts), incomplete + len(report.incomplete_texts)
+        with fpdb.PassageIndex.open(fixed) as index:
+            assert [id for id in range(400) if id not in index] == report.lost_texts
+            index.remove_all(report.incomplete_texts)
+            again = sorted(report.lost_texts + report.incomplete_texts)
+            index.insert(again, [texts[id] for id in again])
+            for id, text in enumerate(texts):
+                [origin] = index.find(text)
+                assert (origin.id, origin.share) == (id, 1)
+    assert lost and incomplete

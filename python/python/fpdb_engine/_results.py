@@ -117,6 +117,10 @@ class RepairReport(NamedTuple):
     """What no file proves any more; empty if nothing was lost."""
     written: int
     """Number of documents in the new database; of entries, if it has user ids."""
+    lost_texts: list[int]
+    """The ids of the texts of a PassageIndex that are no longer in it: insert them again."""
+    incomplete_texts: list[int]
+    """The ids of those that may have lost windows: remove_all and insert them again."""
 
 
 class SegmentStats(typing.TypedDict):
