@@ -27,7 +27,7 @@ pub(crate) struct Costs {
     /// Extra cost of a lookup for each doubling of 1 + bytes of all tables / `cache_bytes`.
     pub lookup_far_ns: f64,
     /// Extra cost of a lookup for each doubling of the table's bytes beyond `mapped_bytes`, up to three:
-    /// then what the processor looks up to find the memory of a page is far away, too.
+    /// the system's page tables for so much memory are not in a cache either.
     pub lookup_mapped_ns: f64,
     /// Decoding and comparing one entry, in a block that a lookup led to.
     pub entry_ns: f64,
@@ -50,7 +50,7 @@ pub(crate) struct Costs {
     pub sweep_compare_ns: f64,
     /// Bytes beyond which memory counts as far. Not in nanoseconds.
     pub cache_bytes: f64,
-    /// Bytes beyond which the memory of a table takes long to find. Not in nanoseconds.
+    /// Bytes of a table beyond which the page tables for it are not in a cache. Not in nanoseconds.
     pub mapped_bytes: f64,
 }
 

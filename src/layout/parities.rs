@@ -40,8 +40,8 @@ pub(crate) struct ParityLimits {
     same: [Limits; 3],
     /// Of sets of neighbouring levels, the higher of which is 1, or above.
     apart: [Limits; 2],
-    /// Of two sets of level 0, by how many features they have together: how many may differ, and the
-    /// limit. It repeats what `most` and `same[0]` say, because nearly all sets are such.
+    /// For two sets of level 0, indexed by the number of features of both: how many may differ, and the
+    /// limit. This repeats `most` and `same[0]`: nearly all sets are of level 0, and one lookup is faster.
     of_level_0: Vec<(u32, Limit)>,
 }
 
@@ -93,8 +93,8 @@ impl ParityLimits {
         of_both.is_none_or(|(is_possible, differ, limit)| is_possible && limit.accepts(differ, 0))
     }
 
-    /// Returns, for two sets of level 0, whether they can be similar enough by the features that at least
-    /// differ, how many parities differ, and the limit.
+    /// Returns, for two sets of level 0, whether they can be similar enough, how many parities differ, and
+    /// the limit. At least as many features differ as parities do, and as their sizes do.
     #[inline(always)]
     fn of_level_0(&self, a: &Sketch, b: &Sketch) -> Option<(bool, u32, Limit)> {
         let differ = a.difference_of_level_0(b)?;

@@ -177,8 +177,8 @@ pub(crate) fn differing_of_level_0(a: &Parities, b: &Parities) -> Option<u32> {
 
 /// Returns how many bits differ.
 ///
-/// Pairs of words as one number: from single words, compilers make vector instructions, which take
-/// longer than a processor's instruction to count bits.
+/// Takes words in pairs. For single words, compilers use vector instructions, which are slower here than
+/// the processor's instruction that counts bits.
 #[inline(always)]
 fn differing(a: &[u64; WORDS], b: &[u64; WORDS]) -> u32 {
     let pairs = a.as_chunks().0.iter().zip(b.as_chunks().0);

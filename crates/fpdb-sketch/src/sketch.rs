@@ -153,8 +153,9 @@ impl Sketch {
         Difference::between(&self.parities, &other.parities)
     }
 
-    /// Returns how many parities differ, if all elements of both sets were sampled and neither is so small
-    /// that the sketch has their values: then it is that of [`difference`](Self::difference).
+    /// Returns how many parities differ, if both sets are of level 0: all of their elements were sampled,
+    /// and there are too many to store their values. Then [`difference`](Self::difference) has the same
+    /// number.
     ///
     /// # Examples
     ///
