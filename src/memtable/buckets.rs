@@ -170,65 +170,74 @@ impl<F: Word> Buckets<F> {
         distance: u32,
         mut visit: impl FnMut(F, u32),
     ) {
-        self.for_each_bucket(
-            (low, high),
-            #[inline(always)]
-            |bucket| {
-                // One branch for the bucket, not one per value: nearly always none is near.
-                let distances = bucket.values.map(|value| value.distance(query));
-                if distances.iter().any(|&d| d <= distance) {
-                    for (&value, d) in bucket.values().iter().zip(distances) {
-                        if d <= distance && (low..=high).contains(&value) {
-                            visit(value, d);
-                        }
-                    }
-                }
-            },
-        );
-    }
-
-    /// Visits the fingerprints from `low` to `high`, in no particular order.
-    #[inline(always)]
-    pub(super) fn for_each_between(&self, low: F, high: F, mut visit: impl FnMut(F)) {
-        self.for_each_bucket(
-            (low, high),
-            #[inline(always)]
-            |bucket| {
-                let values = bucket.values().iter().copied();
-                values.filter(|value| (low..=high).contains(value)).for_each(&mut visit);
-            },
-        );
-    }
-
-    /// Visits the buckets that may have fingerprints from `low` to `high`.
-    #[inline(always)]
-    fn for_each_bucket(&self, (low, high): (F, F), mut visit: impl FnMut(&Bucket<F>)) {
         let (first, last) = (self.prefix(low), self.prefix(high));
         let mut unsplit = first;
         if first < self.split.len() / 2 {
-            self.for_each_split((low, high), &mut visit);
+            self.for_each_split((low, high), query, distance, &mut visit);
             unsplit = (self.split.len() / 2).min(last + 1);
         }
         // There are no buckets before the first insertion.
         for bucket in self.buckets.get(unsplit..=last).unwrap_or_default() {
-            self.visit_chain(bucket, &mut visit);
+            self.visit_near(bucket, (low, high), query, distance, &mut visit);
         }
     }
 
-    /// Does what [`for_each_bucket`](Self::for_each_bucket) does, among the split buckets.
+    /// Visits the fingerprints from `low` to `high`, in no particular order.
+    pub(super) fn for_each_between(&self, low: F, high: F, mut visit: impl FnMut(F)) {
+        let (first, last, split) = (self.prefix(low), self.prefix(high), self.split.len() / 2);
+        let mut buckets: [&[Bucket<F>]; 2] = [&[], &[]];
+        let mut unsplit = first;
+        if first < split {
+            let last_split = self.split_prefix(high).min(self.split.len() - 1);
+            buckets[0] = &self.split[self.split_prefix(low)..=last_split];
+            unsplit = split.min(last + 1);
+        }
+        buckets[1] = self.buckets.get(unsplit..=last).unwrap_or_default();
+        for bucket in buckets.into_iter().flatten() {
+            let mut next = Some(bucket);
+            while let Some(bucket) = next {
+                let values = bucket.values().iter().copied();
+                values.filter(|value| (low..=high).contains(value)).for_each(&mut visit);
+                next = self.full.get((bucket.full as usize).wrapping_sub(1));
+            }
+        }
+    }
+
+    /// Does what [`for_each_near`](Self::for_each_near) does, among the split buckets.
     #[inline(never)]
-    fn for_each_split(&self, (low, high): (F, F), visit: &mut impl FnMut(&Bucket<F>)) {
+    fn for_each_split(
+        &self,
+        (low, high): (F, F),
+        query: F,
+        distance: u32,
+        visit: &mut impl FnMut(F, u32),
+    ) {
         let last = self.split_prefix(high).min(self.split.len() - 1);
         for bucket in &self.split[self.split_prefix(low)..=last] {
-            self.visit_chain(bucket, visit);
+            self.visit_near(bucket, (low, high), query, distance, visit);
         }
     }
 
-    /// Visits a bucket and the full ones that it replaced.
+    /// Visits the fingerprints of a bucket and of the full ones that it replaced.
     #[inline(always)]
-    fn visit_chain<'a>(&'a self, mut bucket: &'a Bucket<F>, visit: &mut impl FnMut(&Bucket<F>)) {
+    fn visit_near<'a>(
+        &'a self,
+        mut bucket: &'a Bucket<F>,
+        (low, high): (F, F),
+        query: F,
+        distance: u32,
+        visit: &mut impl FnMut(F, u32),
+    ) {
         loop {
-            visit(bucket);
+            // One branch for the bucket, not one per value: nearly always none is near.
+            let distances = bucket.values.map(|value| value.distance(query));
+            if distances.iter().any(|&d| d <= distance) {
+                for (&value, d) in bucket.values().iter().zip(distances) {
+                    if d <= distance && (low..=high).contains(&value) {
+                        visit(value, d);
+                    }
+                }
+            }
             if bucket.full == 0 {
                 break;
             }
