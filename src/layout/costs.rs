@@ -86,7 +86,7 @@ impl Costs {
         (1.0 + bytes / self.cache_bytes.max(1.0)).log2()
     }
 
-    /// Returns the cost of a lookup in one of several tables, which have so many bytes together.
+    /// Returns the cost of a lookup in a table, given its bytes and those of all tables together.
     pub(crate) fn lookup(&self, table: f64, all: f64) -> f64 {
         let mapped = (table / self.mapped_bytes.max(1.0)).log2().clamp(0.0, 3.0);
         self.lookup_ns + self.lookup_far_ns * self.doublings(all) + self.lookup_mapped_ns * mapped

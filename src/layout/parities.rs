@@ -70,9 +70,9 @@ impl ParityLimits {
         let of_level_0 = |features| {
             let (most, sampling) = (new.most.of(features), Sampling { level: 0, parities: 1024 });
             let limit = new.limit(sampling, features, most);
-            (u32::try_from(most).unwrap_or(u32::MAX), limit.unwrap_or(Limit { most: 0, weight: 0 }))
+            Some((u32::try_from(most).unwrap_or(u32::MAX), limit?))
         };
-        new.of_level_0 = (0..=UNSAMPLED).map(of_level_0).collect();
+        new.of_level_0 = (0..=UNSAMPLED).map_while(of_level_0).collect();
         new
     }
 
@@ -103,7 +103,7 @@ impl ParityLimits {
         Some((is_possible, differ, limit))
     }
 
-    /// Does the same for two sets that are not both of level 0, or so small that their values are stored.
+    /// Does what [`accept`](Self::accept) does, for sets that are not both of level 0.
     #[inline(always)]
     fn accept_others(&self, a: &Sketch, b: &Sketch, minima: u32) -> bool {
         let (few, many) = (a.features().min(b.features()), a.features().max(b.features()));

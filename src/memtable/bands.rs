@@ -24,8 +24,8 @@ pub(super) fn add_bands<F: Fingerprint>(
 }
 
 /// Returns a band as it is in the buckets, without the number. The bands of a crowd agree in their first
-/// minima. They are multiplied, which changes the leading bits if any bit differs, so that each has
-/// buckets of its own.
+/// minima, which are their leading bits. After the multiplication, the leading bits depend on all bits, so
+/// each band has buckets of its own.
 fn band_value<F: Fingerprint>(sketch: F, band: u32, rule: &BandRule) -> u64 {
     sketch.band(band, rule.minima).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !NUMBERS
 }

@@ -69,7 +69,7 @@ impl PassageSettings {
     pub(crate) const MIN_BITS: u8 = 46;
     pub(crate) const MAX_BITS: u8 = 63;
 
-    /// Returns a word that is at most that of any record.
+    /// Returns a word that is not greater than the fingerprint of any record.
     pub(crate) fn before_records<F: Fingerprint>() -> F::Word {
         F::of_number(RECORD.into()).and_then(F::word).unwrap_or(F::Word::ZERO)
     }

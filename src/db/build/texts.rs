@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::settings::{DocumentRecord, IndexEntry, PassageSettings};
 
-/// Refuses indexes that have different texts with the same id: nobody could tell the windows of one from
-/// those of the other.
+/// Refuses indexes that have different texts with the same id, because windows have only the id of their
+/// text.
 pub(super) fn refuse_different_texts<F: Fingerprint>(
     settings: PassageSettings,
     sources: &[Reader<F>],

@@ -106,7 +106,7 @@ impl<'a> Group<'a> {
             }
         }
         let mut candidates = 0;
-        // So many leaves are those of a crowd.
+        // Only a crowd leads to so many leaves.
         let is_crowd = leaves.len() == LEAVES;
         for of_leaf in leaves.chunk_by(LeafOf::is_same_leaf) {
             let (source, page) = (of_leaf[0].source(), of_leaf[0].page());
