@@ -50,9 +50,9 @@ typedef enum FpdbOutcomeKind {
   FPDB_OUTCOME_KIND_DUPLICATE = 1,
   // Its name or id is in the database already, so it was not inserted.
   FPDB_OUTCOME_KIND_EXISTS = 2,
-  // Its name or id is in the database already, and has the new fingerprint now. Only of an upsert.
+  // Its name or id is in the database already, and has the new fingerprint now. Upserts only.
   FPDB_OUTCOME_KIND_UPDATED = 3,
-  // Its name or id is in the database already, with this fingerprint. Only of an upsert.
+  // Its name or id is in the database already, with this fingerprint. Upserts only.
   FPDB_OUTCOME_KIND_UNCHANGED = 4,
 } FpdbOutcomeKind;
 
@@ -76,8 +76,8 @@ typedef struct FpdbMatch {
 typedef struct FpdbOutcome {
   // What became of it.
   enum FpdbOutcomeKind kind;
-  // The nearest document if it is a duplicate; the one that exists; or else the document itself, after an update with
-  // the distance from its earlier fingerprint.
+  // For a duplicate, the nearest document; for one that exists, that one; otherwise the document itself. After an
+  // update, the distance is that from its earlier fingerprint.
   struct FpdbMatch document;
 } FpdbOutcome;
 
@@ -122,8 +122,8 @@ enum FpdbCode fpdb_open_read_only(const char *path,
                                   struct FpdbDb **db,
                                   char **error);
 
-// Shows what another process has written until now. Writes to `is_new` whether there is anything new; nothing ever is if
-// the database is open for writing.
+// Shows what another process has written until now. Writes to `is_new` whether there is anything new. For a handle that
+// is open for writing, there never is.
 enum FpdbCode fpdb_refresh(const struct FpdbDb *db,
                            bool *is_new,
                            char **error);

@@ -77,9 +77,9 @@ pub enum FpdbOutcomeKind {
     Duplicate = 1,
     /// Its name or id is in the database already, so it was not inserted.
     Exists = 2,
-    /// Its name or id is in the database already, and has the new fingerprint now. Only of an upsert.
+    /// Its name or id is in the database already, and has the new fingerprint now. Upserts only.
     Updated = 3,
-    /// Its name or id is in the database already, with this fingerprint. Only of an upsert.
+    /// Its name or id is in the database already, with this fingerprint. Upserts only.
     Unchanged = 4,
 }
 
@@ -89,8 +89,8 @@ pub enum FpdbOutcomeKind {
 pub struct FpdbOutcome {
     /// What became of it.
     pub kind: FpdbOutcomeKind,
-    /// The nearest document if it is a duplicate; the one that exists; or else the document itself, after an update with
-    /// the distance from its earlier fingerprint.
+    /// For a duplicate, the nearest document; for one that exists, that one; otherwise the document itself. After an
+    /// update, the distance is that from its earlier fingerprint.
     pub document: FpdbMatch,
 }
 

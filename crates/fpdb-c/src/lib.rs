@@ -89,8 +89,8 @@ pub unsafe extern "C" fn fpdb_open_read_only(
     unsafe { call(error, work) }
 }
 
-/// Shows what another process has written until now. Writes to `is_new` whether there is anything new; nothing ever is if
-/// the database is open for writing.
+/// Shows what another process has written until now. Writes to `is_new` whether there is anything new. For a handle that
+/// is open for writing, there never is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_refresh(
     db: *const FpdbDb,
