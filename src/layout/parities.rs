@@ -333,6 +333,33 @@ mod tests {
         (sketch(&values[..size]), sketch(&values[size - shared..]), minima)
     }
 
+    #[test]
+    fn limits_by_the_number_of_features_say_what_the_definition_says() {
+        let (mut rng, mut accepted) = (fastrand::Rng::with_seed(13), 0);
+        for (similarity, margin) in
+            [(8_000, 186), (7_000, 191), (9_000, 0), (0, 400), (10_000, 400)]
+        {
+            let limits = ParityLimits::new(similarity, margin);
+            for _ in 0..4_000 {
+                let features = rng.u32(26..=2_048);
+                let other = features.saturating_add_signed(rng.i32(-60..60)).clamp(26, 2_048);
+                let a = Sketch::of_parts([0; 6], features, [0; 16]);
+                let mut parities = [0; 16];
+                for _ in 0..rng.u32(0..features / 3) {
+                    parities[rng.usize(..16)] |= 1 << rng.u32(..64);
+                }
+                let b = Sketch::of_parts([0; 6], other, parities);
+                let minima = rng.u32(0..=60);
+                let expected = limits.accept_others(&a, &b, minima);
+                assert_eq!(limits.accept(&a, &b, minima), expected, "{features} {other} {minima}");
+                assert!(limits.may_accept(&a, &b) || !expected);
+                assert_eq!(limits.may_accept(&a, &b), limits.accept_others(&a, &b, 0));
+                accepted += u32::from(expected);
+            }
+        }
+        assert!((2_000..18_000).contains(&accepted), "{accepted}");
+    }
+
     /// All of the minima's distribution is averaged, as in a search.
     #[test]
     fn the_share_that_is_computed_is_accepted() {
