@@ -9,6 +9,8 @@ use pyo3::prelude::*;
 
 use crate::arrays::{array, with_numbers};
 use crate::by_band::{ByBand, RowSet};
+use crate::candidates::{Candidate, Candidates, EARLIER, Like};
+use crate::crowds::Crowds;
 use crate::errors::{self, OrRaise};
 use crate::interrupt::{Cancel, interruptible};
 use crate::jaccard::{or_whole, words_of};
@@ -25,14 +27,14 @@ use crate::width::Bits;
 /// whose sketches are near, but whose texts are not alike, would be compared with all others.
 pub(crate) const MOST_CANDIDATES: usize = 256;
 
-/// Standard errors of an estimate beyond which it is sure: one pair in 700 is beyond, if its similarity
-/// is on the other side.
+/// Standard errors of an estimate beyond which it is sure: one pair in 700 is beyond, if its
+/// similarity is on the other side.
 const ERRORS: f64 = 3.0;
 
 type Array<'py> = Bound<'py, PyAny>;
-/// What rows are like, how similar they are, what gives way to which row, and how many kept rows have
-/// more candidates than they are compared with.
-type Decided<'py> = (Array<'py>, Array<'py>, Vec<(usize, usize)>, usize);
+/// What rows are like, how similar they are, what gives way to which row, which rows are in the
+/// crowd, and how many kept rows have more candidates than they are compared with.
+type Decided<'py> = (Array<'py>, Array<'py>, Vec<(usize, usize)>, Array<'py>, usize);
 
 /// What is compared of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +43,8 @@ enum Kind {
     Nothing,
     /// The sketch.
     Sketch,
-    /// Whether the texts are equal, because this one is too short for a sketch. Its sketch is made of the
-    /// hash of the text, so it is at a great distance from all others.
+    /// Whether the texts are equal, because this one is too short for a sketch. Its sketch is made
+    /// of the hash of the text, so it is at a great distance from all others.
     Equality,
 }
 
@@ -55,64 +57,6 @@ struct Row {
     features: Shingles,
 }
 
-/// What a row is like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Like {
-    /// A document of an earlier run: its position in the list of these.
-    Earlier(usize),
-    /// A row that is kept, of this chunk or an earlier one.
-    Row(usize),
-}
-
-/// The documents near the rows of a chunk, among those of earlier chunks and runs.
-struct Candidates<'a> {
-    /// Where the candidates of each row of the chunk begin, and where the last ones end.
-    offsets: &'a [u64],
-    /// Rows of earlier chunks; and 2^63 + p for the document at position p of `earlier`.
-    of: &'a [u64],
-    distances: &'a [u64],
-    /// Which of them give way to the row, if they are like it.
-    gives_way: &'a [u64],
-    /// The features of the documents of earlier runs, if their texts are known.
-    earlier: Vec<Option<Shingles>>,
-    /// Their sketches.
-    sketches: &'a [Sketch],
-}
-
-const EARLIER: u64 = 1 << 63;
-
-/// A candidate of a row: what it is, its distance, and whether it gives way.
-type Candidate = (u32, Like, bool);
-
-impl Candidates<'_> {
-    fn are_consistent(&self, rows: usize, before: usize) -> bool {
-        let offsets = self.offsets;
-        let is_known = |&of: &u64| match of.checked_sub(EARLIER) {
-            Some(place) => Number(place).count() < self.earlier.len(),
-            None => Number(of).count() < before,
-        };
-        offsets.len() == rows + 1
-            && self.sketches.len() == self.earlier.len()
-            && offsets.is_sorted()
-            && [self.of, self.distances, self.gives_way]
-                .iter()
-                .all(|it| it.len() == Number(offsets[rows]).count())
-            && self.of.iter().all(is_known)
-    }
-
-    fn of(&self, row: usize) -> impl Iterator<Item = Candidate> {
-        let range = Number(self.offsets[row]).count()..Number(self.offsets[row + 1]).count();
-        range.map(|at| {
-            let like = match self.of[at].checked_sub(EARLIER) {
-                Some(place) => Like::Earlier(Number(place).count()),
-                None => Like::Row(Number(self.of[at]).count()),
-            };
-            let distance = u32::try_from(self.distances[at]).unwrap_or(u32::MAX);
-            (distance, like, self.gives_way[at] != 0)
-        })
-    }
-}
-
 /// What was decided of a row.
 #[derive(Debug, Default)]
 struct Decision {
@@ -121,13 +65,16 @@ struct Decision {
     replaced: Vec<usize>,
     /// Whether there are more candidates than it was compared with.
     is_crowded: bool,
+    /// Whether it is kept, and found by what it shares with others and not by its sketch.
+    is_in_crowd: bool,
 }
 
 /// Compares the rows of a deduplication with those before them, chunk by chunk.
 ///
-/// A row is like another one if their sketches match by the rule, and if the exact similarity of their texts is at
-/// least the threshold. Of several, it is like the most similar one. If exact is false, the sketches decide alone.
-/// Where the text of an earlier document is not known, the sketches decide, too.
+/// A row is like another one if their sketches match by the rule, and if the exact similarity of
+/// their texts is at least the threshold. Of several, it is like the most similar one. If exact is
+/// false, the sketches decide alone. Where the text of an earlier document is not known, the
+/// sketches decide, too.
 #[pyclass(module = "fpdb_engine._native")]
 pub(crate) struct Comparer {
     recipe: Recipe<Sketch>,
@@ -139,9 +86,12 @@ pub(crate) struct Comparer {
     threads: usize,
     /// `None` if the sketches decide alone.
     kept: Option<Kept>,
-    /// The rows of the current chunk, and which of them are kept.
+    /// `None` if all rows are found by their sketches.
+    crowds: Option<Crowds>,
+    /// The rows of the current chunk, which of them are kept, and which of these are in the crowd.
     chunk: Vec<Row>,
     is_kept: Vec<bool>,
+    in_crowd: Vec<usize>,
     /// Number of rows in earlier chunks.
     before: usize,
     /// Hashes of the names of rows.
@@ -150,7 +100,8 @@ pub(crate) struct Comparer {
 
 #[pymethods]
 impl Comparer {
-    /// rule is the match rule of a database. Without it, a rule is chosen.
+    /// rule is the match rule of a database, which has all rows that are kept. Without it, a rule
+    /// is chosen, and rows that `decide` says are in the crowd need not be in a database.
     #[new]
     #[pyo3(signature = (*, similarity, recall, recipe, rule, expected, ngram, exact, threads))]
     #[expect(clippy::too_many_arguments, reason = "only called by dedup")]
@@ -167,10 +118,12 @@ impl Comparer {
         let ngram = words_of(ngram)?;
         let recipe = Recipe::for_sketches(recipe).or_raise()?;
         let jaccard = Jaccard::at_least(similarity).recall(recall);
+        let has_crowds = exact && rule.is_none();
         let rule = match rule {
             Some(rule) => rule.rule,
             None => fpdb::MatchRule::for_similarity(jaccard, expected.0).or_raise()?,
         };
+        let crowds = has_crowds.then(|| Crowds::new(rule, similarity, expected.0)).transpose()?;
         Ok(Self {
             recipe,
             ngram,
@@ -179,8 +132,10 @@ impl Comparer {
             similarity,
             threads: parallel::threads(threads),
             kept: exact.then(Kept::new).transpose()?,
+            crowds,
             chunk: Vec::new(),
             is_kept: Vec::new(),
+            in_crowd: Vec::new(),
             before: 0,
             names: HashSet::new(),
         })
@@ -193,8 +148,8 @@ impl Comparer {
         Recipe::names_for_sketches().chain(aliases).collect()
     }
 
-    /// Reads the next chunk. Returns the sketches, and what is compared of each row: 0 for nothing, 1 for the sketch,
-    /// and 2 for whether the texts are equal.
+    /// Reads the next chunk. Returns the sketches, and what is compared of each row: 0 for nothing,
+    /// 1 for the sketch, and 2 for whether the texts are equal.
     fn read<'py>(&mut self, texts: &Bound<'py, PyAny>) -> PyResult<(Array<'py>, Array<'py>)> {
         let py = texts.py();
         // The caller may try again with other texts, so nothing changes before these are accepted.
@@ -203,6 +158,10 @@ impl Comparer {
         if let Some(kept) = &mut self.kept {
             let rows = self.chunk.iter().zip(&self.is_kept);
             kept.append(rows.map(|(row, &is_kept)| is_kept.then_some(&row.features)))?;
+        }
+        if let Some(crowds) = &mut self.crowds {
+            let rows = self.in_crowd.drain(..).map(|row| (row, &self.chunk[row]));
+            crowds.extend(rows.map(|(row, it)| (self.before + row, it.sketch, &it.features)))?;
         }
         self.before += self.chunk.len();
         let read = |text: &Option<&str>| self.row(text.unwrap_or_default());
@@ -225,8 +184,8 @@ impl Comparer {
         names.iter().map(|name| self.names.insert(hash(name))).collect()
     }
 
-    /// Returns the first names of a database that are greater than `after` and begin with a prefix, at most `most`,
-    /// and the ids of their documents.
+    /// Returns the first names of a database that are greater than `after` and begin with a prefix,
+    /// at most `most`, and the ids of their documents.
     #[staticmethod]
     fn names_after(
         db: &Bound<'_, Reader>,
@@ -237,9 +196,9 @@ impl Comparer {
         names::after(&db.get().handle.snapshot_now()?, db.py(), (after, prefix), most)
     }
 
-    /// Returns, for each pair of a row of the chunk and a sketch, whether the sketches do not tell on which side of the
-    /// threshold the similarity is: their estimate is within three standard errors of it, or exact similarities are
-    /// of other features.
+    /// Returns, for each pair of a row of the chunk and a sketch, whether the sketches do not tell
+    /// on which side of the threshold the similarity is: their estimate is within three standard
+    /// errors of it, or exact similarities are of other features.
     fn are_unsure<'py>(
         &self,
         rows: &Bound<'py, PyAny>,
@@ -255,13 +214,15 @@ impl Comparer {
         Ok(array(py, rows.iter().zip(&sketches).map(is_unsure).map(u8::from).collect()))
     }
 
-    /// Decides about the chunk that was read. The candidates of row i are the elements offsets[i] to offsets[i + 1] of
-    /// the lists: rows of earlier chunks that are kept, or 2^63 + p for the text at position p in earlier, whose sketch
-    /// is at p in sketches. Rows of the chunk itself are found here.
+    /// Decides about the chunk that was read. The candidates of row i are the elements offsets[i]
+    /// to offsets[i + 1] of the lists: rows of earlier chunks that are kept, or 2^63 + p for the
+    /// text at position p in earlier, whose sketch is at p in sketches. Rows of the chunk itself
+    /// are found here.
     ///
-    /// Returns what each row is like, in the same form, or 2^64 - 1 for a row to keep; the similarities;
-    /// pairs of a row and a position in earlier that gives way to it; and how many rows to keep have more candidates
-    /// than they are compared with.
+    /// Returns what each row is like, in the same form, or 2^64 - 1 for a row to keep; the
+    /// similarities; pairs of a row and a position in earlier that gives way to it; whether each
+    /// row is in the crowd, and found without being among the candidates; and how many rows to keep
+    /// have more candidates than they are compared with.
     fn decide<'py>(
         &mut self,
         offsets: &Bound<'py, PyAny>,
@@ -305,7 +266,8 @@ impl Comparer {
             replaced.flat_map(|(row, it)| it.replaced.iter().map(move |&place| (row, place)));
         let crowded = decided.iter().filter(|it| it.is_crowded && it.like.is_none()).count();
         let (of, similarities) = (array(py, of.collect()), array(py, similarities.collect()));
-        Ok((of, similarities, replaced.collect(), crowded))
+        let in_crowd = array(py, decided.iter().map(|it| u8::from(it.is_in_crowd)).collect());
+        Ok((of, similarities, replaced.collect(), in_crowd, crowded))
     }
 }
 
@@ -353,7 +315,7 @@ impl Comparer {
         if !candidates.are_consistent(self.chunk.len(), self.before) {
             return Ok(None);
         }
-        let by_band = self.by_band();
+        let (by_band, of_crowd) = (self.by_band(), self.of_crowd(cancel));
         let mut decided = Vec::with_capacity(self.chunk.len());
         // Documents that have given way to a row of the chunk.
         let mut gone = HashSet::new();
@@ -362,12 +324,22 @@ impl Comparer {
                 break;
             }
             let mut near: Vec<_> = candidates.of(row).chain(self.near(&by_band, row)).collect();
+            let (sets, has_more) = of_crowd.get(row).map_or((&[][..], false), |it| (&it.0, it.1));
+            self.add_near_sets(row, sets, &mut near)?;
             near.retain(|(_, like, _)| !gone.contains(like));
             near.sort_unstable();
-            let is_crowded = near.len() > MOST_CANDIDATES;
+            let is_crowded = has_more || near.len() > MOST_CANDIDATES;
             near.truncate(MOST_CANDIDATES);
-            let decision = Decision { is_crowded, ..self.decide_row(row, &near, candidates)? };
+            let mut decision = Decision { is_crowded, ..self.decide_row(row, &near, candidates)? };
             self.is_kept[row] = decision.like.is_none();
+            if let Some(crowds) = &mut self.crowds
+                && self.is_kept[row]
+                && self.chunk[row].kind == Kind::Sketch
+            {
+                decision.is_in_crowd =
+                    crowds.add(self.chunk[row].sketch, &self.chunk[row].features);
+                self.in_crowd.extend(decision.is_in_crowd.then_some(row));
+            }
             gone.extend(decision.replaced.iter().map(|&place| Like::Earlier(place)));
             decided.push(decision);
         }
@@ -419,7 +391,8 @@ impl Comparer {
             Like::Earlier(place) => {
                 self.recipe.similarity_of(own.sketch, candidates.sketches[place])
             }
-            // The sketches of earlier chunks are not at hand, and how rows are divided must not matter.
+            // The sketches of earlier chunks are not at hand, and how rows are divided must not
+            // matter.
             Like::Row(_) => self.recipe.similarity(distance),
         };
         let estimate = estimate.map_or(0.0, |(similarity, _)| similarity);
@@ -435,6 +408,35 @@ impl Comparer {
         };
         let similarity = own.features.jaccard(other);
         Ok((similarity >= self.similarity).then_some(similarity))
+    }
+
+    /// Returns, for each row of the chunk, the sets of the crowd that may be similar, and whether
+    /// there are more.
+    fn of_crowd(&self, cancel: &Cancel) -> Vec<(Vec<usize>, bool)> {
+        let Some(crowds) = &self.crowds else { return Vec::new() };
+        let find = |row: &Row| match row.kind {
+            Kind::Sketch => crowds.candidates(row.sketch, &row.features, MOST_CANDIDATES),
+            Kind::Nothing | Kind::Equality => (Vec::new(), false),
+        };
+        parallel::map(&self.chunk, self.threads, cancel, find)
+    }
+
+    /// Adds those of these sets of the crowd whose sketches match, as a search by sketches would
+    /// find them.
+    fn add_near_sets(
+        &mut self,
+        row: usize,
+        sets: &[usize],
+        near: &mut Vec<Candidate>,
+    ) -> std::io::Result<()> {
+        let (Some(crowds), own) = (&mut self.crowds, self.chunk[row].sketch) else { return Ok(()) };
+        for &number in sets {
+            let (other, sketch) = crowds.of(number)?;
+            let distance = self.matcher.distance(own, sketch);
+            let distance = distance.filter(|_| crowds.share_band(own, sketch));
+            near.extend(distance.map(|distance| (distance, Like::Row(other), false)));
+        }
+        Ok(())
     }
 
     /// Returns the rows of the chunk by their band of each number.

@@ -15,7 +15,8 @@
 //! | `answers` `pairs` `writes` `stats` | queries; searches for pairs; writes of batches; statistics |
 //! | `reader` `db` `read_only` | the classes of handles |
 //! | `repair` | repair of damaged databases |
-//! | `text` `jaccard` `compare` | fingerprints of texts; their exact similarity; which rows are duplicates |
+//! | `text` `jaccard` | fingerprints of texts; their exact similarity |
+//! | `compare` `candidates` `crowds` | which rows are duplicates; of what; and among rows made from a template |
 //! | `minhash` | minima, the similarity that they estimate, and bands |
 //! | `passages` `passage_index` | passages that texts repeat; an index of them that lasts |
 //! | `windows` `repetition` | what texts have in common; lines, paragraphs, and what a text repeats of itself |
@@ -24,8 +25,10 @@
 mod answers;
 mod arrays;
 mod by_band;
+mod candidates;
 mod chunks;
 mod compare;
+mod crowds;
 mod db;
 mod documents;
 mod errors;

@@ -161,6 +161,36 @@ def test_copies_are_found_in_a_crowd_and_rows_with_too_many_near_ones_are_counte
     assert few.crowded == 0 and "more texts are near" not in str(few)
 
 
+@pytest.mark.parametrize("ngram", [None, 3])
+def test_rows_of_a_crowd_are_found_whatever_chunks_they_are_in(
+    monkeypatch: pytest.MonkeyPatch, ngram: int | None
+) -> None:
+    rng = random.Random(9)
+    texts: list[str] = []
+    templates = [rng.choices(WORDS, k=size) for size in (60, 90, 140)]
+    while len(texts) < 1500:
+        template = rng.choice(templates)
+        # Some words of the texts are frequent, and some texts have more of their own than others.
+        own = [f"w{rng.randrange(30) * rng.randrange(300):04}" for _ in range(rng.choice((8, 25, 40)))]
+        texts.append(" ".join([*template, *own]))
+        if rng.random() < 0.3:
+            texts.append(edited(texts[rng.randrange(len(texts))], len(texts), rng.randrange(1, 9)))
+    # Within one chunk, all rows are found by their sketches.
+    assert len(texts) < _columns.CHUNK
+    expected = fpdb.dedup(texts, ngram=ngram)
+    assert 0.1 < expected.keep.mean() < 0.9
+    for chunk in (37, 400):
+        monkeypatch.setattr(_columns, "CHUNK", chunk)
+        for given in (texts, iter(texts)):
+            found = fpdb.dedup(given, ngram=ngram)
+            assert found.crowded == expected.crowded == 0
+            assert found.duplicate_of.tolist() == expected.duplicate_of.tolist()
+            assert np.array_equal(found.similarity, expected.similarity, equal_nan=True)
+    dropped = np.flatnonzero(~expected.keep)
+    exact = fpdb.jaccard_pairs(texts, dropped, expected.duplicate_of[dropped], ngram=ngram)
+    assert np.allclose(exact, expected.similarity[dropped]) and (exact >= 0.8).all()
+
+
 def test_what_is_kept_is_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_columns, "CHUNK", 2)
     texts = [document(1, 190), document(2), document(1, 190) + " " + document(3, 10), None, document(2)]

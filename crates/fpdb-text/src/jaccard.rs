@@ -2,8 +2,12 @@
 //!
 //! A text is represented by the set of its shingles: all runs of n neighbouring characters or
 //! words, each counted once. The Jaccard similarity of two texts is the number of shingles in both
-//! divided by the number of shingles in either. [`Recipe::features`](crate::Recipe::features) returns
-//! the features of a recipe in the same form.
+//! divided by the number of shingles in either. [`Recipe::features`](crate::Recipe::features)
+//! returns the features of a recipe in the same form.
+
+mod crowd;
+
+pub use crowd::{Candidate, Crowd};
 
 use crate::hash::xxh3;
 use crate::normalization::{NFKC_LOWER_CASE, normalized};
@@ -11,8 +15,8 @@ use crate::normalization::{NFKC_LOWER_CASE, normalized};
 /// The shingles of a text, each stored as a hash of 64 bits: 8 bytes per shingle.
 ///
 /// The similarity is exact with this exception: two different shingles of equal hash would count as
-/// one. Of two texts with a million shingles each, this happens once in some 10^7 pairs, and changes
-/// the similarity by a millionth.
+/// one. Of two texts with a million shingles each, this happens once in some 10^7 pairs, and
+/// changes the similarity by a millionth.
 ///
 /// # Examples
 ///

@@ -82,8 +82,8 @@ def dedup(
     Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity, 0.8 by
     default; with recipe="fives/1", that of their runs of five words, as MinHash programs compare them; with ngram,
     that of the runs of this number of words. Of pairs of exactly this similarity, the share recall is found, 0.95 by
-    default, and of more similar ones more. A row is compared with at most 256 others, the nearest by their estimates. In a
-    crowd with more, fewer near-duplicates may be found, so the report counts the kept rows that have more. A row is kept
+    default, and of more similar ones more. A row is compared with at most 256 others, the nearest by their estimates. If
+    it has more, fewer near-duplicates may be found, so the report counts the kept rows that have more. A row is kept
     unless it is like one that is kept already. Texts that are too short to be compared are dropped only if they are equal
     to a kept one, but for case and punctuation.
 
@@ -115,7 +115,10 @@ def dedup(
     its sketch matches that of the document. With keep, an earlier document that loses is removed from the database, and listed in
     replaced.
 
-    Time grows linearly with the length of the texts. On the disk, temporary files take about one and a half times the
+    Time grows linearly with the length of the texts. Rows that share a band of their sketches with a hundred kept rows,
+    such as pages of one template, are not searched by their sketches: what they share is counted, in 6 bytes of memory
+    for each pair of words of such a row that few others have. With against or verify=False, each row is compared with
+    all of its crowd. On the disk, temporary files take about one and a half times the
     size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the result takes 13 bytes per row,
     comparing about 10 more, and recent sketches up to 40 MB. Other values of keep than "first" write texts
     that are not in memory to a temporary file. Temporary files are where the module tempfile puts them.
@@ -355,7 +358,7 @@ class _Rows:
         self.too_short += int(np.count_nonzero(kinds == _EQUALITY))
         near = self.documents.near(sketches, places, rows, self.comparer)
         offsets = np.searchsorted(near.rows, np.arange(len(kinds) + 1)).astype(np.uint64)
-        of, similarity, gave_way, crowded = self.comparer.decide(
+        of, similarity, gave_way, in_crowd, crowded = self.comparer.decide(
             offsets, near.of, near.distances, near.gives_way, near.texts, near.sketches
         )
         self.crowded += crowded
@@ -375,7 +378,8 @@ class _Rows:
         if len(unread):
             theirs = [near.sketches[place - EARLIER] for place in of[unread].tolist()]
             self.unsure += int(np.count_nonzero(self.comparer.are_unsure(unread, theirs)))
-        kept = places[keep[places]]
+        # The comparer finds rows of a crowd without the documents.
+        kept = places[keep[places] & (in_crowd[places] == 0)]
         self.documents.add(sketches[kept], first + kept, [rows[place] for place in kept.tolist()] if rows else [])
         self.keep.append(keep)
         self.duplicate_of.append(np.where(keep | is_earlier, np.uint64(2**64 - 1), of).view(np.int64))

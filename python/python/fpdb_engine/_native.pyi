@@ -551,7 +551,9 @@ class Comparer:
         gives_way: _Numbers,
         earlier: _Texts,
         sketches: _Fingerprints,
-    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], list[tuple[int, int]], int]: ...
+    ) -> tuple[
+        npt.NDArray[np.uint64], npt.NDArray[np.float64], list[tuple[int, int]], npt.NDArray[np.uint8], int
+    ]: ...
 @final
 class Nearest:
     """The documents of a database but for some that are left out."""
