@@ -65,6 +65,7 @@ def test_wrong_parquet_files_are_refused(tmp_path: Path) -> None:
         (lambda: fpdb.dedup_files([], target), invalid, "there are no files"),
         (lambda: fpdb.dedup_files(file, file), invalid, "is one of the sources"),
         (lambda: fpdb.dedup_files(file, target, "body"), invalid, "no column 'body'; its columns are text"),
+        (lambda: fpdb.dedup_files(file, target, []), invalid, "column: give at least one"),
         (lambda: fpdb.dedup_files(file, target, "text.body"), invalid, "no column 'text.body'"),
         (lambda: fpdb.dedup_files([file, other, numbers], target), invalid, "choose a folder as target"),
         (lambda: fpdb.dedup_files(file, tmp_path / "a.jsonl"), invalid, "another format than the sources"),

@@ -118,6 +118,10 @@ def test_every_file_of_a_folder_is_read_or_an_error_or_reported(tmp_path: Path) 
         with pytest.raises(INVALID, match=f"{name}: it is not known"):
             fpdb.dedup_files(source / name, tmp_path / "kept")
         (source / name).unlink()
+    # A link to a file that is missing.
+    (source / "gone.jsonl").symlink_to(tmp_path / "nowhere.jsonl")
+    with pytest.raises(FileNotFoundError, match="gone.jsonl"):
+        fpdb.dedup_files(source, tmp_path / "kept")
 
 
 def test_a_column_that_no_row_has_is_an_error(tmp_path: Path) -> None:
@@ -385,6 +389,11 @@ def test_rows_name_the_rows_that_they_are_like(tmp_path: Path, ending: str) -> N
     (example,) = found.examples()
     assert (example.row, example.id, example.of, example.of_id) == (6, "u6", 0, "u0")
     assert "row 6 (u6) is like row 0 (u0)" in found._repr_html_()
+    # Ids of an earlier call do not stay beside the rows of a later one.
+    fpdb.dedup_files(tmp_path / "all", tmp_path / "again", annotate=True)
+    again = rows_of(tmp_path / "again", ending)
+    assert [row.get("fpdb_duplicate_id") or None for row in again] == [None] * 7
+    assert [row["fpdb_duplicate_of"] or None for row in again][:6] == [None] * 6
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
@@ -433,6 +442,8 @@ def test_the_files_of_earlier_runs_tell_what_their_sketches_do_not(tmp_path: Pat
             options["text_of"] = {"a": tmp_path / "kept-sure"}
         found = fpdb.dedup_files(tmp_path / "b", tmp_path / f"more-{against}", run="b", **options)
         assert found.keep.all() == (against == "sure") and (found.unsure > 0) == (against == "blind")
+        assert found.files is not None and found.files.earlier_texts == (60 if against == "sure" else None)
+        assert ("texts of earlier runs: 60" in str(found)) == (against == "sure")
     with pytest.raises(TypeError, match="text_of: expected a function, not dict"):
         fpdb.dedup(texts, range(120), against=tmp_path / "sure", run="c", text_of={"a": "kept"})  # type: ignore[arg-type]
 
@@ -465,6 +476,20 @@ def test_the_report_says_what_each_folder_lost(tmp_path: Path) -> None:
     for option in ("drop", "cut"):
         found = fpdb.dedup_files(tmp_path / "in", tmp_path / "out", passages=option, min_words=20)  # type: ignore[arg-type]
         assert found.files is not None and found.files.folders[f"{base}/b"] == (1, 1)
+
+
+@pytest.mark.parametrize("scores", [[3, None, 5], [3.5, float("nan"), 5.0], ["2026-01-01", "", "2026-02-01"], [2**60, None, 2**61]])
+def test_rows_without_a_score_come_last_and_are_counted(tmp_path: Path, scores: list[Any]) -> None:
+    texts = [text(1), text(1), text(1)]
+    write(tmp_path / "a.jsonl", [{"text": it, "n": score} for it, score in zip(texts, scores)])
+    for found in (
+        fpdb.dedup(texts, keep=scores),
+        fpdb.dedup_contained(texts, keep=scores),
+        fpdb.dedup_files(tmp_path / "a.jsonl", None, keep="n"),
+    ):
+        assert found.keep.tolist() == [False, False, True] and found.unscored == 1
+        assert "without a score, so after all others: 1" in str(found)
+    assert fpdb.dedup(texts, keep=[3, 4, 5]).unscored == fpdb.dedup(texts, keep="longest").unscored == 0
 
 
 def test_what_would_lose_something_is_refused(tmp_path: Path) -> None:

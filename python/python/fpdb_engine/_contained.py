@@ -58,7 +58,9 @@ def _contained(texts: Any, keep: Any, share: float, threads: int | None, progres
     """Finds the texts of which a share stands in one that is kept."""
     spool = Texts(texts)
     # From here on, rows are places in the order of priority.
-    order = np.argsort(~_priorities(spool, keep, threads), kind="stable")
+    priorities = _priorities(spool, keep, threads)
+    order = np.argsort(~priorities, kind="stable")
+    unscored = 0 if isinstance(keep, str) else int(np.count_nonzero(priorities == 0))
     done = 0
     seed = random_seed()
 
@@ -83,7 +85,14 @@ def _contained(texts: Any, keep: Any, share: float, threads: int | None, progres
                     of[row], similarity[row] = other, found
     keep = of < 0
     crowded = int(np.count_nonzero(is_crowded & keep))
-    return Deduplicated(keep=keep, duplicate_of=of, similarity=similarity, threshold=share, crowded=crowded)
+    return Deduplicated(
+        keep=keep,
+        duplicate_of=of,
+        similarity=similarity,
+        threshold=share,
+        crowded=crowded,
+        unscored=unscored,
+    )
 
 
 def _priorities(spool: Texts, keep: Any, threads: int | None) -> npt.NDArray[np.uint64]:

@@ -340,6 +340,7 @@ class _Rows:
             below=int(np.count_nonzero(similarity[is_estimated] < np.float32(threshold))),
             same_id=self.same_id,
             unnamed=self.unnamed,
+            unscored=self.order.unscored,
             crowded=self.crowded,
             mended=self.mended,
             **self.documents.counts(),

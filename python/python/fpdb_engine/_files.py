@@ -99,6 +99,8 @@ def dedup_files(
     (1, [1, 3, 4])
     """
     columns = [column] if isinstance(column, str) else list(column)
+    if not columns:
+        raise InvalidArgumentError("column: give at least one")
     for name, option in (("passages", passages), ("lines", lines)):
         if option not in (None, "mark", "cut", "drop"):
             raise InvalidArgumentError(f'{name} {option!r}: expected "mark", "cut" or "drop"')
@@ -126,16 +128,17 @@ def dedup_files(
         values = [value for file in files for value in file.values(scores)]
         options["keep"] = np.array(values) if values else np.zeros(0)
     text_of: Any = options.get("text_of")
+    stored: StoredTexts | None = None
     if isinstance(text_of, Mapping):
         if id_column is None:
             raise InvalidArgumentError("id_column: give the column with the names of the rows")
-        options["text_of"] = StoredTexts(text_of, columns, id_column, bad_lines == "skip")
+        options["text_of"] = stored = StoredTexts(text_of, columns, id_column, bad_lines == "skip")
     uses_ids = options.get("against") is not None or isinstance(keep, str) and keep == "least id"
     texts = _Texts(files, id_column if uses_ids else None)
 
     def finish(found: Deduplicated) -> Deduplicated:
         without_text = [file.path for file in files if not file.with_text]
-        bad = sum(len(file.bad) for file in files)
+        bad = sum(len(file.bad) for file in files) + (stored.bad_lines if stored is not None else 0)
         with_text = sum(file.with_text for file in files)
         again, rows, threads = _Texts(files, None), found.keep, options.get("threads")
         spans = None
@@ -152,7 +155,8 @@ def dedup_files(
         names = None if id_column is None else _ids_of(files, id_column, written.rows(found))
         # Drops rows of which nothing is left.
         Writer(files, goal, found, written, names).write()
-        about = Files(len(files), places.left_out, without_text, with_text, bad, _by_folder(files, found.keep))
+        folders, earlier = _by_folder(files, found.keep), None if stored is None else len(stored)
+        about = Files(len(files), places.left_out, without_text, with_text, bad, folders, earlier)
         return dataclasses.replace(found, files=about)
 
     if contained is not None:

@@ -32,6 +32,8 @@ class Order(NamedTuple):
     """The row at each place of the order; None if they are in the order in which they were given."""
     priorities: npt.NDArray[np.uint64] | None
     """The greatest is kept, for "longest" and scores."""
+    unscored: int = 0
+    """Number of rows without a score."""
 
 
 def order_of(keep: Any, texts: Any, ids: Any, announce: Callable[[Iterable[str | None]], None] | None) -> Order:
@@ -52,18 +54,20 @@ def order_of(keep: Any, texts: Any, ids: Any, announce: Callable[[Iterable[str |
         announce(listed or [])
     if is_first:
         return Order(spool.chunks(np.arange(len(spool))), iter(listed or []), None, None)
-    priorities = None
+    priorities, unscored = None, 0
     if isinstance(keep, str) and keep == "least id":
         assert listed is not None, "dedup checks that there are ids"
         places = sorted(range(len(spool)), key=lambda row: listed[row] or "")
         rows = np.array(places, np.int64)
     else:
         priorities = spool.priorities(keep)
+        # Only missing scores become 0, if not all are greater than 2**63.
+        unscored = 0 if isinstance(keep, str) else int(np.count_nonzero(priorities == 0))
         # Of equal ones the first.
         rows = np.argsort(~priorities, kind="stable")
         priorities = priorities[rows]
     ordered = None if listed is None else (listed[row] for row in rows.tolist())
-    return Order(spool.chunks(rows), ordered, rows, priorities)
+    return Order(spool.chunks(rows), ordered, rows, priorities, unscored)
 
 
 def priorities_of(scores: Any) -> npt.NDArray[np.uint64]:

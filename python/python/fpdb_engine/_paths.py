@@ -51,6 +51,15 @@ class Place:
         """Returns the file with this name in this folder."""
         return Place(self.system, f"{self.path.rstrip('/')}/{name}")
 
+    def check_links(self) -> None:
+        """Refuses a folder with a link to a file that is missing, which pyarrow leaves out."""
+        if not self._is_local():
+            return
+        for parent, _, names in os.walk(self.path):
+            for path in (os.path.join(parent, name) for name in names if not name.startswith(("_", "."))):
+                if os.path.islink(path) and not os.path.exists(path):
+                    raise FileNotFoundError(f"{path}: the link leads to a file that is missing")
+
     def exists(self) -> bool:
         return bool(self.system.get_file_info(self.path).type.name != "NotFound")
 
@@ -118,6 +127,7 @@ class Sources:
 
     def _add_folder(self, base: Place, folder: str, known: set[str]) -> set[str]:
         """Adds the files of a folder, but for those that are known. Returns their names."""
+        base.file(folder).check_links()
         new = []
         for name in _listed(base.file(folder) if folder else base, True)[0]:
             if folder + name in known:

@@ -67,9 +67,11 @@ class Files:
     with_text: int
     """Number of rows that have a text."""
     bad_lines: int
-    """Number of lines that are no rows, and were left out."""
+    """Number of lines that are no rows, and were left out, also in files of earlier runs."""
     folders: dict[str, tuple[int, int]]
     """For each folder with files, its number of rows, and how many of them are dropped."""
+    earlier_texts: int | None = None
+    """Number of texts in the files of earlier runs, if text_of has such files."""
 
     def figures(self) -> list[tuple[str, str]]:
         """Returns the lines of a report."""
@@ -78,6 +80,8 @@ class Files:
             if paths:
                 more = ", ..." if len(paths) > _SHOWN else ""
                 lines.append((name, f"{len(paths):,}: {', '.join(paths[:_SHOWN])}{more}"))
+        if self.earlier_texts is not None:
+            lines.append(("texts of earlier runs", f"{self.earlier_texts:,}"))
         if self.bad_lines:
             lines.append(("lines left out", f"{self.bad_lines:,}"))
         if len(self.folders) > 1:
@@ -127,6 +131,8 @@ class Deduplicated:
     dedup_contained() the first 128 that have a rare run of words."""
     unnamed: int = 0
     """Number of rows whose id is missing or occurred before in the run."""
+    unscored: int = 0
+    """Number of rows without a score, with scores in keep. They come after all others."""
     mended: int = 0
     """Number of texts with lone surrogates, which were compared as if they were U+FFFD."""
     files: Files | None = None
@@ -208,6 +214,7 @@ class Deduplicated:
             ("kept, and stored before by this run", self.stored_before),
             ("kept, but more texts are near than were compared", self.crowded),
             ("ids missing or repeated", self.unnamed),
+            ("without a score, so after all others", self.unscored),
             ("too short, so only compared for equality", self.too_short),
             ("without text", self.empty),
             ("with invalid characters", self.mended),

@@ -27,6 +27,7 @@ class StoredTexts:
     ) -> None:
         """Takes the files of each run."""
         hashes, offsets = array.array("q"), array.array("q")
+        self.bad_lines = 0
         self._file = tempfile.TemporaryFile(prefix="fpdb-")
         for run, sources in runs.items():
             for it in sources_of(sources).files:
@@ -40,8 +41,13 @@ class StoredTexts:
                             offsets.append(self._file.tell())
                             data = text.encode(errors="surrogatepass")
                             self._file.write(len(data).to_bytes(8, "little") + data)
+                self.bad_lines += len(file.bad)
         order = np.argsort(np.array(hashes, np.int64), kind="stable")
         self._hashes, self._offsets = np.array(hashes, np.int64)[order], np.array(offsets, np.int64)[order]
+
+    def __len__(self) -> int:
+        """Returns the number of texts."""
+        return len(self._hashes)
 
     def __call__(self, names: list[str]) -> list[str | None]:
         """Returns the texts of documents, and None for those that are not known."""

@@ -181,6 +181,8 @@ class Writer:
             if not self._annotate and not self._found.keep[row]:
                 continue
             changes |= {name: value for name, (value,) in self._added(row, row + 1).items()}
+            if self._annotate and self._ids is None and "fpdb_duplicate_id" in file.names(record):
+                changes["fpdb_duplicate_id"] = None
             stream.write(_ended(file.changed(record, changes) if changes else record))
 
     def _write_parquet(self, files: list[Any], stream: Any) -> None:
@@ -200,7 +202,7 @@ class Writer:
         }
         added = [pa.field(name, types[name]) for name in self._added(0, 0)]
         # Columns of an earlier run are replaced.
-        replaced = {field.name for field in added}
+        replaced = {field.name for field in added} | ({"fpdb_duplicate_id"} if self._annotate else set())
         source = pa.schema([field for field in source if field.name not in replaced], source.metadata)
         schema = pa.schema([*source, *added], source.metadata)
         has_views = any("view" in str(field.type) for field in schema)
