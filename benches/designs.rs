@@ -4,8 +4,8 @@
 //!     cargo bench --bench designs -- [--n 20,24] [--layouts half-2,paper-10] [--filter 0,8]
 //!
 //! Queries are uniform, so they have no matches. Each figure is *measured / predicted*. `reads` are
-//! the pages of 4 KiB that are read from files if only directories and filters are in memory. Answers
-//! are compared with a scan first.
+//! the pages of 4 KiB that are read from files if only directories and filters are in memory.
+//! Answers are compared with a scan first.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 

@@ -3,11 +3,12 @@
 //!     cargo bench --bench passages -- [--folder FOLDER] [--min-words 50] [--memory MIB] [--baseline false]
 //!         [--index false]
 //!
-//! Each file in the folder that is UTF-8 is a text, and so is each line of a file that ends with `.lines`. Without a
-//! folder, texts of random words are made, of which a tenth are quotes of others. Both methods must cover the same
-//! bytes. Then the texts are inserted into an index on disk, which is compacted, and asked for copies of texts and for
-//! new texts of 1,000 words; and so are texts most of which is one of a hundred licences. Seconds are of processor time,
-//! in one thread.
+//! Each file in the folder that is UTF-8 is a text, and so is each line of a file that ends with
+//! `.lines`. Without a folder, texts of random words are made, of which a tenth are quotes of
+//! others. Both methods must cover the same bytes. Then the texts are inserted into an index on
+//! disk, which is compacted, and asked for copies of texts and for new texts of 1,000 words; and so
+//! are texts most of which is one of a hundred licences. Seconds are of processor time, in one
+//! thread.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 

@@ -3,15 +3,15 @@
 //!     cargo bench --bench sketches -- [--n 20,23] [--near 20] [--pairs true] [--insert 100000]
 //!         [--crowd 100000] [--file SKETCHES]
 //!
-//! The documents have 500 features. With `--near N`, each Nth document is a near-duplicate of the one
-//! before it. `found` is the share found of 2,000 sketches that differ from a stored one as those of sets
-//! with this similarity do. `false` counts the matches of 10,000 random sketches. Times are of those,
-//! which have no match. With `--pairs`, all pairs of the database are counted; with `--insert`, so
-//! many documents are inserted if they are novel, a third of which are near-duplicates of stored
-//! ones, without waiting for the device. With `--file`, which has the hexadecimal digits of a sketch
-//! per line, an eighth, a half and nearly all of its sketches are stored, and others of it are the
-//! queries. With `--crowd N`, queries are further pages of a template that N of the documents have,
-//! at random places: two of them have a similarity of .65.
+//! The documents have 500 features. With `--near N`, each Nth document is a near-duplicate of the
+//! one before it. `found` is the share found of 2,000 sketches that differ from a stored one as
+//! those of sets with this similarity do. `false` counts the matches of 10,000 random sketches.
+//! Times are of those, which have no match. With `--pairs`, all pairs of the database are counted;
+//! with `--insert`, so many documents are inserted if they are novel, a third of which are
+//! near-duplicates of stored ones, without waiting for the device. With `--file`, which has the
+//! hexadecimal digits of a sketch per line, an eighth, a half and nearly all of its sketches are
+//! stored, and others of it are the queries. With `--crowd N`, queries are further pages of a
+//! template that N of the documents have, at random places: two of them have a similarity of .65.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
@@ -85,8 +85,8 @@ fn mean_and_p99(mut counts: Vec<usize>) -> String {
 /// Features of each document.
 const FEATURES: u32 = 500;
 
-/// Returns a sketch of a set with this similarity: each minimum differs with the probability that belongs
-/// to it, and the features that only one of the sets has flip random parities.
+/// Returns a sketch of a set with this similarity: each minimum differs with the probability that
+/// belongs to it, and the features that only one of the sets has flip random parities.
 fn changed(random: &mut Random, sketch: Sketch, similarity: f64) -> Sketch {
     let (mut planes, other) = (*sketch.planes(), uniform(random));
     let probability = ((1.0 - similarity) * 2f64.powi(32)) as u64;
@@ -166,8 +166,8 @@ fn is_in_crowd(id: u64, crowd: u64, n: u64) -> bool {
     crowd > 0 && Random(id << 4 | 3).below(n) < crowd
 }
 
-/// Measures queries with further pages of a template, for all matches and for the nearest ten, and in a
-/// batch.
+/// Measures queries with further pages of a template, for all matches and for the nearest ten, and
+/// in a batch.
 fn measure_crowd(db: &Db<Sketch>, crowd: u64, n: u64, note: &mut dyn FnMut(String)) {
     let snapshot = db.snapshot();
     let rounds = if common::is_test() { 5 } else { 200 };

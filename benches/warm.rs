@@ -5,11 +5,11 @@
 //!         [--index-memory 1073741824]
 //!
 //! Linux only. `memory` is what pages may take, as a share of the files, or `default`. The system's
-//! cache of the files is dropped before each row. `first` are the queries right after the directories
-//! and filters were loaded, while the background reads the files. `then` are the queries after
-//! [`Db::warm`] has returned. Each query is of a random fingerprint and has no match; before that,
-//! some with a match are compared with what was stored. `process` and `cached` are the memory of
-//! the process and the system's cache of files, as shares of the files.
+//! cache of the files is dropped before each row. `first` are the queries right after the
+//! directories and filters were loaded, while the background reads the files. `then` are the
+//! queries after [`Db::warm`] has returned. Each query is of a random fingerprint and has no match;
+//! before that, some with a match are compared with what was stored. `process` and `cached` are the
+//! memory of the process and the system's cache of files, as shares of the files.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The example makes the pages up instead of fetching them. It asks in three ways: with a call that
-//! blocks the thread of the runtime, with that call on a thread of its own, and with a [`Batcher`]. In
-//! the meantime, a timer ticks every millisecond, and shows how long the runtime stalls.
+//! blocks the thread of the runtime, with that call on a thread of its own, and with a [`Batcher`].
+//! In the meantime, a timer ticks every millisecond, and shows how long the runtime stalls.
 
 #![expect(clippy::print_stdout, reason = "the output of an example")]
 

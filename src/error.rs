@@ -249,8 +249,8 @@ impl Error {
             && matches!(self.0.kind, ErrorKind::Io | ErrorKind::NoSpace | ErrorKind::Locked)
     }
 
-    /// Returns whether every other write fails as well until the cause is removed, whatever it writes,
-    /// so that it is of no use to try the parts of a batch one by one.
+    /// Returns whether every other write fails as well until the cause is removed, whatever it
+    /// writes, so that it is of no use to try the parts of a batch one by one.
     ///
     /// This is so if recent entries cannot be flushed and there is no room for more in memory, and
     /// if the handle is poisoned, closed or replaced. A disk that is nearly full stops only writes

@@ -53,8 +53,8 @@ pub(crate) enum Event<'a> {
     Stalled { path: &'a Path, duration: Duration },
     /// A flush or compaction failed that no caller waits for. `Stats` shows it.
     BackgroundFailed { path: &'a Path, error: &'a Error },
-    /// A write was refused because the disk is full, and the one before was not; at most once in ten
-    /// seconds. The error has the path.
+    /// A write was refused because the disk is full, and the one before was not; at most once in
+    /// ten seconds. The error has the path.
     Refused { error: &'a Error },
     /// A handle accepts no more writes. The error has the path.
     Poisoned { error: &'a Error },

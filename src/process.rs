@@ -55,12 +55,13 @@ impl Process {
     }
 }
 
-/// Lets other threads go before the calling one, if the system is busy. This is a hint. It cannot be
-/// taken back.
+/// Lets other threads go before the calling one, if the system is busy. This is a hint. It cannot
+/// be taken back.
 pub(crate) fn let_others_go_first() {
-    // Measured while four to six programs wanted to run on two processors: with 5, the slowest percent of
-    // queries took a half to three quarters as long while files were read, and reading took almost twice
-    // as long. 10 was no better for queries, and reading took two to five times as long.
+    // Measured while four to six programs wanted to run on two processors: with 5, the slowest
+    // percent of queries took a half to three quarters as long while files were read, and reading
+    // took almost twice as long. 10 was no better for queries, and reading took two to five times
+    // as long.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(5);
 }

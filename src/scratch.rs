@@ -114,8 +114,8 @@ impl ScratchReader<'_> {
         usize::try_from(self.file.length()).unwrap_or(usize::MAX)
     }
 
-    /// Gives back the disk space of these bytes, where the file system can do that. The bytes before
-    /// them must have been discarded, too.
+    /// Gives back the disk space of these bytes, where the file system can do that. The bytes
+    /// before them must have been discarded, too.
     pub(crate) fn discard(&self, range: Range<usize>) {
         let [start, end] = [range.start, range.end].map(|at| at / PAGE * PAGE);
         self.file.discard(start as u64, end.saturating_sub(start) as u64);

@@ -60,8 +60,8 @@ impl<F: Fingerprint> Version<F> {
         self.generation != self.pages.generation()
     }
 
-    /// Returns the same sources for the generation of pages that has begun: with empty memory for the
-    /// pages of files for which no memory is set aside.
+    /// Returns the same sources for the generation of pages that has begun: with empty memory for
+    /// the pages of files for which no memory is set aside.
     pub(crate) fn renewed(&self) -> Result<Self> {
         // The limit may be lower than before.
         self.make_room_for_copies();
@@ -78,8 +78,8 @@ impl<F: Fingerprint> Version<F> {
         copies
     }
 
-    /// Takes back memory that is set aside for files until the others and the copies of indexes fit,
-    /// because more queries use the copies. The next operation frees the pages of these files.
+    /// Takes back memory that is set aside for files until the others and the copies of indexes
+    /// fit, because more queries use the copies. The next operation frees the pages of these files.
     pub(crate) fn make_room_for_copies(&self) {
         let mut files: Vec<_> = self.files().filter(|file| file.set_aside() > 0).collect();
         files.sort_by_key(|file| file.set_aside());
@@ -102,7 +102,8 @@ impl<F: Fingerprint> Version<F> {
         }
     }
 
-    /// Takes back all memory that is set aside for files, and lets the next operation drop all pages.
+    /// Takes back all memory that is set aside for files, and lets the next operation drop all
+    /// pages.
     pub(crate) fn release_memory(&self) {
         self.files().for_each(PagedFile::release);
         self.pages.release();
@@ -138,8 +139,8 @@ impl<F: Fingerprint> Version<F> {
         Ok(false)
     }
 
-    /// Passes each entry to `visit`, in order, with whether it is live at commit `seq`. The blocks of
-    /// many are fetched before the first is read.
+    /// Passes each entry to `visit`, in order, with whether it is live at commit `seq`. The blocks
+    /// of many are fetched before the first is read.
     pub(crate) fn look_up(
         &self,
         entries: &[Entry<F::Word>],
@@ -171,8 +172,8 @@ impl<F: Fingerprint> Version<F> {
     }
 
     /// Returns what the newest source says about the document with this key at commit `seq`, of the
-    /// segments from number `from` on and the memtables. The outer `None`: nothing; the inner one: it
-    /// was removed.
+    /// segments from number `from` on and the memtables. The outer `None`: nothing; the inner one:
+    /// it was removed.
     pub(crate) fn newest(
         &self,
         key: &[u8],
@@ -256,9 +257,9 @@ impl<'a, F: Fingerprint> InParts<'a, F> {
 
 /// Holds the current version.
 ///
-/// When another generation of pages begins (see [`PageBudget`]), it is replaced by one with the same
-/// sources and empty memory for pages. The old memory is freed with the last reference to the old
-/// version. So a query takes its version once, and needs no lock or count per page.
+/// When another generation of pages begins (see [`PageBudget`]), it is replaced by one with the
+/// same sources and empty memory for pages. The old memory is freed with the last reference to the
+/// old version. So a query takes its version once, and needs no lock or count per page.
 pub(crate) struct Current<F: Fingerprint> {
     version: RwLock<Arc<Version<F>>>,
     /// Called with each version that replaces another because of its pages.

@@ -1,5 +1,5 @@
-//! How much memory a process takes that searches more pages than its memory for pages holds. It is alone in
-//! its process, because it reads the resident size.
+//! How much memory a process takes that searches more pages than its memory for pages holds. It is
+//! alone in its process, because it reads the resident size.
 
 #![cfg(target_os = "linux")]
 
@@ -27,8 +27,8 @@ fn grown<T>(work: impl FnOnce() -> T) -> (T, u64) {
     (done, status("VmHWM:").saturating_sub(before))
 }
 
-/// A document of a template: it shares all bands with the others. If not `is_equal`, it differs from them in
-/// nearly all other minima.
+/// A document of a template: it shares all bands with the others. If not `is_equal`, it differs
+/// from them in nearly all other minima.
 fn of_template(number: u64, is_equal: bool) -> Sketch {
     let mut rng = fastrand::Rng::with_seed(number);
     // Of each group of eight minima, the bands have at most the first seven.

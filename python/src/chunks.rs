@@ -1,5 +1,5 @@
-//! Iterators over results that may not fit into memory. A thread searches and fills a short queue of
-//! chunks, and Python takes them from it.
+//! Iterators over results that may not fit into memory. A thread searches and fills a short queue
+//! of chunks, and Python takes them from it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};

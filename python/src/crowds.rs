@@ -1,5 +1,6 @@
-//! Kept rows of which many share bands, because they were made from a template. Each row of a crowd would be compared
-//! with all others if it were searched by its sketch. Instead, what the texts share is counted.
+//! Kept rows of which many share bands, because they were made from a template. Each row of a crowd
+//! would be compared with all others if it were searched by its sketch. Instead, what the texts
+//! share is counted.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -15,8 +16,8 @@ const IN_CROWD: u8 = 1 << 7;
 /// The rows of crowds: those that share a band with many kept rows before them.
 pub(crate) struct Crowds {
     rule: MatchRule,
-    /// For each hash of a band, how many kept rows have it, up to `MANY`, and `IN_CROWD`. Two bands with one hash put more
-    /// rows into the crowd, where they are found, too.
+    /// For each hash of a band, how many kept rows have it, up to `MANY`, and `IN_CROWD`. Two bands
+    /// with one hash put more rows into the crowd, where they are found, too.
     bands: Vec<u8>,
     crowd: Crowd,
     /// The row of each set of the crowd.
@@ -65,8 +66,8 @@ impl Crowds {
         self.sketches.write_all(&sketches)
     }
 
-    /// Returns which sets of the crowd may be similar, at most so many, those that may be the most similar ones; and
-    /// whether there are more.
+    /// Returns which sets of the crowd may be similar, at most so many, those that may be the most
+    /// similar ones; and whether there are more.
     pub(crate) fn candidates(
         &self,
         sketch: Sketch,

@@ -38,29 +38,33 @@ enum Mode {
 impl Db {
     /// Creates a database. Fails if there is anything at the path.
     ///
-    /// Stored: bits is the width of fingerprints, 64 (the default) or 128. max_distance, 3 by default, from 0
-    /// to 12 (10 at 128 bits), is the distance within which two documents are near-duplicates. With similarity,
-    /// from 0.5 to 1, they are near-duplicates if their Jaccard similarity is at least this; recall, 0.95 by
-    /// default, is the share of the pairs of exactly this similarity that is found. Such a database has
-    /// sketches, which are fingerprints of 1824 bits. ids is "user", the default, if the caller gives each
-    /// fingerprint an id; "unique", the default with a similarity, if an id identifies one document, which is
-    /// updated when it is inserted again; "names" if documents have names, such as URLs, and the database
-    /// assigns ids. layout is the name of the tables: "half-2" and the others that fpdb-tool recommend lists,
-    /// among them the paper's, "paper-4" to "paper-20"; by default, max_distance and expected_entries decide.
-    /// recipe says how fingerprints are made of texts: a name of recipes(), or custom_recipe, any
-    /// name of your own. extraction says how texts are made of pages.
+    /// Stored: bits is the width of fingerprints, 64 (the default) or 128. max_distance, 3 by
+    /// default, from 0 to 12 (10 at 128 bits), is the distance within which two documents are
+    /// near-duplicates. With similarity, from 0.5 to 1, they are near-duplicates if their Jaccard
+    /// similarity is at least this; recall, 0.95 by default, is the share of the pairs of exactly
+    /// this similarity that is found. Such a database has sketches, which are fingerprints of 1824
+    /// bits. ids is "user", the default, if the caller gives each fingerprint an id; "unique", the
+    /// default with a similarity, if an id identifies one document, which is updated when it is
+    /// inserted again; "names" if documents have names, such as URLs, and the database assigns ids.
+    /// layout is the name of the tables: "half-2" and the others that fpdb-tool recommend lists,
+    /// among them the paper's, "paper-4" to "paper-20"; by default, max_distance and
+    /// expected_entries decide. recipe says how fingerprints are made of texts: a name of
+    /// recipes(), or custom_recipe, any name of your own. extraction says how texts are made of
+    /// pages.
     ///
-    /// Not stored: with durability "sync", the default, a write returns once it is on the disk; with "buffered",
-    /// once the operating system has it, and the log is synced every sync_interval seconds, 1 by default.
-    /// expected_entries, a million by default, helps to choose the tables. threads is the number of threads for
-    /// long work; by default the number of processors. With background=False, flushes and merges are done by
-    /// the thread that writes, and not by threads in the background. memtable_entries, 131,072 by default, is
-    /// the number of recent entries in memory, of 150 to 500 bytes each, before they are written as a segment.
-    /// In bytes: page_memory for pages of files that queries have read, by default seven tenths of the
-    /// machine's memory or of the container's limit, as far as it is available; index_memory, as a part of this, for what every query
-    /// needs, where 0 means to load nothing before it is asked for; bulk_memory for a bulk load, by default
-    /// 256 MiB. With trust_file_system=True, also writes on a file system whose locks and syncs may not
-    /// work, such as NFS, SMB, Ceph, 9P and FUSE: set it only if you know that they do.
+    /// Not stored: with durability "sync", the default, a write returns once it is on the disk;
+    /// with "buffered", once the operating system has it, and the log is synced every sync_interval
+    /// seconds, 1 by default. expected_entries, a million by default, helps to choose the tables.
+    /// threads is the number of threads for long work; by default the number of processors. With
+    /// background=False, flushes and merges are done by the thread that writes, and not by threads
+    /// in the background. memtable_entries, 131,072 by default, is the number of recent entries in
+    /// memory, of 150 to 500 bytes each, before they are written as a segment. In bytes:
+    /// page_memory for pages of files that queries have read, by default seven tenths of the
+    /// machine's memory or of the container's limit, as far as it is available; index_memory, as a
+    /// part of this, for what every query needs, where 0 means to load nothing before it is asked
+    /// for; bulk_memory for a bulk load, by default 256 MiB. With trust_file_system=True, also
+    /// writes on a file system whose locks and syncs may not work, such as NFS, SMB, Ceph, 9P and
+    /// FUSE: set it only if you know that they do.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", max_distance=6, ids="names") as db:
     /// ...     db.insert(0xff, "https://a.example/")
@@ -76,7 +80,8 @@ impl Db {
         start(py, Mode::Create, &path, bits, options)
     }
 
-    /// Opens a database. The options are those of create(). Stored ones that are given must agree with it.
+    /// Opens a database. The options are those of create(). Stored ones that are given must agree
+    /// with it.
     ///
     /// >>> fpdb.Db.create(folder / "crawl.fpdb", bits=128).close()
     /// >>> with fpdb.Db.open(folder / "crawl.fpdb") as db:
@@ -125,20 +130,22 @@ impl Db {
 
     /// Writes documents, and returns what became of each, as arrays.
     ///
-    /// ids, names and stamps have one item per fingerprint. The documents are decided in turn, as if each
-    /// were written by itself; a document that has a greater stamp keeps it. There is one commit per
-    /// 65,536 documents. If this is interrupted, the commits before that remain.
+    /// ids, names and stamps have one item per fingerprint. The documents are decided in turn, as
+    /// if each were written by itself; a document that has a greater stamp keeps it. There is one
+    /// commit per 65,536 documents. If this is interrupted, the commits before that remain.
     ///
-    /// With unless_near, a document is written only if none is within this distance of it; otherwise it is
-    /// a duplicate. Nor is it written if its key exists: its kind is then EXISTS, and novel is true, because
-    /// it is no duplicate of another one. With or_update, too, a key that exists is updated. If another
-    /// document makes the new version a duplicate, or_update says what becomes of the key: "keep" keeps the
-    /// old version that it has, if any; "remove" removes that; "remember" keeps the key, so that get() knows
-    /// of which document it is a duplicate. or_update needs names or unique ids.
+    /// With unless_near, a document is written only if none is within this distance of it;
+    /// otherwise it is a duplicate. Nor is it written if its key exists: its kind is then EXISTS,
+    /// and novel is true, because it is no duplicate of another one. With or_update, too, a key
+    /// that exists is updated. If another document makes the new version a duplicate, or_update
+    /// says what becomes of the key: "keep" keeps the old version that it has, if any; "remove"
+    /// removes that; "remember" keeps the key, so that get() knows of which document it is a
+    /// duplicate. or_update needs names or unique ids.
     ///
-    /// Instead of fingerprints, it takes texts, from which it makes fingerprints by the database's recipe. A
-    /// text that is missing or too short to be compared is not written: it is no duplicate, so novel is true,
-    /// its kind is TOO_SHORT, and its id is 2**64 - 1, which no document has.
+    /// Instead of fingerprints, it takes texts, from which it makes fingerprints by the database's
+    /// recipe. A text that is missing or too short to be compared is not written: it is no
+    /// duplicate, so novel is true, its kind is TOO_SHORT, and its id is 2**64 - 1, which no
+    /// document has.
     ///
     /// >>> db.write(np.array([1, 0xff00], np.uint64), [7, 8]).ids.tolist()
     /// [7, 8]
@@ -175,8 +182,8 @@ impl Db {
         })
     }
 
-    /// Inserts a document unless there is one within the database's distance, or with its key. write()
-    /// takes other distances.
+    /// Inserts a document unless there is one within the database's distance, or with its key.
+    /// write() takes other distances.
     ///
     /// Compares and inserts in one step: of two threads with near-duplicates, only one inserts.
     ///
@@ -202,8 +209,8 @@ impl Db {
         })
     }
 
-    /// Inserts or updates a document, unless another one is within the database's distance. Only with
-    /// names or unique ids. The same as write() with or_update="keep".
+    /// Inserts or updates a document, unless another one is within the database's distance. Only
+    /// with names or unique ids. The same as write() with or_update="keep".
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names") as db:
     /// ...     print(db.upsert_if_novel(0b0000, "a"))
@@ -227,9 +234,9 @@ impl Db {
         })
     }
 
-    /// Makes the fingerprint of a text by the database's recipe, and inserts the document unless there is
-    /// one within the database's distance. Returns None for a text that is too short to be compared; then
-    /// nothing was inserted.
+    /// Makes the fingerprint of a text by the database's recipe, and inserts the document unless
+    /// there is one within the database's distance. Returns None for a text that is too short to be
+    /// compared; then nothing was inserted.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db:
     /// ...     print(db.insert_text_if_novel("Trains leave for the airport every ten minutes.", "a"))
@@ -255,9 +262,9 @@ impl Db {
         })
     }
 
-    /// Makes the fingerprint of a text by the database's recipe, and inserts or updates the document,
-    /// unless another one is within the database's distance. Returns None for a text that is too short to
-    /// be compared; then nothing was changed.
+    /// Makes the fingerprint of a text by the database's recipe, and inserts or updates the
+    /// document, unless another one is within the database's distance. Returns None for a text that
+    /// is too short to be compared; then nothing was changed.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db:
     /// ...     print(db.upsert_text_if_novel("Trains leave for the airport every ten minutes.", "a"))
@@ -281,8 +288,8 @@ impl Db {
         })
     }
 
-    /// Removes the document with this key, and returns whether there was one. With names, the key can also
-    /// be the id.
+    /// Removes the document with this key, and returns whether there was one. With names, the key
+    /// can also be the id.
     ///
     /// With user ids, this removes all entries with the id, and reads all entries to find them:
     /// remove_entry() is faster.
@@ -299,8 +306,8 @@ impl Db {
         })
     }
 
-    /// Removes one entry, and returns whether it existed. With user ids, the other entries with the same id
-    /// stay.
+    /// Removes one entry, and returns whether it existed. With user ids, the other entries with the
+    /// same id stay.
     ///
     /// >>> _ = db.write([7, 9], [1, 1])
     /// >>> db.remove_entry(7, 1), db.remove_entry(7, 1), len(db)
@@ -342,12 +349,13 @@ impl Db {
         named_tuple(py, "ExpireReport", (report.examined, report.removed))
     }
 
-    /// Loads entries as one segment, without the log. This is the fastest way to fill a database, and works
-    /// only with user ids; write() fills one with names. Entries that are there already are not loaded again.
+    /// Loads entries as one segment, without the log. This is the fastest way to fill a database,
+    /// and works only with user ids; write() fills one with names. Entries that are there already
+    /// are not loaded again.
     ///
-    /// Without ids, fingerprints is an iterator of chunks, each a pair of fingerprints and ids, such as
-    /// entries() of another database. They are together larger than memory, and become one segment. If the
-    /// iterator raises an exception, nothing is loaded.
+    /// Without ids, fingerprints is an iterator of chunks, each a pair of fingerprints and ids,
+    /// such as entries() of another database. They are together larger than memory, and become one
+    /// segment. If the iterator raises an exception, nothing is loaded.
     ///
     /// >>> db.bulk_load(np.arange(1000, dtype=np.uint64) << 32, np.arange(1000))
     /// LoadReport(read=1000, inserted=1000)
@@ -365,8 +373,9 @@ impl Db {
         })
     }
 
-    /// Reads into memory what queries need, as far as it fits into index_memory and page_memory. The
-    /// background does the same, so this is only needed by those who want to wait. Ctrl-C ends it.
+    /// Reads into memory what queries need, as far as it fits into index_memory and page_memory.
+    /// The background does the same, so this is only needed by those who want to wait. Ctrl-C ends
+    /// it.
     fn warm(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
         at_width!(source(slf)?, source => {
@@ -375,8 +384,8 @@ impl Db {
         })
     }
 
-    /// Drops all pages of files from memory, whatever other programs need. Queries read again what they
-    /// use. For a process that asks nothing for some time.
+    /// Drops all pages of files from memory, whatever other programs need. Queries read again what
+    /// they use. For a process that asks nothing for some time.
     ///
     /// >>> db.release_memory()
     /// >>> db.stats()["page_memory_bytes"]
@@ -390,9 +399,9 @@ impl Db {
         })
     }
 
-    /// Drops pages of files if other programs need the memory that page_memory, where nobody set it,
-    /// leaves free. Reads and flushes do the same from time to time. So call it, about once a second, in
-    /// a process whose database is idle.
+    /// Drops pages of files if other programs need the memory that page_memory, where nobody set
+    /// it, leaves free. Reads and flushes do the same from time to time. So call it, about once a
+    /// second, in a process whose database is idle.
     ///
     /// >>> db.fit_memory()
     fn fit_memory(slf: &Bound<'_, Self>) -> PyResult<()> {
@@ -422,8 +431,8 @@ impl Db {
         })
     }
 
-    /// Merges everything into one segment, and frees the space of removed entries. Reads and writes go on
-    /// during this.
+    /// Merges everything into one segment, and frees the space of removed entries. Reads and writes
+    /// go on during this.
     fn compact(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
         at_width!(source(slf)?, source => {

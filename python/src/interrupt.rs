@@ -81,7 +81,8 @@ pub(crate) fn cancellable<H: Cancellable, T: Send>(
     interruptible(py, |cancel| work(&handle.until(cancel)))?.or_raise()
 }
 
-/// Waits for the next message, without the interpreter's lock. Returns `None` if the sender is gone.
+/// Waits for the next message, without the interpreter's lock. Returns `None` if the sender is
+/// gone.
 ///
 /// # Errors
 ///
@@ -111,7 +112,8 @@ pub(crate) fn interruptible<T: Send>(
     interruptible_while(py, || Ok(()), work)
 }
 
-/// Does the work on another thread, and meanwhile something else on this one; then waits for the work.
+/// Does the work on another thread, and meanwhile something else on this one; then waits for the
+/// work.
 ///
 /// # Errors
 ///

@@ -64,13 +64,14 @@ fn similarity(a: &Shingles, b: &Shingles) -> f64 {
     if a.is_empty() && b.is_empty() { f64::NAN } else { a.jaccard(b) }
 }
 
-/// Returns the exact Jaccard similarity of two texts: the number of features that both have, divided by the
-/// number of features that one of them has. NaN if both texts are empty.
+/// Returns the exact Jaccard similarity of two texts: the number of features that both have,
+/// divided by the number of features that one of them has. NaN if both texts are empty.
 ///
-/// By default, the features are those from which the recipe makes fingerprints, such as pairs of neighbouring words.
-/// With ngram, they are the runs of this number of words, cut as the recipe does: a Chinese character is a word, and
-/// case and punctuation make no difference. Most MinHash programs use such runs: datatrove takes 5 words by default. A
-/// text that is too short for a feature is one feature as a whole.
+/// By default, the features are those from which the recipe makes fingerprints, such as pairs of
+/// neighbouring words. With ngram, they are the runs of this number of words, cut as the recipe
+/// does: a Chinese character is a word, and case and punctuation make no difference. Most MinHash
+/// programs use such runs: datatrove takes 5 words by default. A text that is too short for a
+/// feature is one feature as a whole.
 ///
 /// >>> a, b = "The cat sat on the mat.", "the cat sat on the sofa"
 /// >>> jaccard(a, b)  # four of six pairs
@@ -90,10 +91,12 @@ pub(crate) fn jaccard(
     Ok(py.detach(|| similarity(&features(a), &features(b))))
 }
 
-/// Returns the exact Jaccard similarities of pairs of texts, as jaccard() defines it: element i is that of
-/// texts[a[i]] and texts[b[i]], or of texts[a[i]] and others[b[i]]. A missing text has no features.
+/// Returns the exact Jaccard similarities of pairs of texts, as jaccard() defines it: element i is
+/// that of texts[a[i]] and texts[b[i]], or of texts[a[i]] and others[b[i]]. A missing text has no
+/// features.
 ///
-/// It measures the pairs that a search for near fingerprints has found, if their ids are positions of texts.
+/// It measures the pairs that a search for near fingerprints has found, if their ids are positions
+/// of texts.
 ///
 /// >>> texts = ["The cat sat on the mat.", "the cat sat on the sofa", "Trains leave at nine."]
 /// >>> jaccard_pairs(texts, [0, 0], [1, 2]).round(2).tolist()

@@ -26,13 +26,15 @@ const NONE: u64 = u64::MAX;
 /// An array with a row for each text, similarities, and their standard errors.
 type Array<'py> = Bound<'py, PyAny>;
 
-/// Returns the minima of texts under k hash functions: an array of uint64 with a row for each text, and k columns.
+/// Returns the minima of texts under k hash functions: an array of uint64 with a row for each text,
+/// and k columns.
 ///
-/// The features are those of jaccard(): see there for recipe and ngram. Under each function, two texts have the same
-/// minimum with a probability of their Jaccard similarity (Broder, On the resemblance and containment of documents, 1997).
-/// jaccard_of_minima() estimates it, and Bands finds likely pairs. A text without features, because it is empty or
-/// missing, has 2**64 - 1 in all columns. The values never change with a version. A database with a similarity does
-/// all of this for you, with 228 bytes for each text.
+/// The features are those of jaccard(): see there for recipe and ngram. Under each function, two
+/// texts have the same minimum with a probability of their Jaccard similarity (Broder, On the
+/// resemblance and containment of documents, 1997). jaccard_of_minima() estimates it, and Bands
+/// finds likely pairs. A text without features, because it is empty or missing, has 2**64 - 1 in
+/// all columns. The values never change with a version. A database with a similarity does all of
+/// this for you, with 228 bytes for each text.
 ///
 /// The texts are strings, or an Arrow array of strings, which is not copied.
 ///
@@ -56,13 +58,14 @@ pub(crate) fn minima<'py>(
     values_of(texts, (recipe, ngram), k, threads, values)
 }
 
-/// Returns the k smallest values of texts under one hash function: an array of uint64 with a row for each text, in
-/// ascending order, and k columns.
+/// Returns the k smallest values of texts under one hash function: an array of uint64 with a row
+/// for each text, in ascending order, and k columns.
 ///
-/// The features are those of jaccard(): see there for recipe and ngram. jaccard_of_smallest() estimates the Jaccard
-/// similarity of two texts from them (Broder 1997; also called bottom-k): as well as from as many minima, and exactly for
-/// texts with fewer than k features, in a fraction of the time. But the values have no fixed places, so they make no
-/// bands. A text with fewer features has 2**64 - 1 in the columns that remain. The values never change with a version.
+/// The features are those of jaccard(): see there for recipe and ngram. jaccard_of_smallest()
+/// estimates the Jaccard similarity of two texts from them (Broder 1997; also called bottom-k): as
+/// well as from as many minima, and exactly for texts with fewer than k features, in a fraction of
+/// the time. But the values have no fixed places, so they make no bands. A text with fewer features
+/// has 2**64 - 1 in the columns that remain. The values never change with a version.
 ///
 /// >>> texts = ["The cat sat on the mat.", "The cat sat on the sofa."]
 /// >>> values = smallest(texts, 64)
@@ -118,12 +121,13 @@ fn rows(py: Python<'_>, values: Vec<u64>, columns: usize) -> Array<'_> {
     array.expect("whole rows").into_pyarray(py).into_any()
 }
 
-/// Returns the estimated Jaccard similarities of pairs of texts, and the standard errors of the estimates, from rows of
-/// minima(): row i of a is compared with row i of b.
+/// Returns the estimated Jaccard similarities of pairs of texts, and the standard errors of the
+/// estimates, from rows of minima(): row i of a is compared with row i of b.
 ///
-/// An estimate J is the share of the k columns in which the rows are equal. It is unbiased, with a standard error of
-/// sqrt(J (1 - J) / k): at most 0.044 for k = 128. If all minima are equal, or none, that is 0, but the similarity may
-/// differ from the estimate by up to 3 / k (with 95 % confidence). NaN if a text has no features.
+/// An estimate J is the share of the k columns in which the rows are equal. It is unbiased, with a
+/// standard error of sqrt(J (1 - J) / k): at most 0.044 for k = 128. If all minima are equal, or
+/// none, that is 0, but the similarity may differ from the estimate by up to 3 / k (with 95 %
+/// confidence). NaN if a text has no features.
 ///
 /// >>> a, b = minima(["a b c d e f g h", ""]), minima(["a b c d e f g h", "a b c"])
 /// >>> [column.tolist() for column in jaccard_of_minima(a, b)]
@@ -140,12 +144,12 @@ pub(crate) fn jaccard_of_minima<'py>(
     })
 }
 
-/// Returns the estimated Jaccard similarities of pairs of texts, and the standard errors of the estimates, from rows of
-/// smallest(): row i of a is compared with row i of b.
+/// Returns the estimated Jaccard similarities of pairs of texts, and the standard errors of the
+/// estimates, from rows of smallest(): row i of a is compared with row i of b.
 ///
-/// An estimate J is the share of the k smallest values of both rows together that are in each of them. It is unbiased,
-/// with a standard error of at most sqrt(J (1 - J) / k). If both texts have fewer than k features, it is exact, and the
-/// error is 0. NaN if neither text has features.
+/// An estimate J is the share of the k smallest values of both rows together that are in each of
+/// them. It is unbiased, with a standard error of at most sqrt(J (1 - J) / k). If both texts have
+/// fewer than k features, it is exact, and the error is 0. NaN if neither text has features.
 ///
 /// >>> a, b = smallest(["the cat sat on the mat", ""]), smallest(["the cat sat on the sofa", ""])
 /// >>> [column.round(2).tolist() for column in jaccard_of_smallest(a, b)]
@@ -184,12 +188,13 @@ fn values<'py>(object: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray2<'py, u64
     normalized(object, "values_of_texts")?.extract()
 }
 
-/// Cuts rows of minima() into b bands of r rows (columns of the array), and hashes each band: texts that share the hash of a
-/// band are likely pairs.
+/// Cuts rows of minima() into b bands of r rows (columns of the array), and hashes each band: texts
+/// that share the hash of a band are likely pairs.
 ///
-/// Two texts of Jaccard similarity J share one with the probability 1 - (1 - J**r)**b, an S-shaped curve that is steepest
-/// near threshold, (1 / b)**(1 / r) (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4). With
-/// more rows a match needs more similarity; with more bands there are more matches. At most 65,536 minima.
+/// Two texts of Jaccard similarity J share one with the probability 1 - (1 - J**r)**b, an S-shaped
+/// curve that is steepest near threshold, (1 / b)**(1 / r) (Leskovec, Rajaraman and Ullman, Mining
+/// of Massive Datasets, section 3.4). With more rows a match needs more similarity; with more bands
+/// there are more matches. At most 65,536 minima.
 ///
 /// >>> bands = Bands(32, 4)
 /// >>> bands.minima, round(bands.threshold, 2), round(bands.probability(0.8), 6)
@@ -235,8 +240,9 @@ impl Bands {
         self.bands.probability(jaccard)
     }
 
-    /// Returns the hashes of the bands of each text: an array of uint64 with b columns. minima are rows of minima() with at
-    /// least b times r columns, of which only these count. Texts without features have 2**64 - 1 in all columns: leave them out.
+    /// Returns the hashes of the bands of each text: an array of uint64 with b columns. minima are
+    /// rows of minima() with at least b times r columns, of which only these count. Texts without
+    /// features have 2**64 - 1 in all columns: leave them out.
     fn hashes<'py>(&self, minima: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
         let py = minima.py();
         let minima = values(minima)?;

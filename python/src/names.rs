@@ -7,8 +7,8 @@ use crate::errors::OrRaise;
 use crate::source::{AnySnapshot, at_width};
 use crate::width::Bits;
 
-/// Returns the first names that are greater than a name and begin with a prefix, at most `most`, and the
-/// ids of their documents.
+/// Returns the first names that are greater than a name and begin with a prefix, at most `most`,
+/// and the ids of their documents.
 pub(crate) fn after(
     snapshot: &AnySnapshot,
     py: Python<'_>,

@@ -48,8 +48,9 @@ impl Nearest {
         })
     }
 
-    /// Returns the nearest documents that match by the rule: positions of sketches, ids and distances, sorted by position,
-    /// distance and id. While pairs are searched for, they take so much memory, in bytes.
+    /// Returns the nearest documents that match by the rule: positions of sketches, ids and
+    /// distances, sorted by position, distance and id. While pairs are searched for, they take so
+    /// much memory, in bytes.
     fn find<'py>(
         &self,
         db: &Bound<'py, Reader>,

@@ -21,10 +21,10 @@ const COMMIT: usize = 4096;
 
 /// An index of passages that lasts: for a text, which earlier documents have passages of it.
 ///
-/// It stores hashes of some windows of 13 words, not texts. A run of min_words words that stands in an earlier document
-/// is always found, unless it is common. Where it begins and ends, and changes between two windows, it cannot see. A window
-/// remembers the first 8 documents that have it; then it is common, and leads to these only, also after some of them were
-/// removed.
+/// It stores hashes of some windows of 13 words, not texts. A run of min_words words that stands in
+/// an earlier document is always found, unless it is common. Where it begins and ends, and changes
+/// between two windows, it cannot see. A window remembers the first 8 documents that have it; then
+/// it is common, and leads to these only, also after some of them were removed.
 #[pyclass(frozen, module = "fpdb_engine")]
 #[derive(Debug)]
 pub(crate) struct PassageIndex {
@@ -78,9 +78,10 @@ impl PassageIndex {
 
 #[pymethods]
 impl PassageIndex {
-    /// Creates an index for runs of at least min_words words, 14 to 1000. In scripts that are written without spaces,
-    /// 1.6 times as many characters. The options are those of Db.create() that say how it is stored. The seed decides the
-    /// hashes of windows; by default it is random. Whoever knows it can write texts that seem to have passages of others.
+    /// Creates an index for runs of at least min_words words, 14 to 1000. In scripts that are
+    /// written without spaces, 1.6 times as many characters. The options are those of Db.create()
+    /// that say how it is stored. The seed decides the hashes of windows; by default it is random.
+    /// Whoever knows it can write texts that seem to have passages of others.
     ///
     /// >>> with fpdb.PassageIndex.create(folder / "passages.fpdb", min_words=14) as index:
     /// ...     index.insert([7], ["the mills were closed in spring because the new owners had found cheaper coal"])
@@ -122,10 +123,11 @@ impl PassageIndex {
         .map(drop)
     }
 
-    /// Inserts those documents of which less than this share of the windows stands in one earlier document, 4,096 in a
-    /// commit. Returns arrays, with an item per document: whether it was inserted; whether its windows decide, which
-    /// they do not if it has any in common with another document and is shorter than 200 words; the earlier document
-    /// that has most of it, if it was not inserted; and the share.
+    /// Inserts those documents of which less than this share of the windows stands in one earlier
+    /// document, 4,096 in a commit. Returns arrays, with an item per document: whether it was
+    /// inserted; whether its windows decide, which they do not if it has any in common with another
+    /// document and is shorter than 200 words; the earlier document that has most of it, if it was
+    /// not inserted; and the share.
     ///
     /// >>> words = [f"word{n}" for n in range(1200)]
     /// >>> texts = [" ".join(words[:400]), " ".join(words), " ".join(words[100:400])]
@@ -159,7 +161,8 @@ impl PassageIndex {
         named_tuple(py, "Novelties", columns)
     }
 
-    /// Returns the earlier documents that have passages of a text, those with the largest share first.
+    /// Returns the earlier documents that have passages of a text, those with the largest share
+    /// first.
     #[pyo3(signature = (text, limit=Number(10)), text_signature = "($self, text, limit=10)")]
     fn find<'py>(
         &self,
@@ -174,9 +177,9 @@ impl PassageIndex {
         origins(py, &found)
     }
 
-    /// Removes documents, given with the texts that were inserted. Returns for each whether it was in the index. Other
-    /// texts are refused. A window that was common does not learn of the documents that it has forgotten: what stands
-    /// only in these is not found afterwards.
+    /// Removes documents, given with the texts that were inserted. Returns for each whether it was
+    /// in the index. Other texts are refused. A window that was common does not learn of the
+    /// documents that it has forgotten: what stands only in these is not found afterwards.
     fn remove<'py>(
         &self,
         ids: &Bound<'py, PyAny>,
@@ -186,7 +189,8 @@ impl PassageIndex {
         Ok(array::<bool>(ids.py(), removed))
     }
 
-    /// Removes documents whose texts are not at hand. Reads the whole index. Returns how many there were.
+    /// Removes documents whose texts are not at hand. Reads the whole index. Returns how many there
+    /// were.
     fn remove_all(&self, ids: &Bound<'_, PyAny>) -> PyResult<usize> {
         let (py, index) = (ids.py(), self.get()?);
         arrays::with_numbers(ids, "id", |ids| {

@@ -44,8 +44,8 @@ pub(crate) fn strings<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Strings<'py>> 
 
 /// Finds passages. `read` is called twice, and returns an iterator over chunks of texts.
 ///
-/// Returns a list of columns: of each span the row, the begin, the end, the source, its begin and its end; then the
-/// length of each text in bytes.
+/// Returns a list of columns: of each span the row, the begin, the end, the source, its begin and
+/// its end; then the length of each text in bytes.
 #[pyfunction]
 pub(crate) fn find_passages<'py>(
     py: Python<'py>,
@@ -94,8 +94,8 @@ pub(crate) fn find_passages<'py>(
     Ok(columns.into_iter().chain([array::<u64>(py, lengths.unwrap_or_default())]).collect())
 }
 
-/// Returns the parts of a text to remove, so that all sentences and lines go that are in spans of bytes as a whole. The
-/// parts are in characters.
+/// Returns the parts of a text to remove, so that all sentences and lines go that are in spans of
+/// bytes as a whole. The parts are in characters.
 #[pyfunction]
 pub(crate) fn parts_to_remove(text: &str, spans: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let is_inside = |&(begin, end): &(usize, usize)| begin <= end && end <= text.len();

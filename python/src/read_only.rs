@@ -62,8 +62,9 @@ impl ReadOnlyDb {
         })
     }
 
-    /// Reads into memory what queries need, as far as it fits into index_memory and page_memory. The
-    /// background does the same, so this is only needed by those who want to wait. Ctrl-C ends it.
+    /// Reads into memory what queries need, as far as it fits into index_memory and page_memory.
+    /// The background does the same, so this is only needed by those who want to wait. Ctrl-C ends
+    /// it.
     fn warm(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
         let source = slf.as_super().get().handle.with_source(Clone::clone)?;

@@ -56,13 +56,15 @@ impl Reader {
         rule.bands().map(|_| MatchRule { rule })
     }
 
-    /// How many bands a sketch has, and of how many minima each consists; None without a similarity.
+    /// How many bands a sketch has, and of how many minima each consists; None without a
+    /// similarity.
     #[getter]
     fn sketch_bands(&self) -> Option<(u32, u32)> {
         self.handle.info.description.rule.bands()
     }
 
-    /// The Jaccard similarity that the database was created for; None if it was created for a distance.
+    /// The Jaccard similarity that the database was created for; None if it was created for a
+    /// distance.
     #[getter]
     fn similarity(&self) -> Option<f64> {
         self.handle.info.description.rule.jaccard().map(Jaccard::similarity)
@@ -98,12 +100,14 @@ impl Reader {
         self.handle.is_closed()
     }
 
-    /// Returns every entry within a distance of a fingerprint, sorted by distance, fingerprint and id.
+    /// Returns every entry within a distance of a fingerprint, sorted by distance, fingerprint and
+    /// id.
     ///
-    /// The distance is the number of bits that differ; of sketches, the number of minima. Without one, it
-    /// returns what matches by the database's rule. Exact at any distance: microseconds up to the database's
-    /// own distance, and more beyond it; with sketches, below their number of bands. limit is the number of matches to return at most, and
-    /// since the least stamp of their documents.
+    /// The distance is the number of bits that differ; of sketches, the number of minima. Without
+    /// one, it returns what matches by the database's rule. Exact at any distance: microseconds up
+    /// to the database's own distance, and more beyond it; with sketches, below their number of
+    /// bands. limit is the number of matches to return at most, and since the least stamp of their
+    /// documents.
     ///
     /// >>> _ = db.write([0b1100, 0b1111], [1, 2])
     /// >>> db.query(0b1101, 3)
@@ -120,8 +124,8 @@ impl Reader {
         at_width!(self.handle.snapshot_now()?, snapshot => answers::query(&snapshot, fingerprint, options))
     }
 
-    /// Makes the fingerprint of a text by the database's recipe, and returns what query() returns for it,
-    /// or None for a text that is too short to be compared.
+    /// Makes the fingerprint of a text by the database's recipe, and returns what query() returns
+    /// for it, or None for a text that is too short to be compared.
     ///
     /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db:
     /// ...     _ = db.insert_text_if_novel("Trains leave for the airport every ten minutes.", "a")
@@ -163,10 +167,11 @@ impl Reader {
 
     /// Returns the answers to several queries, as flat arrays.
     ///
-    /// Those of query i are ids[offsets[i]:offsets[i + 1]], and the same of distances. A large batch is
-    /// faster than one query after another. All answers are in memory at the same time; join() returns
-    /// them in chunks. Instead of fingerprints, it takes texts, from which it makes fingerprints by the
-    /// database's recipe. A text that is missing or too short to be compared has no answers.
+    /// Those of query i are ids[offsets[i]:offsets[i + 1]], and the same of distances. A large
+    /// batch is faster than one query after another. All answers are in memory at the same time;
+    /// join() returns them in chunks. Instead of fingerprints, it takes texts, from which it makes
+    /// fingerprints by the database's recipe. A text that is missing or too short to be compared
+    /// has no answers.
     ///
     /// >>> _ = db.write([0b1100, 0b1111], [1, 2])
     /// >>> offsets, ids, distances = db.query_batch([0b1101, 2**64 - 1], 3)
@@ -260,15 +265,17 @@ impl Reader {
         )
     }
 
-    /// Returns an iterator over all pairs of entries within a distance of each other, as chunks of arrays.
+    /// Returns an iterator over all pairs of entries within a distance of each other, as chunks of
+    /// arrays.
     ///
-    /// An entry whose fingerprint others share is paired with each of them if it has the lowest id, and
-    /// stands for all of them in pairs with other fingerprints. So there is a path of pairs between all
-    /// near-duplicates, and a thousand equal entries are 999 pairs. With expand, every pair is passed on,
-    /// which is half a million for a thousand equal entries. The pairs are in no particular order.
+    /// An entry whose fingerprint others share is paired with each of them if it has the lowest id,
+    /// and stands for all of them in pairs with other fingerprints. So there is a path of pairs
+    /// between all near-duplicates, and a thousand equal entries are 999 pairs. With expand, every
+    /// pair is passed on, which is half a million for a thousand equal entries. The pairs are in no
+    /// particular order.
     ///
-    /// memory is the number of bytes for the parts of tables that are compared; 512 MiB by default. With
-    /// sketches, a distance must be less than their number of bands.
+    /// memory is the number of bytes for the parts of tables that are compared; 512 MiB by default.
+    /// With sketches, a distance must be less than their number of bands.
     ///
     /// >>> _ = db.write([7, 7, 6], [1, 2, 3])
     /// >>> for a, b, distances in db.pairs(3):
@@ -305,14 +312,15 @@ impl Reader {
         at_width!(self.handle.snapshot_now()?, snapshot => pairs::count(py, &snapshot, &search))
     }
 
-    /// Returns an iterator over all pairs of an entry of this database and one of another that are within a
-    /// distance of each other, as chunks of arrays: a are ids of this database, and b of the other. Instead
-    /// of another database, it takes an array of fingerprints, whose ids are their positions. Pairs are
-    /// ordered by the other's fingerprints.
+    /// Returns an iterator over all pairs of an entry of this database and one of another that are
+    /// within a distance of each other, as chunks of arrays: a are ids of this database, and b of
+    /// the other. Instead of another database, it takes an array of fingerprints, whose ids are
+    /// their positions. Pairs are ordered by the other's fingerprints.
     ///
-    /// Fastest if this is the larger one. With nearest, only the nearest entry of this database is paired
-    /// with each of the other's. memory is the number of bytes for a batch of entries and its matches; 512
-    /// MiB by default. So, in contrast to query_batch(), not all answers are in memory.
+    /// Fastest if this is the larger one. With nearest, only the nearest entry of this database is
+    /// paired with each of the other's. memory is the number of bytes for a batch of entries and
+    /// its matches; 512 MiB by default. So, in contrast to query_batch(), not all answers are in
+    /// memory.
     ///
     /// >>> _ = db.write([0b0000, 0b0011], [1, 2])
     /// >>> with fpdb.Db.create(folder / "new.fpdb") as new:
@@ -354,15 +362,15 @@ impl Reader {
         }
     }
 
-    /// Returns all clusters of near-duplicates, as flat arrays. The first document of each stands for the
-    /// others.
+    /// Returns all clusters of near-duplicates, as flat arrays. The first document of each stands
+    /// for the others.
     ///
-    /// With the method "keep-first", documents are taken in the order of their ids. Each is kept unless one
-    /// that was kept before is within the distance; then it belongs to the cluster of the earliest of these. So
-    /// what is kept is what insert_if_novel() would have inserted. With "components", chains of pairs
-    /// connect documents, which may be far from each other. memory is the number of bytes for near
-    /// fingerprints and pairs; 1 GiB by default. Pairs that do not fit are written to nameless files in the
-    /// system's temporary folder, which TMPDIR changes.
+    /// With the method "keep-first", documents are taken in the order of their ids. Each is kept
+    /// unless one that was kept before is within the distance; then it belongs to the cluster of
+    /// the earliest of these. So what is kept is what insert_if_novel() would have inserted. With
+    /// "components", chains of pairs connect documents, which may be far from each other. memory is
+    /// the number of bytes for near fingerprints and pairs; 1 GiB by default. Pairs that do not fit
+    /// are written to nameless files in the system's temporary folder, which TMPDIR changes.
     ///
     /// >>> _ = db.write([0b0000, 0b0011, 0b1111], [1, 2, 3])
     /// >>> offsets, ids, radii = db.clusters(3)
@@ -386,8 +394,8 @@ impl Reader {
         })
     }
 
-    /// Returns an iterator over all entries, by fingerprint and then id, as chunks of arrays. Those of sketches
-    /// are by id or, with names, by name.
+    /// Returns an iterator over all entries, by fingerprint and then id, as chunks of arrays. Those
+    /// of sketches are by id or, with names, by name.
     ///
     /// >>> _ = db.write([9, 7], [1, 2])
     /// >>> for fingerprints, ids in db.entries():
@@ -397,11 +405,12 @@ impl Reader {
         EntryIterator::of(self.handle.snapshot_now()?)
     }
 
-    /// Reads every byte of every segment and checks it. A database that is open for writing is flushed first.
+    /// Reads every byte of every segment and checks it. A database that is open for writing is
+    /// flushed first.
     ///
-    /// level: "quick" compares all bytes with their checksums; "full" also decodes everything and checks that the
-    /// files of each segment agree; "deep" also compares the segments with each other, and the answers to 32
-    /// queries with a scan.
+    /// level: "quick" compares all bytes with their checksums; "full" also decodes everything and
+    /// checks that the files of each segment agree; "deep" also compares the segments with each
+    /// other, and the answers to 32 queries with a scan.
     ///
     /// Damage is no exception: the report lists it.
     ///
@@ -426,8 +435,8 @@ impl Reader {
 
     /// Closes the handle. Closing it again does nothing.
     ///
-    /// A database that is open for writing is flushed first. If that fails, an exception is raised; the
-    /// handle is closed in any case, and what was acknowledged is safe.
+    /// A database that is open for writing is flushed first. If that fails, an exception is raised;
+    /// the handle is closed in any case, and what was acknowledged is safe.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.close(py)
     }

@@ -12,12 +12,12 @@ use crate::interrupt::{Cancel, interruptible};
 use crate::results::named_tuple;
 use crate::width::Bits;
 
-/// Writes everything that a damaged database still proves to a new database at out, which must not exist
-/// or be empty. The damaged one is not changed.
+/// Writes everything that a damaged database still proves to a new database at out, which must not
+/// exist or be empty. The damaged one is not changed.
 ///
-/// Most damage loses nothing, because each file of a database is proven by others. The report lists all
-/// damage and what was lost. Documents whose names are lost keep their fingerprints, and each is called
-/// "(lost name of id N)".
+/// Most damage loses nothing, because each file of a database is proven by others. The report lists
+/// all damage and what was lost. Documents whose names are lost keep their fingerprints, and each
+/// is called "(lost name of id N)".
 ///
 /// >>> Db.create(folder / "crawl.fpdb").close()
 /// >>> report = repair(folder / "crawl.fpdb", folder / "repaired.fpdb")

@@ -40,8 +40,8 @@ fn units_of(text: &str, is_paragraph: bool, min_words: usize, seed: u64) -> Resu
     Ok(units)
 }
 
-/// Returns the number of units of each text, lines or paragraphs, and its length in bytes; then the hashes of the units,
-/// where they begin and where they end. Units with fewer words are left out.
+/// Returns the number of units of each text, lines or paragraphs, and its length in bytes; then the
+/// hashes of the units, where they begin and where they end. Units with fewer words are left out.
 #[pyfunction]
 pub(crate) fn units<'py>(
     texts: &Bound<'py, PyAny>,
@@ -60,9 +60,9 @@ pub(crate) fn units<'py>(
     Ok([columns(texts.py(), &of_texts), columns(texts.py(), &units)].concat())
 }
 
-/// Returns 13 shares for each text: of lines that are equal to an earlier one, of the bytes in these, the same two of
-/// paragraphs, of the bytes in the most frequent run of 2, 3 and 4 words, and of the bytes in runs of 5 to 10 words that
-/// occurred before.
+/// Returns 13 shares for each text: of lines that are equal to an earlier one, of the bytes in
+/// these, the same two of paragraphs, of the bytes in the most frequent run of 2, 3 and 4 words,
+/// and of the bytes in runs of 5 to 10 words that occurred before.
 #[pyfunction]
 pub(crate) fn repetitions<'py>(
     texts: &Bound<'py, PyAny>,
@@ -106,7 +106,8 @@ fn covered(words: &Words, n: usize, runs: impl Iterator<Item = usize>) -> usize 
     sum
 }
 
-/// Returns the bytes in the run of so many words that takes most of them, of those that occur most often.
+/// Returns the bytes in the run of so many words that takes most of them, of those that occur most
+/// often.
 fn top(words: &Words, n: usize) -> usize {
     let mut runs: Vec<_> = hashes(words, n).zip(0..).collect();
     runs.sort_unstable();

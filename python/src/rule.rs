@@ -10,12 +10,12 @@ use crate::errors::{self, OrRaise};
 use crate::numbers::Number;
 use crate::width::Bits;
 
-/// Which sketches match: those that share a band, differ in few enough minima, and seem similar enough by
-/// their parities. Db.match_rule has the rule of a database. Without one, a rule is chosen for a similarity, a
-/// recall and a number of documents, as Db.create() does.
+/// Which sketches match: those that share a band, differ in few enough minima, and seem similar
+/// enough by their parities. Db.match_rule has the rule of a database. Without one, a rule is
+/// chosen for a similarity, a recall and a number of documents, as Db.create() does.
 ///
-/// A program that has sketches elsewhere, such as in the tables of a cluster, can join them by their bands and
-/// compare what it finds. Rules can be compared and pickled.
+/// A program that has sketches elsewhere, such as in the tables of a cluster, can join them by
+/// their bands and compare what it finds. Rules can be compared and pickled.
 ///
 /// >>> rule = MatchRule(0.8, expected_entries=1_000_000)
 /// >>> (rule.bands, rule.minima, rule.distance, rule.margin)
@@ -92,14 +92,15 @@ impl MatchRule {
         self.rule.distance()
     }
 
-    /// How much less similar two sketches may seem by their parities, in hundredths of the standard error.
+    /// How much less similar two sketches may seem by their parities, in hundredths of the standard
+    /// error.
     #[getter]
     fn margin(&self) -> u16 {
         self.rule.margin().unwrap_or_default()
     }
 
-    /// Returns the bands of each sketch, as an array with a column per band. Sketches that match have an equal
-    /// value in a column.
+    /// Returns the bands of each sketch, as an array with a column per band. Sketches that match
+    /// have an equal value in a column.
     fn bands_of<'py>(&self, sketches: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<u64>>> {
         Sketch::with_batch(sketches, |all| {
             let bands = all.iter().flat_map(|&sketch| self.rule.bands_of(sketch)).collect();
@@ -108,8 +109,8 @@ impl MatchRule {
         })
     }
 
-    /// Returns the distance of each of some sketches from the one of others at the same place, and 255 for
-    /// those that do not match.
+    /// Returns the distance of each of some sketches from the one of others at the same place, and
+    /// 255 for those that do not match.
     fn distances<'py>(
         &self,
         a: &Bound<'py, PyAny>,

@@ -17,8 +17,8 @@ use crate::parallel;
 use crate::strings::Strings;
 use crate::width::{Bits, Value};
 
-/// Returns the fingerprint of a text, or None if the text is too short to be compared. One of 64 or 128 bits
-/// is an int. With bits=1824, it is a sketch: bytes of length 228.
+/// Returns the fingerprint of a text, or None if the text is too short to be compared. One of 64 or
+/// 128 bits is an int. With bits=1824, it is a sketch: bytes of length 228.
 ///
 /// >>> hex(fingerprint("The quick brown fox jumps over the lazy dog."))
 /// '0x73dc8cc2bd0c5d6e'
@@ -84,7 +84,8 @@ fn many<'py, F: Bits>(
     Ok((F::into_array(found, py)?, array(py, has_one)))
 }
 
-/// Makes the fingerprints of texts in several threads. Texts that are too short or missing have none.
+/// Makes the fingerprints of texts in several threads. Texts that are too short or missing have
+/// none.
 pub(crate) fn fingerprints<F: Bits>(
     texts: &Bound<'_, PyAny>,
     recipe: &Recipe<F>,
@@ -98,10 +99,11 @@ pub(crate) fn fingerprints<F: Bits>(
     interruptible(py, |cancel| parallel::map(&texts, threads, cancel, one))
 }
 
-/// Returns the estimated Jaccard similarity of two texts whose sketches are at this distance, and the
-/// standard error of the estimate; with bits=64 or 128, of two whose fingerprints are. The recipe decides
-/// what is compared: pairs of words with `pairs/1`, runs of five words with `fives/1`. Raises `ValueError`
-/// for a recipe that is not a MinHash, whose distances do not tell a similarity.
+/// Returns the estimated Jaccard similarity of two texts whose sketches are at this distance, and
+/// the standard error of the estimate; with bits=64 or 128, of two whose fingerprints are. The
+/// recipe decides what is compared: pairs of words with `pairs/1`, runs of five words with
+/// `fives/1`. Raises `ValueError` for a recipe that is not a MinHash, whose distances do not tell a
+/// similarity.
 ///
 /// >>> similarity, error = estimate_jaccard(25)
 /// >>> round(similarity, 2), round(error, 2)

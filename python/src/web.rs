@@ -208,8 +208,8 @@ impl WarcFile {
             .ok_or_else(|| errors::closed("the archive was closed: open it again"))
     }
 
-    /// Returns what `take` makes of the next record of which it makes anything. Damage is noted, and
-    /// what comes after it is still read.
+    /// Returns what `take` makes of the next record of which it makes anything. Damage is noted,
+    /// and what comes after it is still read.
     fn next<T: Send>(
         &self,
         py: Python<'_>,

@@ -12,8 +12,8 @@ use crate::{arrays, errors};
 
 /// A fingerprint of 64 or 128 bits, or a sketch.
 pub(crate) trait Bits: Fingerprint {
-    /// Converts an integer. Negative ones are bit patterns of signed integers of this width. A sketch
-    /// is bytes.
+    /// Converts an integer. Negative ones are bit patterns of signed integers of this width. A
+    /// sketch is bytes.
     fn from_object(object: &Bound<'_, PyAny>) -> PyResult<Self>;
 
     /// Returns the fingerprint as what results have.
@@ -25,8 +25,8 @@ pub(crate) trait Bits: Fingerprint {
         work: impl FnOnce(&[Self]) -> PyResult<T>,
     ) -> PyResult<T>;
 
-    /// Makes an array: of `uint64`, with two columns for 128 bits, the high half first; of `V228` for
-    /// sketches.
+    /// Makes an array: of `uint64`, with two columns for 128 bits, the high half first; of `V228`
+    /// for sketches.
     fn into_array(fingerprints: Vec<Self>, py: Python<'_>) -> PyResult<Bound<'_, PyAny>>;
 }
 

@@ -146,7 +146,8 @@ pub(crate) fn find_quotes<'py>(
     Ok((columns(py, &quotes), columns(py, &changes)))
 }
 
-/// A text of which a smaller share of the runs is distinct repeats itself too much to be known by its runs.
+/// A text of which a smaller share of the runs is distinct repeats itself too much to be known by
+/// its runs.
 const DISTINCT: f64 = 0.9;
 
 /// The words of a text, and its runs of three words.
@@ -162,8 +163,9 @@ impl Runs {
         Ok(Self { words, runs: Shingles::of_hashes(runs) })
     }
 
-    /// Returns the share of this text's distinct runs that stand in another one. If too few are distinct, the share is 1
-    /// if the other text has all words of this one as one run, and else 0. A text without runs must be equal.
+    /// Returns the share of this text's distinct runs that stand in another one. If too few are
+    /// distinct, the share is 1 if the other text has all words of this one as one run, and else 0.
+    /// A text without runs must be equal.
     #[expect(clippy::cast_precision_loss, reason = "texts have fewer than 2^52 words")]
     fn share_in(&self, other: &Self) -> f64 {
         let (all, others) = (self.words.len(), other.words.len());

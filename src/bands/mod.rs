@@ -1,9 +1,9 @@
 //! A table of bands: a sorted table that leads from one band of a sketch to the leaves of documents
 //! that have it.
 //!
-//! It has a row per original, ascending by band. A row has three parts: the *bucket*, the
-//! leading bits of the band; the *rest*, the next 16 bits; and the *page* of the leaf. The buckets are
-//! in a directory, the rests and the pages are columns. storage-format.md, "Bands", has the bytes, and
+//! It has a row per original, ascending by band. A row has three parts: the *bucket*, the leading
+//! bits of the band; the *rest*, the next 16 bits; and the *page* of the leaf. The buckets are in a
+//! directory, the rests and the pages are columns. storage-format.md, "Bands", has the bytes, and
 //! docs/design.md, "Sketches", says how a query searches them.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,7 +1,8 @@
 //! Sets of small numbers: of documents, or of pages, to which bands lead.
 
-/// A set of numbers below a bound: a list if they are few, and a bit for each number below the bound
-/// if they are many, which takes less time and memory then. Millions of documents can share a band.
+/// A set of numbers below a bound: a list if they are few, and a bit for each number below the
+/// bound if they are many, which takes less time and memory then. Millions of documents can share a
+/// band.
 #[derive(Debug, Default)]
 pub(crate) struct NumberSet {
     /// May have numbers twice until it is [sorted](Self::sort).
@@ -72,8 +73,8 @@ impl NumberSet {
     }
 }
 
-/// Passes each number of each set to `visit`, with the place of the set. Numbers that are close to each
-/// other and in many sets are visited together, so that what they stand for is in the cache.
+/// Passes each number of each set to `visit`, with the place of the set. Numbers that are close to
+/// each other and in many sets are visited together, so that what they stand for is in the cache.
 #[inline(always)]
 pub(crate) fn for_each_number(sets: &mut [NumberSet], mut visit: impl FnMut(u32, usize)) {
     for (set, place) in sets.iter_mut().zip(0..) {

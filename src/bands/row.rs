@@ -29,9 +29,9 @@ pub(super) fn page_bytes(pages: u64) -> u8 {
 /// Bits of the place in a leaf.
 const PLACE_BITS: u32 = 16;
 
-/// A row as a number, in the order of the rows: from the top, 64 bits for the bits of the bucket and
-/// the rest, and zeros; 16 zeros; 32 bits for the page; and, while rows are sorted, 16 bits for the
-/// place of the document in the leaf, because the sorter keeps one of several equal records.
+/// A row as a number, in the order of the rows: from the top, 64 bits for the bits of the bucket
+/// and the rest, and zeros; 16 zeros; 32 bits for the page; and, while rows are sorted, 16 bits for
+/// the place of the document in the leaf, because the sorter keeps one of several equal records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Row(pub(crate) u128);
 
@@ -90,8 +90,8 @@ pub(super) fn rest_of(band: u64, bucket_bits: u8) -> u16 {
     (band << bucket_bits >> (u64::BITS - u32::from(REST_BITS))) as u16
 }
 
-/// Replaces `rows` with the rows of band `number` of the originals in a leaf. The table is for so many
-/// documents.
+/// Replaces `rows` with the rows of band `number` of the originals in a leaf. The table is for so
+/// many documents.
 pub(crate) fn rows_of_leaf<F: Fingerprint>(
     sketches: &[F],
     (number, minima): (u32, u32),

@@ -14,8 +14,8 @@ const BUCKETS: u32 = 1 << 12;
 
 impl BandTable {
     /// Reads the entire file and, if its checksums match, checks that its rows ascend. With the
-    /// documents, if these are sound, checks that the rows are those of their sketches: of this band,
-    /// with so many minima, in a table for so many documents.
+    /// documents, if these are sound, checks that the rows are those of their sketches: of this
+    /// band, with so many minima, in a table for so many documents.
     pub(crate) fn verify<F: Fingerprint>(
         &self,
         expected: FileSummary,

@@ -21,7 +21,8 @@ pub(crate) struct BlockBuilder<F> {
     /// Bits that codewords and remaining bits may take.
     room: u32,
     symbols: Box<[Symbol; MAX_SYMBOLS]>,
-    /// How many of the lowest bits are zero in all fingerprints. They are not stored, and what follows is without them.
+    /// How many of the lowest bits are zero in all fingerprints. They are not stored, and what
+    /// follows is without them.
     zeros: u32,
     fingerprints: Vec<F>,
     /// The last fingerprint of the block or, if it is empty, of the one before.
@@ -43,8 +44,8 @@ struct Symbol {
 
 impl<F: Word> BlockBuilder<F> {
     /// Creates a builder of blocks of `size` bytes, a power of two from `MIN_SIZE` to `MAX_SIZE`.
-    /// The lowest `zeros` bits of all fingerprints must be zero. `code` must have a codeword for every leading
-    /// difference to come, counted from the bit above these.
+    /// The lowest `zeros` bits of all fingerprints must be zero. `code` must have a codeword for
+    /// every leading difference to come, counted from the bit above these.
     pub(crate) fn new(size: usize, code: &Code, zeros: u32) -> Self {
         debug_assert!(size.is_power_of_two() && (MIN_SIZE..=MAX_SIZE).contains(&size));
         let mut symbols = Box::new([Symbol::default(); MAX_SYMBOLS]);

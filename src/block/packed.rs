@@ -36,7 +36,8 @@ pub(crate) struct Packed<'a> {
     pub bytes: &'a [u8],
     pub size: usize,
     pub code: &'a Code,
-    /// How many of the lowest bits are zero in all fingerprints of the table. The block does not have them.
+    /// How many of the lowest bits are zero in all fingerprints of the table. The block does not
+    /// have them.
     pub zeros: u32,
 }
 

@@ -23,8 +23,8 @@ pub(super) struct Remaining<'a, F: Fingerprint> {
 }
 
 impl<'a, F: Fingerprint> Remaining<'a, F> {
-    /// Begins with the first key of these segments, which are given from old to new. `pause` is called
-    /// after some records, with their number.
+    /// Begins with the first key of these segments, which are given from old to new. `pause` is
+    /// called after some records, with their number.
     pub(super) fn new(
         segments: &'a [Arc<Segment<F>>],
         is_oldest: bool,
@@ -35,8 +35,9 @@ impl<'a, F: Fingerprint> Remaining<'a, F> {
         Ok(Self { merge, first: None, is_oldest, pause, since_pause: 0 })
     }
 
-    /// Writes records until `file` has `most` documents, or to the end. Those that say that a document
-    /// was removed are dropped if no older segment exists. Returns whether others are left.
+    /// Writes records until `file` has `most` documents, or to the end. Those that say that a
+    /// document was removed are dropped if no older segment exists. Returns whether others are
+    /// left.
     pub(super) fn write(&mut self, file: &mut DocumentsBuilder<'_, F>, most: u64) -> Result<bool> {
         if let Some(document) = self.first.take() {
             file.push(self.merge.key(), document.as_ref())?;

@@ -36,9 +36,9 @@ pub(crate) struct Merger<'a, F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Merger<'_, F> {
-    /// Writes the output, oldest first, or nothing if nothing is left. `number` returns the numbers of
-    /// the new segments. Takes 8 bytes of memory or more per removed entry, the block keys of each
-    /// table that is being written, and 24 bytes per document.
+    /// Writes the output, oldest first, or nothing if nothing is left. `number` returns the numbers
+    /// of the new segments. Takes 8 bytes of memory or more per removed entry, the block keys of
+    /// each table that is being written, and 24 bytes per document.
     ///
     /// The output may be several segments if no older segment exists or nothing was removed, and is
     /// never more segments than the inputs.
@@ -183,7 +183,8 @@ impl<F: Fingerprint> Merger<'_, F> {
         }
     }
 
-    /// Writes the segments of a database of sketches: more than one if there are too many documents.
+    /// Writes the segments of a database of sketches: more than one if there are too many
+    /// documents.
     fn write_sketches(&self, number: &dyn Fn() -> Result<u64>) -> Result<Vec<SegmentWriter<'_>>> {
         let (symbols, mut documents) =
             (self.symbols()?, Remaining::new(self.inputs, self.is_oldest, self.pause)?);
@@ -240,8 +241,8 @@ impl<F: Fingerprint> Merger<'_, F> {
         let replaced_before: u64 =
             self.inputs.iter().filter_map(|s| s.meta().documents).map(|d| d.replaced).sum();
         let removed_before: u64 = self.inputs.iter().map(|s| s.meta().removed).sum();
-        // Each document that was dropped was replaced by exactly one record. Without keys, the count
-        // is that of tombstones, which belong to entries.
+        // Each document that was dropped was replaced by exactly one record. Without keys, the
+        // count is that of tombstones, which belong to entries.
         let has_bands = self.settings.band_tables() > 0;
         let originals = if has_bands { dropped.originals } else { removed_before };
         let documents = replaced_before.checked_sub(dropped.documents);

@@ -48,8 +48,8 @@ pub(crate) fn pick(
     }
 }
 
-/// Returns the run to merge if what [`pick`] chose is too large for the disk or for one segment: one
-/// that `fits`, if any. `fits` must hold for every part of a run for which it holds.
+/// Returns the run to merge if what [`pick`] chose is too large for the disk or for one segment:
+/// one that `fits`, if any. `fits` must hold for every part of a run for which it holds.
 ///
 /// This is what the policy would choose if the oldest segments did not exist, or else the newest
 /// ones. So a merge still moves an entry into a segment at least 1.5 times as large.

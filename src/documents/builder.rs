@@ -98,8 +98,8 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
         (self.meta.live(), self.meta.removals, self.meta.duplicates)
     }
 
-    /// Returns whether it has as many originals as a segment of at most `most` documents can have, or
-    /// nearly as many pages of leaves: a leaf may take several.
+    /// Returns whether it has as many originals as a segment of at most `most` documents can have,
+    /// or nearly as many pages of leaves: a leaf may take several.
     pub(crate) fn is_full(&self, most: u64) -> bool {
         let originals = self.meta.live().saturating_sub(self.meta.duplicates);
         originals >= most || self.meta.leaf_pages >= most - most / 64

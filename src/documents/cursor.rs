@@ -165,8 +165,8 @@ impl<F: Fingerprint> DocumentsCursor<'_, F> {
         Ok(())
     }
 
-    /// Checks that the keys of the leaf are in the filter. After a damaged leaf, this may be a later
-    /// page of a leaf, whose bytes only look like one.
+    /// Checks that the keys of the leaf are in the filter. After a damaged leaf, this may be a
+    /// later page of a leaf, whose bytes only look like one.
     fn check_keys(&mut self) -> Result<()> {
         let documents = self.reader.get()?;
         for (key, _) in (0..self.leaf.len()).filter_map(|index| self.leaf.get(index)) {

@@ -49,8 +49,8 @@ impl<F: Fingerprint> Documents<F> {
         Ok(())
     }
 
-    /// Compares the originals of a leaf with each query, and passes those for which `distance` returns a
-    /// distance to `visit`. Returns how many the leaf has.
+    /// Compares the originals of a leaf with each query, and passes those for which `distance`
+    /// returns a distance to `visit`. Returns how many the leaf has.
     pub(crate) fn find_in_leaf<Q>(
         &self,
         page: u32,
@@ -61,8 +61,8 @@ impl<F: Fingerprint> Documents<F> {
         Ok(find_in(&self.leaf(page.into())?, page, queries, &distance, visit))
     }
 
-    /// Passes the originals of all leaves for which `distance` returns a distance to `visit`, some at a
-    /// time, in order. Returns how many leaves and originals there are.
+    /// Passes the originals of all leaves for which `distance` returns a distance to `visit`, some
+    /// at a time, in order. Returns how many leaves and originals there are.
     pub(crate) fn find_in_all_leaves(
         &self,
         distance: impl Fn(&F) -> Option<u32>,
@@ -85,8 +85,8 @@ impl<F: Fingerprint> Documents<F> {
         Ok((leaves, originals))
     }
 
-    /// Passes these originals to `visit`, with their keys and distances. Those of one leaf are next to
-    /// each other.
+    /// Passes these originals to `visit`, with their keys and distances. Those of one leaf are next
+    /// to each other.
     pub(crate) fn for_each_found(
         &self,
         found: &[FoundInLeaf],
@@ -129,8 +129,8 @@ impl<F: Fingerprint> Documents<F> {
     }
 }
 
-/// Passes the originals of a leaf for which `distance` returns a distance to `visit`. Returns how many it
-/// has.
+/// Passes the originals of a leaf for which `distance` returns a distance to `visit`. Returns how
+/// many it has.
 fn find_in<F: Fingerprint, Q>(
     leaf: &Leaf<'_, F>,
     page: u32,

@@ -116,8 +116,8 @@ pub trait Fingerprint:
     /// Returns the sketch; `None` for a fingerprint.
     #[doc(hidden)]
     fn sketch(&self) -> Option<&Sketch>;
-    /// Returns band `number` of a sketch: the first minima of its group of eight, at most eight, six
-    /// bits each, in the most significant bits. 0 for a fingerprint.
+    /// Returns band `number` of a sketch: the first minima of its group of eight, at most eight,
+    /// six bits each, in the most significant bits. 0 for a fingerprint.
     #[doc(hidden)]
     fn band(self, number: u32, minima: u32) -> u64;
     /// Returns the one of three values that is for this type.

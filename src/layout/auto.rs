@@ -17,15 +17,16 @@ impl Layout {
     /// `bits` bits, and the bits per fingerprint of a prefix filter that suits it: 8 or 0.
     /// Queries at larger distances remain possible, but are slower.
     ///
-    /// The layout is a ring of 1 to 6 tables or a design of the paper, with or without a filter. It is
-    /// the one for which predicted time × 2.75^(storage / storage of one table) is least. So one more
-    /// table must save almost two thirds of the time, and a filter, which takes a sixth of a table,
-    /// must save a sixth. At distance 3 that gives `half-2`, with a filter below some 2^32 entries:
-    /// above, nearly every prefix of a half occurs. There the designs of the paper with 10 to 20
-    /// tables are faster, but not by as much as they are larger; `fpdb-tool recommend` shows both.
+    /// The layout is a ring of 1 to 6 tables or a design of the paper, with or without a filter. It
+    /// is the one for which predicted time × 2.75^(storage / storage of one table) is least. So one
+    /// more table must save almost two thirds of the time, and a filter, which takes a sixth of a
+    /// table, must save a sixth. At distance 3 that gives `half-2`, with a filter below some 2^32
+    /// entries: above, nearly every prefix of a half occurs. There the designs of the paper with 10
+    /// to 20 tables are faster, but not by as much as they are larger; `fpdb-tool recommend` shows
+    /// both.
     ///
-    /// Fewer than 65,536 entries count as 65,536, and distances above the largest that a database can
-    /// have as that one. `bits` up to 64 counts as 64, and above as 128.
+    /// Fewer than 65,536 entries count as 65,536, and distances above the largest that a database
+    /// can have as that one. `bits` up to 64 counts as 64, and above as 128.
     ///
     /// The result has the name of the preset that it equals, or else is named after the widths of
     /// its cells, as in `ring:21/21/22`. [`preset`](Self::preset) accepts both.

@@ -4,8 +4,8 @@
 //! and band i has the first few minima of group i. Two sketches match if they share a band and
 //! are similar enough: locality-sensitive hashing of MinHash values (Broder 1997; Indyk and Motwani
 //! 1998) with a comparison of the sketches themselves. With the same order in each
-//! group, a band of fewer minima is a prefix of one of more (an LSH forest: Bawa, Condie and Ganesan,
-//! WWW 2005), so every choice is a part of the same sketch.
+//! group, a band of fewer minima is a prefix of one of more (an LSH forest: Bawa, Condie and
+//! Ganesan, WWW 2005), so every choice is a part of the same sketch.
 
 use super::jaccard::Jaccard;
 use super::normal;
@@ -23,14 +23,14 @@ const REFERENCE: f64 = 0.8;
 /// Of the pairs of the similarity that may be missed, the share that may be missed because they
 /// differ in too many minima. The others share no band.
 const TOO_FAR: f64 = 0.06;
-/// Of the pairs of the similarity that may be missed, the share that may be missed because they share
-/// no band or are too far. The others do not seem similar enough by their parities.
+/// Of the pairs of the similarity that may be missed, the share that may be missed because they
+/// share no band or are too far. The others do not seem similar enough by their parities.
 const NOT_LED_TO: f64 = 0.45;
 /// Largest margin that is chosen.
 const MAX_MARGIN: u16 = 400;
 
-/// Which sketches match: those that share a band, differ in few enough minima, and are similar enough
-/// by their parities.
+/// Which sketches match: those that share a band, differ in few enough minima, and are similar
+/// enough by their parities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BandRule {
     pub(crate) jaccard: Jaccard,
@@ -71,12 +71,12 @@ impl BandRule {
         Self { margin: (0..MAX_MARGIN).find(is_enough).unwrap_or(MAX_MARGIN), ..rule }
     }
 
-    /// Returns the number of the first band that two sketches share, if these are the minima in which
-    /// they [differ](Fingerprint::differing).
+    /// Returns the number of the first band that two sketches share, if these are the minima in
+    /// which they [differ](Fingerprint::differing).
     #[inline(always)]
     pub(crate) fn first_shared_band(&self, differing: u128) -> Option<u32> {
-        // A byte per band: zero if the sketches share it. Without branches, because in a crowd nothing
-        // could predict them.
+        // A byte per band: zero if the sketches share it. Without branches, because in a crowd
+        // nothing could predict them.
         let of_bands = EACH_BYTE * ((1 << self.minima) - 1);
         let others = u128::MAX.checked_shl(MINIMA_PER_BAND * self.bands).unwrap_or(0);
         let bytes = differing & of_bands | others;
@@ -100,7 +100,8 @@ impl BandRule {
         SketchTest { rule: *self, distance, shares_band: distance < self.bands, limits: None }
     }
 
-    /// Returns the distance within which all pairs share a band: each minimum that differs is in one.
+    /// Returns the distance within which all pairs share a band: each minimum that differs is in
+    /// one.
     pub(crate) fn exact_distance(&self) -> u32 {
         self.distance.min(self.bands - 1)
     }
@@ -169,8 +170,8 @@ pub(crate) struct SketchTest<'a> {
     pub(crate) rule: BandRule,
     /// Most minima that may differ.
     pub(crate) distance: u32,
-    /// Whether all matches share a band with the query, so that its bands lead to all of them. Within
-    /// a distance of fewer minima than there are bands, they do.
+    /// Whether all matches share a band with the query, so that its bands lead to all of them.
+    /// Within a distance of fewer minima than there are bands, they do.
     pub(crate) shares_band: bool,
     /// The limits by which sketches are similar enough; `None` if only the distance counts.
     pub(crate) limits: Option<&'a ParityLimits>,
@@ -186,8 +187,8 @@ impl SketchTest<'_> {
         is_led_to.then_some(distance)
     }
 
-    /// Does the same for sketches that seem to share a band. Those of a crowd do, and nearly all of them
-    /// differ in too many parities, so these are compared first.
+    /// Does the same for sketches that seem to share a band. Those of a crowd do, and nearly all of
+    /// them differ in too many parities, so these are compared first.
     #[inline(always)]
     pub(crate) fn distance_in_band<F: Fingerprint>(&self, a: &F, b: &F) -> Option<u32> {
         let may_be_similar =
@@ -196,8 +197,8 @@ impl SketchTest<'_> {
         if is_rejected { None } else { self.distance(a, b) }
     }
 
-    /// Returns the distance of two sketches that are near and similar enough, whether or not they share a
-    /// band.
+    /// Returns the distance of two sketches that are near and similar enough, whether or not they
+    /// share a band.
     #[inline(always)]
     fn similar(&self, a: &Sketch, b: &Sketch) -> Option<u32> {
         // This reads only the minima, and rejects unrelated sketches.

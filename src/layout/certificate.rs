@@ -1,10 +1,10 @@
 //! The proof that the tables of a plan find everything.
 //!
-//! For a ring, each table is a rotation of the cells. Let cell c have the value v(c), with values that
-//! sum to k + 1. Let the table that begins with cell c allow v(c) - 1 errors in this cell,
-//! v(c) + v(c + 1) - 1 in the first two, and so on around the ring. Then every pattern of k errors is
-//! accepted by some table. For the errors e(c) in the cells, the values v(c) - e(c) sum to 1, so by
-//! the cycle lemma (Dvoretzky and Motzkin, 1947) there is a cell from which on all their partial
+//! For a ring, each table is a rotation of the cells. Let cell c have the value v(c), with values
+//! that sum to k + 1. Let the table that begins with cell c allow v(c) - 1 errors in this cell,
+//! v(c) + v(c + 1) - 1 in the first two, and so on around the ring. Then every pattern of k errors
+//! is accepted by some table. For the errors e(c) in the cells, the values v(c) - e(c) sum to 1, so
+//! by the cycle lemma (Dvoretzky and Motzkin, 1947) there is a cell from which on all their partial
 //! sums are at least 1. The table that begins with it accepts the pattern. It is searched, since
 //! its value is at least 1.
 //!

@@ -11,12 +11,12 @@ pub(crate) struct Costs {
     pub query_ns: f64,
     /// Each segment that a query searches beyond the first.
     pub segment_ns: f64,
-    /// Each table that a query searches, for each doubling of 1 + bytes of all tables / `cache_bytes`.
-    /// It is part of what is predicted, and not of what plans are compared by: the plans for a layout
-    /// search nearly the same tables.
+    /// Each table that a query searches, for each doubling of 1 + bytes of all tables /
+    /// `cache_bytes`. It is part of what is predicted, and not of what plans are compared by: the
+    /// plans for a layout search nearly the same tables.
     pub table_far_ns: f64,
-    /// Each table whose filter a query checks, if the filters are not in a cache: the first check has
-    /// to wait. Like `table_far_ns`, it is only predicted.
+    /// Each table whose filter a query checks, if the filters are not in a cache: the first check
+    /// has to wait. Like `table_far_ns`, it is only predicted.
     pub table_filter_ns: f64,
     /// Checking a prefix against a prefix filter.
     pub filter_ns: f64,
@@ -26,8 +26,8 @@ pub(crate) struct Costs {
     pub lookup_ns: f64,
     /// Extra cost of a lookup for each doubling of 1 + bytes of all tables / `cache_bytes`.
     pub lookup_far_ns: f64,
-    /// Extra cost of a lookup for each doubling of the table's bytes beyond `mapped_bytes`, up to three:
-    /// the system's page tables for so much memory are not in a cache either.
+    /// Extra cost of a lookup for each doubling of the table's bytes beyond `mapped_bytes`, up to
+    /// three: the system's page tables for so much memory are not in a cache either.
     pub lookup_mapped_ns: f64,
     /// Decoding and comparing one entry, in a block that a lookup led to.
     pub entry_ns: f64,

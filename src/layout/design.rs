@@ -171,7 +171,8 @@ fn choices(parts: u8, size: u8) -> Vec<Vec<usize>> {
 }
 
 /// Returns the bits of the parts in `set`, which lead, and the bits of the other parts. Both follow
-/// the ring of parts. The lead begins where it spans the fewest parts, so that a set of neighbours gives a rotation.
+/// the ring of parts. The lead begins where it spans the fewest parts, so that a set of neighbours
+/// gives a rotation.
 fn led_by(parts: &[&[u8]], set: &[usize]) -> (BitsInOrder, BitsInOrder) {
     let count = parts.len();
     let span = |first: &usize| set.iter().map(|part| (part + count - first) % count).max();

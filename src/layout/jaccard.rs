@@ -40,8 +40,8 @@ pub struct Jaccard {
 impl Jaccard {
     /// Pairs of at least this similarity are to be found, 0.5 to 1, with a recall of 0.95.
     ///
-    /// Of pairs that are exactly so similar, about 95 % are found, and of more similar ones more. Some
-    /// pairs that are a little less similar are found too.
+    /// Of pairs that are exactly so similar, about 95 % are found, and of more similar ones more.
+    /// Some pairs that are a little less similar are found too.
     pub fn at_least(similarity: f64) -> Self {
         Self { similarity: stored(similarity), recall: stored(RECALL) }
     }

@@ -7,10 +7,10 @@
 //!
 //! A table holds every fingerprint with its bits in one order, sorted, so all entries with given
 //! *leading* bits are next to each other. The word is cut into *cells* of neighbouring bits. In a
-//! *ring*, each table begins with another cell, and the others follow around the ring. In the designs
-//! of the paper, each choice of two cells, say, leads a table. If two fingerprints differ in few bits,
-//! then in some table few of these are in the leading cells, and a short list of prefixes finds the
-//! match there.
+//! *ring*, each table begins with another cell, and the others follow around the ring. In the
+//! designs of the paper, each choice of two cells, say, leads a table. If two fingerprints differ
+//! in few bits, then in some table few of these are in the leading cells, and a short list of
+//! prefixes finds the match there.
 //!
 //! The plan of a query decides how few, not the layout. A *staircase* is a list of limits: how many
 //! differing bits a table allows in its first cell, in its first two cells, and so on. The planner
@@ -82,8 +82,9 @@ const MAX_NAME: usize = 64;
 /// The bit orders in which a database keeps its fingerprints: one table for each.
 ///
 /// The word is cut into cells of neighbouring bits, the most significant first. Each table has an
-/// order of the cells, and keeps every fingerprint with its cells in this order, sorted. Table 0 keeps
-/// fingerprints as they are. A database's layout is chosen when it is created and stored with it.
+/// order of the cells, and keeps every fingerprint with its cells in this order, sorted. Table 0
+/// keeps fingerprints as they are. A database's layout is chosen when it is created and stored with
+/// it.
 ///
 /// In a *ring* there is a table for each cell, which has this cell in front, and the others follow
 /// around the ring. In the paper's designs, each choice of some parts of the word leads one table.
@@ -135,7 +136,8 @@ impl Layout {
     /// # Errors
     ///
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) unless the name has 1 to 64 visible
-    /// ASCII characters, and there are 1 to 64 cells of at least one bit whose widths sum to `bits`.
+    /// ASCII characters, and there are 1 to 64 cells of at least one bit whose widths sum to
+    /// `bits`.
     ///
     /// # Examples
     ///
@@ -154,18 +156,18 @@ impl Layout {
         Ok(Self { name: name.to_owned(), bits, cells: cells.to_vec(), orders, design: None })
     }
 
-    /// Makes a layout of these [`orders`](Self::order) of the cells, one for each table, such as those
-    /// of another database.
+    /// Makes a layout of these [`orders`](Self::order) of the cells, one for each table, such as
+    /// those of another database.
     ///
-    /// A query searches the tables whose orders are rotations, as a ring. If the orders are those of
-    /// one of the paper's designs, it can also search all of its tables. It searches no other tables,
-    /// so these only take space.
+    /// A query searches the tables whose orders are rotations, as a ring. If the orders are those
+    /// of one of the paper's designs, it can also search all of its tables. It searches no other
+    /// tables, so these only take space.
     ///
     /// # Errors
     ///
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) for a name or cells that
-    /// [`new`](Self::new) refuses, and unless there are 1 to 64 orders, each has every cell once, and
-    /// the first is 0, 1, 2, and so on.
+    /// [`new`](Self::new) refuses, and unless there are 1 to 64 orders, each has every cell once,
+    /// and the first is 0, 1, 2, and so on.
     ///
     /// # Examples
     ///
@@ -266,8 +268,8 @@ impl Layout {
         (0..self.tables()).map(|table| self.bit_order(table)).collect()
     }
 
-    /// Returns for each cell the table that begins with it and has the others follow around the ring,
-    /// if there is one.
+    /// Returns for each cell the table that begins with it and has the others follow around the
+    /// ring, if there is one.
     fn ring(&self) -> Vec<Option<usize>> {
         let table = |rotation: Vec<usize>| self.orders.iter().position(|order| *order == rotation);
         rotations(self.cells.len()).map(table).collect()

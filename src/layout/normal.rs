@@ -1,7 +1,7 @@
 //! The normal distribution.
 
-/// Returns the probability that a normally distributed value is at most `x` standard deviations above
-/// its mean.
+/// Returns the probability that a normally distributed value is at most `x` standard deviations
+/// above its mean.
 pub(super) fn below(x: f64) -> f64 {
     if x.abs() > 8.0 {
         return if x > 0.0 { 1.0 } else { 0.0 };

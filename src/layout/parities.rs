@@ -5,9 +5,9 @@
 //! similarity is as asked for. So for each number of features that may differ there is a limit. The
 //! minima are a second estimate, whose weight is the inverse of its variance.
 //!
-//! Only integers are used, so that every program and processor comes to the same verdict. There are no
-//! logarithms or powers: (1 - 2/N)^k, the expected share of parities that differ, follows from one
-//! multiplication per k. docs/design.md, "Search by similarity", derives the limits.
+//! Only integers are used, so that every program and processor comes to the same verdict. There are
+//! no logarithms or powers: (1 - 2/N)^k, the expected share of parities that differ, follows from
+//! one multiplication per k. docs/design.md, "Search by similarity", derives the limits.
 
 use fpdb_sketch::{Difference, Sampling};
 
@@ -40,8 +40,9 @@ pub(crate) struct ParityLimits {
     same: [Limits; 3],
     /// Of sets of neighbouring levels, the higher of which is 1, or above.
     apart: [Limits; 2],
-    /// For two sets of level 0, indexed by the number of features of both: how many may differ, and the
-    /// limit. This repeats `most` and `same[0]`: nearly all sets are of level 0, and one lookup is faster.
+    /// For two sets of level 0, indexed by the number of features of both: how many may differ, and
+    /// the limit. This repeats `most` and `same[0]`: nearly all sets are of level 0, and one lookup
+    /// is faster.
     of_level_0: Vec<(u32, Limit)>,
 }
 
@@ -55,8 +56,8 @@ const FRACTION: u32 = 32;
 const UNSAMPLED: u64 = 4_096;
 
 impl ParityLimits {
-    /// Computes the limits for a similarity, in units of 1/10,000, and a margin, in hundredths of the
-    /// standard error of the estimate.
+    /// Computes the limits for a similarity, in units of 1/10,000, and a margin, in hundredths of
+    /// the standard error of the estimate.
     pub(crate) fn new(similarity: u16, margin: u16) -> Self {
         let similarity = similarity.min(10_000);
         let limits =
@@ -85,16 +86,17 @@ impl ParityLimits {
         }
     }
 
-    /// Returns false if the sketches are not similar enough, however few of their minima differ. This
-    /// reads only the parities.
+    /// Returns false if the sketches are not similar enough, however few of their minima differ.
+    /// This reads only the parities.
     #[inline(always)]
     pub(crate) fn may_accept(&self, a: &Sketch, b: &Sketch) -> bool {
         let of_both = self.of_level_0(a, b);
         of_both.is_none_or(|(is_possible, differ, limit)| is_possible && limit.accepts(differ, 0))
     }
 
-    /// Returns, for two sets of level 0, whether they can be similar enough, how many parities differ, and
-    /// the limit. At least as many features differ as parities do, and as their sizes do.
+    /// Returns, for two sets of level 0, whether they can be similar enough, how many parities
+    /// differ, and the limit. At least as many features differ as parities do, and as their sizes
+    /// do.
     #[inline(always)]
     fn of_level_0(&self, a: &Sketch, b: &Sketch) -> Option<(bool, u32, Limit)> {
         let differ = a.difference_of_level_0(b)?;
@@ -125,8 +127,8 @@ impl ParityLimits {
         }
     }
 
-    /// Returns the limit for two sets with so many features together, of which at most `most` may be in
-    /// only one of them.
+    /// Returns the limit for two sets with so many features together, of which at most `most` may
+    /// be in only one of them.
     #[inline(always)]
     fn limit(&self, sampling: Sampling, features: u64, most: u64) -> Option<Limit> {
         let Sampling { level, parities } = sampling;
@@ -140,9 +142,9 @@ impl ParityLimits {
         limits.get(usize::try_from(k).ok()?).copied()
     }
 
-    /// Returns, for each number of minima that differ, the share of the pairs of sets of this size and
-    /// similarity that are similar enough by their sketches. If no two sets of this size have exactly
-    /// this similarity, it is for the next greater one.
+    /// Returns, for each number of minima that differ, the share of the pairs of sets of this size
+    /// and similarity that are similar enough by their sketches. If no two sets of this size have
+    /// exactly this similarity, it is for the next greater one.
     pub(super) fn accepted_shares(&self, similarity: f64, features: u32) -> Vec<f64> {
         let both = 2 * u64::from(features);
         let most = self.most.of(both);
@@ -166,8 +168,8 @@ impl ParityLimits {
     }
 }
 
-/// Returns the distribution of the number of parities that differ, if `differ` features are in only one
-/// of two sets that are sampled at this level: the probability that it is at most a number.
+/// Returns the distribution of the number of parities that differ, if `differ` features are in only
+/// one of two sets that are sampled at this level: the probability that it is at most a number.
 fn share_below(differ: f64, level: u32) -> Box<dyn Fn(u64) -> f64> {
     if level == 0 {
         let sums: Vec<f64> = parities_flipped(differ)
@@ -217,7 +219,8 @@ fn parities_flipped(features: f64) -> Vec<f64> {
 struct MostThatDiffer {
     /// What is multiplied with, in units of 1/10,000.
     factor: u64,
-    /// 2^64 over what is divided by, rounded up: a multiplication takes a fraction of a division's time.
+    /// 2^64 over what is divided by, rounded up: a multiplication takes a fraction of a division's
+    /// time.
     inverse: u64,
 }
 
@@ -237,8 +240,8 @@ impl MostThatDiffer {
     }
 }
 
-/// Computes the limits for N = 2 · 2^`log_half` parities and each number k of sampled features that may
-/// differ, of sets that are sampled at a rate of 1 - `sampled` / 2 or less.
+/// Computes the limits for N = 2 · 2^`log_half` parities and each number k of sampled features that
+/// may differ, of sets that are sampled at a rate of 1 - `sampled` / 2 or less.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -44,8 +44,8 @@ pub struct Prediction {
     pub query_us: f64,
     /// Prefixes that a query looks up in all tables; 0 if it scans. Of sketches: bands.
     pub probes: f64,
-    /// Fingerprints that have one of these prefixes, and are compared with the query. Of sketches: 0,
-    /// because nobody knows how many similar documents there are.
+    /// Fingerprints that have one of these prefixes, and are compared with the query. Of sketches:
+    /// 0, because nobody knows how many similar documents there are.
     pub candidates: f64,
     /// Blocks that a query decodes. Of sketches: 0.
     pub blocks: f64,
@@ -93,7 +93,8 @@ impl Layout {
             let ns: f64 = tables().map(|(table, leaves)| time_of(table, leaves)).sum();
             (reads.fold(Reads::default(), Reads::add), terms.costs.query_ns + ns)
         };
-        // At a time, a load sorts entries with ids, the fingerprints of a table, and hashes of prefixes.
+        // At a time, a load sorts entries with ids, the fingerprints of a table, and hashes of
+        // prefixes.
         let fingerprint = u64::from(self.bits / 8);
         let hash = if filter_bits > 0 { 8 } else { 0 };
         let sorted = entries.saturating_mul(fingerprint + 8 + fingerprint + hash);

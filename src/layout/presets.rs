@@ -83,8 +83,8 @@ pub(super) fn ring_cells(bits: u8, thresholds: &[u8]) -> Vec<u8> {
     (0..shares.len()).map(|cell| narrow(end(cell + 1) - end(cell))).collect()
 }
 
-/// Returns the ring of cells of these widths, with the name of the preset that it equals, or else one
-/// made of the widths.
+/// Returns the ring of cells of these widths, with the name of the preset that it equals, or else
+/// one made of the widths.
 pub(super) fn ring_of(bits: u8, cells: Vec<u8>) -> Layout {
     let widths: Vec<String> = cells.iter().map(u8::to_string).collect();
     let preset = NAMES.iter().find(|name| ring_named(name, bits).as_ref() == Some(&cells));

@@ -49,8 +49,8 @@ impl Leaves {
         Reads { pages: self.pages(table.probes()), ..each.fold(Reads::default(), Reads::add) }
     }
 
-    /// Returns how many pages of a table are read. Lookups whose flips are in low bits share a page,
-    /// so this counts the pages of some queries.
+    /// Returns how many pages of a table are read. Lookups whose flips are in low bits share a
+    /// page, so this counts the pages of some queries.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn pages(&self, probes: &[Probe]) -> f64 {
         let pages = (self.size().blocks / PAGE).max(1.0);

@@ -15,8 +15,8 @@ use crate::fingerprint::{Fingerprint, Sketch};
 /// - *Fingerprints* match if they differ in at most [`distance`](Self::distance) bits.
 /// - *Sketches* match if they share a band, differ in at most [`distance`](Self::distance) of 128
 ///   minima, and seem similar enough by their parities. A band is some minima together, so a query
-///   needs one lookup per band, however many documents there are. Of the pairs that are as similar as
-///   was asked for, this misses a small, known [share](Self::found_at).
+///   needs one lookup per band, however many documents there are. Of the pairs that are as similar
+///   as was asked for, this misses a small, known [share](Self::found_at).
 ///
 /// Either way, whether two match depends on nothing but the two and the rule. So the order of
 /// writing, segments, compaction and threads do not matter, and if a matches b, then b matches a.
@@ -83,8 +83,8 @@ impl MatchRule {
         }
     }
 
-    /// Chooses the rule of a database of this many documents whose pairs of this similarity are to be
-    /// found. It is the rule of [`Options::similar`](crate::Options::similar) with as many
+    /// Chooses the rule of a database of this many documents whose pairs of this similarity are to
+    /// be found. It is the rule of [`Options::similar`](crate::Options::similar) with as many
     /// [expected entries](crate::Options::expected_entries).
     ///
     /// # Errors
@@ -102,10 +102,11 @@ impl MatchRule {
         Ok(Self::by_bands(BandRule::for_similarity(jaccard, documents)))
     }
 
-    /// Makes the rule of a database of sketches from its parts: two match if they share one of `bands`
-    /// bands of `minima` minima each, differ in at most `distance` minima, and by their parities seem at
-    /// most `margin` hundredths of a standard error less similar than `jaccard`. To make a new rule, use
-    /// [`for_similarity`](Self::for_similarity); this is for one that was written down.
+    /// Makes the rule of a database of sketches from its parts: two match if they share one of
+    /// `bands` bands of `minima` minima each, differ in at most `distance` minima, and by their
+    /// parities seem at most `margin` hundredths of a standard error less similar than `jaccard`.
+    /// To make a new rule, use [`for_similarity`](Self::for_similarity); this is for one that was
+    /// written down.
     ///
     /// # Errors
     ///
@@ -146,10 +147,10 @@ impl MatchRule {
         self.band_rule().map(|rule| (rule.bands, rule.minima))
     }
 
-    /// Returns the value of each band of a sketch, in the leading bits, followed by zeros; none if the
-    /// rule is for fingerprints. Two sketches share a band if its values are equal, and a band has six
-    /// bits of each of its minima. So a program that has sketches elsewhere can join them by these
-    /// values, each with the number of its band, to find all pairs that may match.
+    /// Returns the value of each band of a sketch, in the leading bits, followed by zeros; none if
+    /// the rule is for fingerprints. Two sketches share a band if its values are equal, and a band
+    /// has six bits of each of its minima. So a program that has sketches elsewhere can join them
+    /// by these values, each with the number of its band, to find all pairs that may match.
     ///
     /// ```
     /// use fpdb::{Jaccard, MatchRule, Sketch};
@@ -196,15 +197,15 @@ impl MatchRule {
         self.band_rule().map(|rule| rule.jaccard)
     }
 
-    /// Returns the distance up to which every pair matches; of sketches, the distance up to which every
-    /// pair shares a band.
+    /// Returns the distance up to which every pair matches; of sketches, the distance up to which
+    /// every pair shares a band.
     #[must_use]
     pub fn exact_distance(&self) -> u32 {
         self.band_rule().map_or(self.distance(), |rule| rule.exact_distance())
     }
 
-    /// Prepares the rule for comparing fingerprints that are in no database. For sketches, this takes
-    /// about .1 ms.
+    /// Prepares the rule for comparing fingerprints that are in no database. For sketches, this
+    /// takes about .1 ms.
     #[must_use]
     pub fn matcher(&self) -> Matcher {
         let limits = self.band_rule().map(|rule| (rule, rule.limits()));
@@ -213,10 +214,11 @@ impl MatchRule {
 
     /// Returns the expected share, 0 to 1, of the pairs of this Jaccard similarity that match.
     ///
-    /// Of sketches, it depends on how many features each of the two texts has: the similarity of large
-    /// texts is estimated less exactly. Of fingerprints, it does not. There it is for a one-bit MinHash
-    /// recipe such as `pairs/1`: each bit differs with the probability (1 - similarity) / 2,
-    /// independently of the others (Li and König, *b-Bit Minwise Hashing*, WWW 2010).
+    /// Of sketches, it depends on how many features each of the two texts has: the similarity of
+    /// large texts is estimated less exactly. Of fingerprints, it does not. There it is for a
+    /// one-bit MinHash recipe such as `pairs/1`: each bit differs with the probability (1 -
+    /// similarity) / 2, independently of the others (Li and König, *b-Bit Minwise Hashing*, WWW
+    /// 2010).
     #[must_use]
     pub fn found_at(&self, similarity: f64, features: u32) -> f64 {
         match self.0 {
@@ -228,8 +230,8 @@ impl MatchRule {
         }
     }
 
-    /// Returns the expected number of unrelated documents that match a query among `documents`, all of
-    /// some hundred features.
+    /// Returns the expected number of unrelated documents that match a query among `documents`, all
+    /// of some hundred features.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub fn false_matches(&self, documents: u64) -> f64 {
@@ -259,8 +261,8 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Returns the [distance](Fingerprint::distance) of two fingerprints if they match. The rule must
-    /// be for their type, or they never match.
+    /// Returns the [distance](Fingerprint::distance) of two fingerprints if they match. The rule
+    /// must be for their type, or they never match.
     #[inline]
     #[must_use]
     pub fn distance<F: Fingerprint>(&self, a: F, b: F) -> Option<u32> {
@@ -275,7 +277,8 @@ impl Matcher {
     }
 }
 
-/// As it is given to [`Options`](crate::Options): `distance 3`, or `Jaccard similarity at least 0.8`.
+/// As it is given to [`Options`](crate::Options): `distance 3`, or `Jaccard similarity at least
+/// 0.8`.
 impl fmt::Display for MatchRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.jaccard() {

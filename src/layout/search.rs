@@ -18,11 +18,12 @@ const SHARINGS: u32 = 4_000;
 /// The search for the cheapest complete set of staircases. It is branch and bound: the best so far,
 /// at first the scan, bounds what is considered.
 ///
-/// Each cell gets a *value*, and the values sum to k + 1. The table that begins with a cell of value
-/// m allows m - 1 errors in this cell, m + m' - 1 in it and the next cell, whose value is m', and so
-/// on around the ring. The table of a cell of value 0 is not searched, and a cell that no table begins
-/// with has the value 0. Staircases made in this way are [complete](super::certificate). The tables of
-/// a [design](super::design) have its staircases, too.
+/// Each cell gets a *value*, and the values sum to k + 1. The table that begins with a cell of
+/// value m allows m - 1 errors in this cell, m + m' - 1 in it and the next cell, whose value is m',
+/// and so on around the ring. The table of a cell of value 0 is not searched, and a cell that no
+/// table begins with has the value 0. Staircases made in this way are
+/// [complete](super::certificate). The tables of a [design](super::design) have its staircases,
+/// too.
 ///
 /// For example, `half-2` has two cells. For k = 3, the values 2 and 2 are one choice: each table
 /// allows 1 error in its own half, and 3 in both. An entry with errors (1, 2) is found in the first
@@ -51,7 +52,8 @@ struct Bounds {
     /// For each cell and each value of it: what its table costs, whatever values the others have.
     /// Infinite if that is more than the best so far.
     cells: Vec<Vec<f64>>,
-    /// For each cell, and each value that is left for it and those after it: what their tables cost.
+    /// For each cell, and each value that is left for it and those after it: what their tables
+    /// cost.
     floors: Vec<Vec<f64>>,
 }
 

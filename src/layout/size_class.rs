@@ -5,8 +5,8 @@
 pub(crate) const SEGMENT_BITS: u32 = 2;
 pub(crate) const MEMTABLE_BITS: u32 = 0;
 
-/// Returns the number of the size class of `n`: the position of the highest bit, and the `bits` bits
-/// below it.
+/// Returns the number of the size class of `n`: the position of the highest bit, and the `bits`
+/// bits below it.
 #[inline]
 pub(crate) fn class(n: u64, bits: u32) -> usize {
     let Some(high) = n.checked_ilog2() else { return 0 };

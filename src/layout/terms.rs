@@ -5,8 +5,8 @@
 //! prefetched while others are being decoded. That block is then decoded from its beginning until
 //! after the wanted fingerprints, so about half a block is decoded that is not wanted. Fingerprints
 //! in memory are found directly. Costs count the processor's work only, because waits overlap. Far
-//! from its caches they grow with the logarithm of the size, since address translation gets more and
-//! more expensive.
+//! from its caches they grow with the logarithm of the size, since address translation gets more
+//! and more expensive.
 
 use super::costs::Costs;
 

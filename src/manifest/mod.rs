@@ -63,7 +63,8 @@ pub(crate) struct Manifest {
     pub session: u64,
     /// Earlier writers of which there may be files.
     pub earlier_sessions: Vec<Session>,
-    /// Whether a backup, merge or rebuild is still creating this database, so that nobody may use it.
+    /// Whether a backup, merge or rebuild is still creating this database, so that nobody may use
+    /// it.
     pub is_unfinished: bool,
     /// The next document id of a database with names.
     pub next_doc: u64,
@@ -153,8 +154,8 @@ impl Manifest {
                 .any(|session| session.nonce == file.nonce && generation <= session.last)
     }
 
-    /// Adds a segment in its place by age, instead of those that it replaces. Does nothing if there is
-    /// one that replaces it.
+    /// Adds a segment in its place by age, instead of those that it replaces. Does nothing if there
+    /// is one that replaces it.
     pub(crate) fn add_segment(&mut self, segment: SegmentMeta) {
         if self.segments.iter().any(|other| other.replaces(&segment)) {
             return;

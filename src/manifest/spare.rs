@@ -1,5 +1,5 @@
-//! Spares: what a repair needs of a segment if the manifest, or the end of one of the segment's files,
-//! is lost. storage-format.md, "Spare".
+//! Spares: what a repair needs of a segment if the manifest, or the end of one of the segment's
+//! files, is lost. storage-format.md, "Spare".
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,8 +14,8 @@ use crate::paged::{FileSummary, PagedFile, PagedWriter, tail};
 use crate::segment::SegmentMeta;
 use crate::storage::{LockedFolder, Storage};
 
-/// Writes the spare of a new segment, and returns what a manifest says about both. `manifest` is the
-/// next one, which need not name the segment yet.
+/// Writes the spare of a new segment, and returns what a manifest says about both. `manifest` is
+/// the next one, which need not name the segment yet.
 pub(crate) fn write(
     folder: &LockedFolder,
     mut manifest: Manifest,
@@ -111,8 +111,8 @@ impl Spare {
         self.manifest.settings.database_id == database_id && self.segment.nonce == segment.nonce
     }
 
-    /// Returns whether the writer with this number wrote the segment or, as far as is known, was one
-    /// before.
+    /// Returns whether the writer with this number wrote the segment or, as far as is known, was
+    /// one before.
     pub(crate) fn knows(&self, nonce: u64) -> bool {
         let Manifest { session, earlier_sessions, .. } = &self.manifest;
         [self.segment.nonce, *session].contains(&nonce)

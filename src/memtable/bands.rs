@@ -9,8 +9,8 @@ use crate::layout::BandRule;
 pub(super) const NUMBER_BITS: u32 = 24;
 const NUMBERS: u64 = (1 << NUMBER_BITS) - 1;
 
-/// Adds the bands of a document that becomes an original with another sketch, so that searches find its
-/// number. What it was before stays: searches compare the document itself.
+/// Adds the bands of a document that becomes an original with another sketch, so that searches find
+/// its number. What it was before stays: searches compare the document itself.
 pub(super) fn add_bands<F: Fingerprint>(
     tables: &mut [Buckets<F::Word>],
     number: usize,
@@ -23,15 +23,16 @@ pub(super) fn add_bands<F: Fingerprint>(
     }
 }
 
-/// Returns a band as it is in the buckets, without the number. The bands of a crowd agree in their first
-/// minima, which are their leading bits. After the multiplication, the leading bits depend on all bits, so
-/// each band has buckets of its own.
+/// Returns a band as it is in the buckets, without the number. The bands of a crowd agree in their
+/// first minima, which are their leading bits. After the multiplication, the leading bits depend on
+/// all bits, so each band has buckets of its own.
 fn band_value<F: Fingerprint>(sketch: F, band: u32, rule: &BandRule) -> u64 {
     sketch.band(band, rule.minima).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !NUMBERS
 }
 
-/// Returns, for each sketch, the numbers of the documents that may share a band with it. `documents` is
-/// the number of all documents. If several sketches have the same band, it is looked up once.
+/// Returns, for each sketch, the numbers of the documents that may share a band with it.
+/// `documents` is the number of all documents. If several sketches have the same band, it is looked
+/// up once.
 pub(super) fn candidates<F: Fingerprint>(
     tables: &[Buckets<F::Word>],
     sketches: &[F],

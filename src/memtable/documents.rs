@@ -136,8 +136,8 @@ impl<F: Fingerprint> Documents<F> {
         Some((*changed, document.as_ref()?))
     }
 
-    /// Returns whether the document of an entry is an original with its fingerprint at commit `seq`,
-    /// or `None` if no commit up to then changed it.
+    /// Returns whether the document of an entry is an original with its fingerprint at commit
+    /// `seq`, or `None` if no commit up to then changed it.
     pub(super) fn is_original(&self, entry: Entry<F>, seq: u64) -> Option<bool> {
         let number = match self.by_id.is_empty() {
             true => self.by_key.get(&*document_key(None, entry.id)),

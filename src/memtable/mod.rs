@@ -250,8 +250,9 @@ impl<F: Fingerprint> Memtable<F> {
             + inner.documents.memory()
     }
 
-    /// Visits every fingerprint that matches the query, each once, whether or not one of its entries
-    /// is live at the reader's commit. The plan should be for about as many entries as there are.
+    /// Visits every fingerprint that matches the query, each once, whether or not one of its
+    /// entries is live at the reader's commit. The plan should be for about as many entries as
+    /// there are.
     pub(crate) fn search(
         &self,
         query: F::Word,

@@ -20,9 +20,9 @@ pub(crate) struct Similar<F> {
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// Passes the documents that match a sketch to `visit`, each once, with the place of the sketch:
-    /// the originals at the last of `commits` that one of these commits made what they are. Many
-    /// sketches take less time together, because those of one crowd are compared with the same
+    /// Passes the documents that match a sketch to `visit`, each once, with the place of the
+    /// sketch: the originals at the last of `commits` that one of these commits made what they are.
+    /// Many sketches take less time together, because those of one crowd are compared with the same
     /// documents.
     pub(crate) fn for_each_similar(
         &self,
@@ -65,8 +65,8 @@ impl<F: Fingerprint> Memtable<F> {
         );
     }
 
-    /// Returns the nearest (and lowest) of the matching documents that a commit after `seq` made what
-    /// they are, and that `accept` accepts.
+    /// Returns the nearest (and lowest) of the matching documents that a commit after `seq` made
+    /// what they are, and that `accept` accepts.
     pub(crate) fn newer_similar(
         &self,
         sketch: F,

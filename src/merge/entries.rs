@@ -43,8 +43,8 @@ pub(crate) type EntryChange<F> = (Entry<F>, Net);
 /// Entries of a source that are prepared at a time.
 const STEP: usize = 4096;
 
-/// Most entries of a segment that are prepared at a time; few in unit tests. One fingerprint may have
-/// more.
+/// Most entries of a segment that are prepared at a time; few in unit tests. One fingerprint may
+/// have more.
 const MOST: usize = if cfg!(test) { 1 << 3 } else { 4 * STEP };
 
 /// A source, whose entries are read in order.
@@ -137,8 +137,8 @@ impl<'a, W: Word> SegmentSource<'a, W> {
         Ok(())
     }
 
-    /// Prepares entries of the blocks that the cursor has decoded, and moves it past the blocks whose
-    /// entries are all prepared.
+    /// Prepares entries of the blocks that the cursor has decoded, and moves it past the blocks
+    /// whose entries are all prepared.
     fn prepare_entries(&mut self) -> Result<()> {
         const HOLDS: Net = Net { removes_older: false, inserted: true };
         let Self { postings, cursor, block: begun, starts, left, ready, .. } = self;

@@ -22,8 +22,8 @@ impl PagedFile {
         let _ = self.prefetch_missing(offset, len);
     }
 
-    /// Does what [`prefetch`](Self::prefetch) does for bytes that the caller reads next, and has the
-    /// memory of their pages allocated while the device reads.
+    /// Does what [`prefetch`](Self::prefetch) does for bytes that the caller reads next, and has
+    /// the memory of their pages allocated while the device reads.
     pub(crate) fn fetch(&self, offset: usize, len: usize) {
         if let Some(pages) = self.prefetch_missing(offset, len) {
             self.pages.memory.populate(pages);
@@ -50,8 +50,8 @@ impl PagedFile {
         Some(pages)
     }
 
-    /// Reads a part that every query needs: into the memory for pages if there is room, and into the
-    /// system's cache otherwise. Stops early if `goes_on` returns false.
+    /// Reads a part that every query needs: into the memory for pages if there is room, and into
+    /// the system's cache otherwise. Stops early if `goes_on` returns false.
     pub(crate) fn load(&self, offset: usize, len: usize, goes_on: &dyn Fn() -> bool) -> Result<()> {
         let len = len.min(self.file.body_len.saturating_sub(offset));
         let has_room = |budget: &Arc<PageBudget>| budget.has_room(len as u64);
@@ -81,9 +81,9 @@ impl PagedFile {
     }
 
     /// If memory is set aside for the file, reads all its pages that are neither in memory nor
-    /// copied, unless the memory is given up meanwhile. `goes_on` is called after each step with the
-    /// bytes that were read, and returns whether to continue. A page that cannot be read is reported
-    /// when it is used.
+    /// copied, unless the memory is given up meanwhile. `goes_on` is called after each step with
+    /// the bytes that were read, and returns whether to continue. A page that cannot be read is
+    /// reported when it is used.
     pub(crate) fn load_all(&self, goes_on: &dyn Fn(u64) -> bool) {
         if self.set_aside() == 0 || self.pages.memory.is_warm() {
             return;
@@ -92,7 +92,8 @@ impl PagedFile {
         // Others may need the memory in the meantime.
         let goes_on = |bytes| goes_on(bytes) && self.set_aside() > 0;
         let is_sound = self.load_pages(0..end, &goes_on).is_ok();
-        // The system still has the pages that queries read. It drops none of its large pages in part.
+        // The system still has the pages that queries read. It drops none of its large pages in
+        // part.
         self.file.source.forget(0, self.file.body_len as u64);
         // In this order: nothing counts as missing once the memory is given up.
         if is_sound && self.missing_bytes() == 0 && self.set_aside() > 0 {
@@ -100,9 +101,9 @@ impl PagedFile {
         }
     }
 
-    /// Reads the pages in this range that are not in memory yet, in small steps. `goes_on` is called
-    /// after each step with the bytes that were read, and returns whether to continue. If a page
-    /// cannot be read, the others are read all the same, and the first error is returned.
+    /// Reads the pages in this range that are not in memory yet, in small steps. `goes_on` is
+    /// called after each step with the bytes that were read, and returns whether to continue. If a
+    /// page cannot be read, the others are read all the same, and the first error is returned.
     fn load_pages(&self, pages: Range<usize>, goes_on: &dyn Fn(u64) -> bool) -> Result<()> {
         let (mut page, end) = (pages.start, pages.end);
         let mut result = Ok(());

@@ -26,8 +26,8 @@ pub(crate) fn tail(storage: &dyn Storage, name: &str, len: u64) -> Result<Vec<u8
 }
 
 impl PagedFile {
-    /// Opens a file whose header, page sums, footer or length may be damaged. `tail` is what follows
-    /// the body. Each page still has its checksum, which a lost one does not match.
+    /// Opens a file whose header, page sums, footer or length may be damaged. `tail` is what
+    /// follows the body. Each page still has its checksum, which a lost one does not match.
     pub(crate) fn open_mended(
         storage: &dyn Storage,
         name: &str,

@@ -1,7 +1,7 @@
 //! Recognises reads in order, so that the next pages are on their way before they are needed.
 //!
-//! The system's own read-ahead is off for paged files: where queries meet a reader in order, it reads
-//! megabytes that nobody needs soon.
+//! The system's own read-ahead is off for paged files: where queries meet a reader in order, it
+//! reads megabytes that nobody needs soon.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::open_file::CHUNK;
 
-/// After so many reads that follow each other, the next pages are prefetched. A query, too, may read
-/// two adjacent pages.
+/// After so many reads that follow each other, the next pages are prefetched. A query, too, may
+/// read two adjacent pages.
 const IN_A_ROW: usize = 4;
 
-/// A read follows another if it begins at most this many pages after its end. The pages between them
-/// may be in memory.
+/// A read follows another if it begins at most this many pages after its end. The pages between
+/// them may be in memory.
 const NEAR: usize = 8;
 
-/// What was read last of a file. If several threads read it in order at the same time, none of them may
-/// be recognised.
+/// What was read last of a file. If several threads read it in order at the same time, none of them
+/// may be recognised.
 #[derive(Debug, Default)]
 pub(super) struct ReadAhead {
     /// The end of the last read.
@@ -31,8 +31,8 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Notes that these pages are being read. Returns the pages to prefetch now, at most [`CHUNK`]. They
-    /// may be after the end of the file.
+    /// Notes that these pages are being read. Returns the pages to prefetch now, at most [`CHUNK`].
+    /// They may be after the end of the file.
     pub(super) fn after(&self, pages: &Range<usize>) -> Range<usize> {
         let before = self.end.swap(pages.end, Relaxed);
         if pages.start.wrapping_sub(before) > NEAR {

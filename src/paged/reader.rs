@@ -302,9 +302,9 @@ impl PagedFile {
     }
 
     /// Reads and checks pages. The system may keep a copy of them: if memory is set aside for the
-    /// file, it is dropped once the file is complete, and otherwise the pages are dropped from memory
-    /// before long. A query does not ask for that each time: it would wait until all processors have
-    /// finished with the pages that they read last.
+    /// file, it is dropped once the file is complete, and otherwise the pages are dropped from
+    /// memory before long. A query does not ask for that each time: it would wait until all
+    /// processors have finished with the pages that they read last.
     fn read(&self, pages: Range<usize>, to: &mut [u8]) -> Result<()> {
         PAGES_READ.set(pages_read().wrapping_add(pages.len() as u64));
         match self.ahead {

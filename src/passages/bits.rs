@@ -69,7 +69,8 @@ pub(super) struct Counted<'a> {
 }
 
 impl Bits {
-    /// Counts the bits that are set, so that the number of those between two places is known at once.
+    /// Counts the bits that are set, so that the number of those between two places is known at
+    /// once.
     pub(super) fn counted(&self) -> Counted<'_> {
         let mut count = 0;
         let parts = self.words.chunks(WORDS).map(|words| {

@@ -1,12 +1,13 @@
 //! Passages that texts repeat from earlier ones, in two passes over the texts.
 //!
-//! The first pass sorts the hashes of the windows that are kept ([`fpdb_text::windows`]). A window that occurs in one
-//! text only cannot belong to a shared run. So the second pass sorts the hashes of only those runs of `min_words` words
-//! whose kept window occurs in several texts. Runs with equal hashes are equal, and the first of them is the source of
-//! the others. Neighbouring runs whose first places are neighbours are one span. The hashes have a random seed.
+//! The first pass sorts the hashes of the windows that are kept ([`fpdb_text::windows`]). A window
+//! that occurs in one text only cannot belong to a shared run. So the second pass sorts the hashes
+//! of only those runs of `min_words` words whose kept window occurs in several texts. Runs with
+//! equal hashes are equal, and the first of them is the source of the others. Neighbouring runs
+//! whose first places are neighbours are one span. The hashes have a random seed.
 //!
-//! [`Index`] is for documents that come one by one: it keeps the windows, and says which earlier documents have passages
-//! of a text.
+//! [`Index`] is for documents that come one by one: it keeps the windows, and says which earlier
+//! documents have passages of a text.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -36,21 +37,24 @@ use kept::{Kept, Slots};
 use runs::Runs;
 pub use spans::Span;
 
-/// Bytes of text that threads cut into words together: what they find is in memory at the same time.
+/// Bytes of text that threads cut into words together: what they find is in memory at the same
+/// time.
 const PART: usize = 4 << 20;
 
 /// A search for passages: for runs of at least so many words that stand in an earlier text, too.
 ///
-/// Finds all such runs, and nothing else. Words are compared as the recipe `pairs/1` cuts them, so case, white space
-/// and punctuation make no difference. Of several places, a run's source is the first. A [`Span`] is one run in one
-/// earlier text. Spans of a text may overlap, and together they cover all words that stand in such a run. Two
-/// different runs count as equal if their hashes of 64 bits are: with 10^9 runs that is expected once in 40 searches.
-/// The hashes have a [seed](Self::seed), which is random. So whoever writes the texts cannot choose runs that count as
-/// equal.
+/// Finds all such runs, and nothing else. Words are compared as the recipe `pairs/1` cuts them, so
+/// case, white space and punctuation make no difference. Of several places, a run's source is the
+/// first. A [`Span`] is one run in one earlier text. Spans of a text may overlap, and together they
+/// cover all words that stand in such a run. Two different runs count as equal if their hashes of
+/// 64 bits are: with 10^9 runs that is expected once in 40 searches. The hashes have a
+/// [seed](Self::seed), which is random. So whoever writes the texts cannot choose runs that count
+/// as equal.
 ///
-/// The time grows linearly with the length of the texts. What does not fit into [`memory`](Self::memory) is sorted on
-/// the disk: 16 bytes per kept window, and then 40 bytes per word of repeated passages. In addition, it takes 2 bits
-/// of memory per kept window, about 1 byte per 100 words, and 100 bytes per span.
+/// The time grows linearly with the length of the texts. What does not fit into
+/// [`memory`](Self::memory) is sorted on the disk: 16 bytes per kept window, and then 40 bytes per
+/// word of repeated passages. In addition, it takes 2 bits of memory per kept window, about 1 byte
+/// per 100 words, and 100 bytes per span.
 ///
 /// # Examples
 ///
@@ -94,8 +98,8 @@ pub struct Found {
 }
 
 impl Passages {
-    /// Prepares a search for runs of at least `min_words` words, of which 50 are usual: 14 to 1000. In scripts that
-    /// are written without spaces, 1.6 times as many characters: 80.
+    /// Prepares a search for runs of at least `min_words` words, of which 50 are usual: 14 to 1000.
+    /// In scripts that are written without spaces, 1.6 times as many characters: 80.
     ///
     /// # Errors
     ///
@@ -116,9 +120,10 @@ impl Passages {
 
     /// Sets the seed of the hashes. The default is a random one for each search.
     ///
-    /// The spans are the same with every seed, unless the hashes of different runs are equal. The numbers of
-    /// [windows](Found::windows) and [runs](Found::runs) differ. Whoever knows the seed of a search can write texts that
-    /// count as equal although no word is. So do not set it for texts of strangers.
+    /// The spans are the same with every seed, unless the hashes of different runs are equal. The
+    /// numbers of [windows](Found::windows) and [runs](Found::runs) differ. Whoever knows the seed
+    /// of a search can write texts that count as equal although no word is. So do not set it for
+    /// texts of strangers.
     ///
     /// # Examples
     ///
@@ -134,7 +139,8 @@ impl Passages {
         Self { seed: Some(seed), ..self }
     }
 
-    /// Sets how many bytes of memory the sorting may take. The default is 512 MiB, for about 4 GB of text.
+    /// Sets how many bytes of memory the sorting may take. The default is 512 MiB, for about 4 GB
+    /// of text.
     ///
     /// # Examples
     ///
@@ -162,7 +168,8 @@ impl Passages {
         Self { threads: threads.max(1), ..self }
     }
 
-    /// Sets the folder of scratch files, which have no name. The default is the system's folder for temporary files.
+    /// Sets the folder of scratch files, which have no name. The default is the system's folder for
+    /// temporary files.
     ///
     /// # Examples
     ///
@@ -176,13 +183,13 @@ impl Passages {
         Self { scratch: Some(folder.into()), ..self }
     }
 
-    /// Searches the texts that `read` passes on. It is called twice, and passes the same texts each time in the same
-    /// order, in slices of any length. Rows are counted from 0.
+    /// Searches the texts that `read` passes on. It is called twice, and passes the same texts each
+    /// time in the same order, in slices of any length. Rows are counted from 0.
     ///
     /// # Errors
     ///
-    /// Those of `read`. `InvalidArgument` if a text is longer than 512 MiB, or if the texts differ the second time.
-    /// `Io` if a scratch file cannot be written or read.
+    /// Those of `read`. `InvalidArgument` if a text is longer than 512 MiB, or if the texts differ
+    /// the second time. `Io` if a scratch file cannot be written or read.
     ///
     /// # Examples
     ///
@@ -251,7 +258,8 @@ struct Search {
 }
 
 impl Search {
-    /// Does the work for each item, in several threads, and returns the results in the order of the items.
+    /// Does the work for each item, in several threads, and returns the results in the order of the
+    /// items.
     fn map<I: Send, T: Default + Send>(
         &self,
         items: Vec<I>,

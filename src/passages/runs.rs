@@ -23,8 +23,8 @@ pub(super) struct Candidate {
     end: u32,
 }
 
-/// Returns the runs of a text whose kept window occurs in several texts, or `None` if the text does not have these
-/// slots.
+/// Returns the runs of a text whose kept window occurs in several texts, or `None` if the text does
+/// not have these slots.
 pub(super) fn repeated(
     windows: &Windows,
     words: &Words,
@@ -47,11 +47,12 @@ pub(super) fn repeated(
     (slot + 1 == of_row.end).then_some(found)
 }
 
-/// Takes the runs of all texts. They are numbered. Neighbours in a text have neighbouring numbers, and others do not.
+/// Takes the runs of all texts. They are numbered. Neighbours in a text have neighbouring numbers,
+/// and others do not.
 pub(super) struct Runs<'a> {
     sorter: Sorter<'a, Entry<u64>>,
-    /// For each number, where the run begins and ends in bytes; or that there is a gap, and how many rows follow the
-    /// last one.
+    /// For each number, where the run begins and ends in bytes; or that there is a gap, and how
+    /// many rows follow the last one.
     places: Spool<'a>,
     gaps: Bits,
     /// Gaps before the first run of a text.

@@ -71,7 +71,8 @@ pub(super) struct Sources<'a> {
     pub(super) gaps: Bits,
 }
 
-/// Neighbouring runs whose first places are neighbours, by the numbers of the first and the last run.
+/// Neighbouring runs whose first places are neighbours, by the numbers of the first and the last
+/// run.
 #[derive(Debug, Clone, Copy)]
 struct Chain {
     first: u64,

@@ -172,8 +172,8 @@ fn thue_morse(count: u32, pair: [&str; 2]) -> String {
 
 #[test]
 fn texts_that_were_made_to_collide_have_no_passage_in_common() {
-    // Modulo 2^64, with seed 0, the two sequences of each length have equal hashes. Those of 1,024 words have them for
-    // any two words.
+    // Modulo 2^64, with seed 0, the two sequences of each length have equal hashes. Those of 1,024
+    // words have them for any two words.
     let pairs = [(1024, ["0", "1"]), (32, ["kalogadej", "retidex"]), (32, ["4a130e", "594a7c"])];
     let mut random = Random(4);
     for seed in 0..100 {

@@ -117,8 +117,8 @@ impl<'a> IdGroup<'a> {
         }
     }
 
-    /// Returns the places of the ids in their section, from the fingerprint at place `index` to the end,
-    /// given what [`find_all`](Self::find_all) found.
+    /// Returns the places of the ids in their section, from the fingerprint at place `index` to the
+    /// end, given what [`find_all`](Self::find_all) found.
     pub(crate) fn places_from(&self, starts: &[u64], index: usize) -> Range<u64> {
         let (start, end) = self.fingerprints;
         match (starts.get(index), starts.last()) {
@@ -127,8 +127,8 @@ impl<'a> IdGroup<'a> {
         }
     }
 
-    /// Passes the ids at these places of the section to `visit`, in order, each with the place of its
-    /// fingerprint. Needs what [`find_all`](Self::find_all) found.
+    /// Passes the ids at these places of the section to `visit`, in order, each with the place of
+    /// its fingerprint. Needs what [`find_all`](Self::find_all) found.
     #[inline]
     pub(crate) fn for_each(
         &self,

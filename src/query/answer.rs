@@ -25,8 +25,8 @@ pub(super) fn query<F: Word>(
     })
 }
 
-/// Appends the answers to several queries. Returns whether they have at most `most` matches; if not,
-/// the last ones are missing.
+/// Appends the answers to several queries. Returns whether they have at most `most` matches; if
+/// not, the last ones are missing.
 pub(super) fn query_each<F: Word>(
     view: &View<'_, F>,
     fingerprints: &[F],

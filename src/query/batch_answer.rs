@@ -24,8 +24,8 @@ const MATCHES: usize = 8;
 /// Queries for which a thread searches the memtables at a time.
 const QUERIES: usize = 1024;
 
-/// Queries that a thread answers one by one before it takes more. Starting the thread takes less time
-/// than they do.
+/// Queries that a thread answers one by one before it takes more. Starting the thread takes less
+/// time than they do.
 const ONE_BY_ONE: usize = 64;
 
 /// Returns whether this many queries are answered faster in a sweep than one by one.

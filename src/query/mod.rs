@@ -11,9 +11,9 @@
 //! | [`Explanation`] | the plan of a query, and what it read |
 //! | [`QueryStats`] | what queries read |
 
-// Submodules: `options` (what is asked for), `view` (what is searched), `search` (how, by the type of
-// fingerprint), `planner` (plans, made once), `answer` and `pipeline` (one query), `sketches` (one
-// query of sketches), `counters` (what they read), `explain` (one query's plan), `near`
+// Submodules: `options` (what is asked for), `view` (what is searched), `search` (how, by the type
+// of fingerprint), `planner` (plans, made once), `answer` and `pipeline` (one query), `sketches`
+// (one query of sketches), `counters` (what they read), `explain` (one query's plan), `near`
 // (comparing), `hit` and `ids` (from hits to answers), `batch` (many queries and their answers),
 // `sweep` and `batch_answer` (answering them), `short_list`.
 

@@ -193,8 +193,9 @@ impl<'a, F: Word> TableProbes<'a, F> {
         self.table_plan.probes()
     }
 
-    /// Keeps a fingerprint of the table, in its bit order, that is near the query, unless an earlier
-    /// table reports it. It counts bits, so it must become part of code with native instructions.
+    /// Keeps a fingerprint of the table, in its bit order, that is near the query, unless an
+    /// earlier table reports it. It counts bits, so it must become part of code with native
+    /// instructions.
     #[inline(always)]
     fn report(&self, query: F, block: Option<u32>, candidate: F, hits: &mut Hits<F>) {
         let fingerprint = self.table_plan.order().invert(candidate);

@@ -13,8 +13,8 @@ use crate::scratch::ScratchFiles;
 use crate::sorter::Sorter;
 
 impl SegmentWriter<'_> {
-    /// Writes all tables of bands, on up to `threads` threads, after the documents. `wrote` is called
-    /// with the number of rows after each batch. Its error ends the write.
+    /// Writes all tables of bands, on up to `threads` threads, after the documents. `wrote` is
+    /// called with the number of rows after each batch. Its error ends the write.
     pub(crate) fn bands<F: Fingerprint>(
         &mut self,
         threads: usize,

@@ -74,8 +74,9 @@ impl<F: Fingerprint> Segment<F> {
         self.files().for_each(|file| file.load_all(goes_on));
     }
 
-    /// Returns the bytes of memory that the loaded indexes take in addition to what is set aside. Where
-    /// memory is set aside for the file, these are the pages that were read before they were copied.
+    /// Returns the bytes of memory that the loaded indexes take in addition to what is set aside.
+    /// Where memory is set aside for the file, these are the pages that were read before they were
+    /// copied.
     pub(crate) fn separate_copies_len(&self) -> u64 {
         let separate = |file: &PagedFile, loaded: u64| match file.set_aside() {
             0 => loaded,

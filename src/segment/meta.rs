@@ -20,8 +20,8 @@ pub(crate) struct SegmentMeta {
     pub id: u64,
     /// The random number of the writer that created it.
     pub nonce: u64,
-    /// The numbers of the oldest and the newest segment that it is a merge of; its own number if it is
-    /// none.
+    /// The numbers of the oldest and the newest segment that it is a merge of; its own number if it
+    /// is none.
     pub ages: RangeInclusive<u64>,
     /// Number of distinct fingerprints, which every table holds.
     pub fingerprints: u64,
@@ -69,7 +69,8 @@ impl SegmentMeta {
             .collect()
     }
 
-    /// Returns whether this segment is a merge of the other one and of neighbours, or is the other one.
+    /// Returns whether this segment is a merge of the other one and of neighbours, or is the other
+    /// one.
     pub(crate) fn replaces(&self, other: &Self) -> bool {
         self.ages.contains(other.ages.start()) && self.ages.contains(other.ages.end())
     }

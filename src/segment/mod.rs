@@ -42,7 +42,8 @@ pub(crate) struct Segment<F: Fingerprint> {
     postings: Option<Postings>,
     tombstones: Option<Tombstones<F::Word>>,
     documents: Option<Documents<F>>,
-    /// The spare, of which nothing has been read, or why it cannot be opened: only a repair needs it.
+    /// The spare, of which nothing has been read, or why it cannot be opened: only a repair needs
+    /// it.
     spare: Option<Result<(Arc<dyn ReadFile>, FileHeader)>>,
     /// The folder, for messages.
     root: PathBuf,

@@ -23,8 +23,8 @@ pub struct PassageSettings {
     pub min_words: u16,
     /// How many bits of a window's hash, and of a document's id, are stored: 46 to 63.
     pub bits: u8,
-    /// Decides the hashes of words, and the base of the polynomial that hashes windows. Whoever knows it can write
-    /// texts that pass for others, so it is not serialized.
+    /// Decides the hashes of words, and the base of the polynomial that hashes windows. Whoever
+    /// knows it can write texts that pass for others, so it is not serialized.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub seed: u64,
 }
@@ -38,7 +38,8 @@ pub(crate) enum IndexEntry {
     Record(DocId, DocumentRecord),
 }
 
-/// What is stored of a document: as the id of an entry, the digest in the upper and the count in the lower 32 bits.
+/// What is stored of a document: as the id of an entry, the digest in the upper and the count in
+/// the lower 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DocumentRecord {
     /// How many windows of it are kept. There are fewer than 2^29, as texts are shorter than that.
@@ -64,8 +65,8 @@ impl DocumentRecord {
 const RECORD: u64 = 1 << 63;
 
 impl PassageSettings {
-    /// The least number of bits of a hash that are stored. With 2^26 windows, one lookup in a million then finds a
-    /// window that is not equal.
+    /// The least number of bits of a hash that are stored. With 2^26 windows, one lookup in a
+    /// million then finds a window that is not equal.
     pub(crate) const MIN_BITS: u8 = 46;
     pub(crate) const MAX_BITS: u8 = 63;
 

@@ -4,9 +4,9 @@
 //! put into buckets by their leading bits as they arrive. When memory is full, all buckets are
 //! written to a file, a run, one after another. At the end, each bucket is collected from all runs,
 //! sorted in memory and passed on. So every record is written once and read once per pass, and
-//! nothing is merged. The records of a bucket that does not fit in memory are first moved to runs of
-//! their own, by later bits. Where the file system can do that, their old places are given back at
-//! the same time, so that no records are on disk twice.
+//! nothing is merged. The records of a bucket that does not fit in memory are first moved to runs
+//! of their own, by later bits. Where the file system can do that, their old places are given back
+//! at the same time, so that no records are on disk twice.
 //!
 //! Runs are scratch files. They are of no use after a crash, and removed as orphans at the next
 //! open.

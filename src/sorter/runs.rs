@@ -132,8 +132,9 @@ impl<'a> Runs<'a> {
         self.runs.iter().try_for_each(|run| run.visit::<R>(run.bucket(bucket), visit))
     }
 
-    /// Passes the bytes of a bucket to `visit`, and gives back their disk space meanwhile. They cannot
-    /// be read again. All buckets from `first_taken` up to this one must have been taken already.
+    /// Passes the bytes of a bucket to `visit`, and gives back their disk space meanwhile. They
+    /// cannot be read again. All buckets from `first_taken` up to this one must have been taken
+    /// already.
     pub(super) fn take_bucket<R: Record>(
         &self,
         bucket: usize,

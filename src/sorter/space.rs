@@ -49,8 +49,8 @@ impl Space {
     }
 }
 
-/// Returns how many copies of each of this many records are on disk in the end, if no space is given
-/// back and the records are spread evenly over the buckets.
+/// Returns how many copies of each of this many records are on disk in the end, if no space is
+/// given back and the records are spread evenly over the buckets.
 pub(crate) fn copies<R: Record>(records: u64, memory: usize) -> u64 {
     let space = Space::new(memory, 1);
     let (mut copies, mut in_bucket) = (1, records >> space.bits);

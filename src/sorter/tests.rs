@@ -129,8 +129,8 @@ fn sample_has_neighbours_from_all_over_the_records() {
     let sim = Sim::new();
     sim.create_root().unwrap();
     let folder = locked(&sim);
-    // Nearly all records begin with 32 zeros, so they are in the first bucket. With little memory, they
-    // are in 32 buckets by later bits, one of which is in the sample.
+    // Nearly all records begin with 32 zeros, so they are in the first bucket. With little memory,
+    // they are in 32 buckets by later bits, one of which is in the sample.
     let crowd = (0..200_000u64).map(|i| i * 3);
     for (memory, least) in [(64 << 20, 100_000), (1 << 20, 4_000)] {
         let mut sorter = Sorter::new(ScratchFiles::InDatabase(&folder), memory, 2);
@@ -236,8 +236,8 @@ fn records_are_on_disk_only_once_for_any_skew() {
         println!("skipped: parts of files cannot be discarded here");
         return;
     }
-    // In the first run, the second bucket is so small that the first, which fits in memory, has bytes on
-    // the same page as the third.
+    // In the first run, the second bucket is so small that the first, which fits in memory, has
+    // bytes on the same page as the third.
     let [second, third] = [1 << 61, 1 << 62];
     let first_run =
         (0..10_000).chain((0..5).map(|i| i | second)).chain((0..40_000).map(|i| i | third));

@@ -51,12 +51,13 @@ impl AppendFile {
         Ok(())
     }
 
-    /// Appends bytes that will not be read again soon. After the next sync, the system keeps no page
-    /// of the file.
+    /// Appends bytes that will not be read again soon. After the next sync, the system keeps no
+    /// page of the file.
     pub(super) fn append_once(&self, bytes: &[u8]) -> io::Result<()> {
         self.is_dropped.store(true, Relaxed);
         let mut len = lock(&self.len);
-        // If the last page were written before it is complete, the next append would have to read it.
+        // If the last page were written before it is complete, the next append would have to read
+        // it.
         let end = (*len + bytes.len() as u64) / PAGE as u64 * PAGE as u64;
         let entire = usize::try_from(end.saturating_sub(*len)).unwrap_or(0);
         let (pages, rest) = bytes.split_at(entire.min(bytes.len()));

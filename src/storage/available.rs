@@ -17,9 +17,9 @@ pub(crate) fn memory() -> u64 {
     *MEMORY.get_or_init(|| limits().min().unwrap_or(UNKNOWN))
 }
 
-/// Returns how many more bytes of memory the process can use now, including what the system can free,
-/// such as its cache of files: the least of what the machine has and what the process's control
-/// groups allow. `None` if the system does not say.
+/// Returns how many more bytes of memory the process can use now, including what the system can
+/// free, such as its cache of files: the least of what the machine has and what the process's
+/// control groups allow. `None` if the system does not say.
 fn memory_now() -> Option<u64> {
     left().min()
 }
@@ -44,9 +44,9 @@ impl Shared {
         Self { total: memory(), left: memory_now }
     }
 
-    /// Returns how many bytes pages and copies may take if they take `held` now, and other databases of
-    /// the process will take `promised` more: at most seven tenths of all, and so that the reserve is
-    /// left.
+    /// Returns how many bytes pages and copies may take if they take `held` now, and other
+    /// databases of the process will take `promised` more: at most seven tenths of all, and so that
+    /// the reserve is left.
     pub(super) fn limit(&self, held: u64, promised: u64) -> u64 {
         let Some(left) = (self.left)() else { return self.total / 4 };
         let most = held.saturating_add(left.saturating_sub(promised));
@@ -58,10 +58,10 @@ impl Shared {
         (self.left)().is_some_and(|left| left < self.reserve())
     }
 
-    /// What is left for everything else that counts towards the limit of a control group: the memtable
-    /// and what operations need, the pages of old versions that are still in use, the rest of the
-    /// program, and what the system needs for the process. Without that, the system ended processes
-    /// with eight threads.
+    /// What is left for everything else that counts towards the limit of a control group: the
+    /// memtable and what operations need, the pages of old versions that are still in use, the rest
+    /// of the program, and what the system needs for the process. Without that, the system ended
+    /// processes with eight threads.
     fn reserve(&self) -> u64 {
         // What the system needs for the threads and reads of a process does not depend on how much
         // memory there is.
@@ -85,8 +85,8 @@ fn left() -> impl Iterator<Item = u64> {
 
 /// Returns how much memory is left in the control group whose limit is in this file. The cache of
 /// files counts as left, but for the files that are mapped: a program cannot run without its own
-/// pages, and the system ends a process of the group before it has freed all of them. `read` returns
-/// the contents of a file, or nothing.
+/// pages, and the system ends a process of the group before it has freed all of them. `read`
+/// returns the contents of a file, or nothing.
 #[cfg(any(test, target_os = "linux"))]
 fn left_in_group(limit: &str, read: impl Fn(&str) -> String) -> Option<u64> {
     let number = |path: &str| read(path).trim().parse::<u64>().ok();

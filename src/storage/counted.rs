@@ -114,8 +114,8 @@ struct CountedFile {
 }
 
 impl CountedFile {
-    /// Counts bytes that were appended. Only now: whoever sees the new number, and then reads the free
-    /// space, counts no byte as free that these took.
+    /// Counts bytes that were appended. Only now: whoever sees the new number, and then reads the
+    /// free space, counts no byte as free that these took.
     fn count(&self, bytes: &[u8]) {
         self.written.fetch_add(bytes.len() as u64, Ordering::Release);
     }

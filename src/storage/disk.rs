@@ -248,8 +248,8 @@ impl Storage for Disk {
     }
 }
 
-/// The lock on a folder. It belongs to the open lock file. The lock file is never removed: otherwise a
-/// second writer could lock a new one.
+/// The lock on a folder. It belongs to the open lock file. The lock file is never removed:
+/// otherwise a second writer could lock a new one.
 #[derive(Debug)]
 struct DiskLock {
     disk: Disk,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::{PageBudget, WriteFile};
 use crate::error::Result;
 
-/// The bytes of a file that the system keeps for whoever reads the file next. They count towards the
-/// memory for pages. Beyond that, the system does not keep what is written, so that it need not drop
-/// what others have read.
+/// The bytes of a file that the system keeps for whoever reads the file next. They count towards
+/// the memory for pages. Beyond that, the system does not keep what is written, so that it need not
+/// drop what others have read.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pages: Arc<PageBudget>,

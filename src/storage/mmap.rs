@@ -145,9 +145,9 @@ impl PageMemory {
         PageBytes { start: self.memory.start().cast_const(), memory: self }
     }
 
-    /// Has the system allocate the memory of these pages now, so that inserting them takes less time.
-    /// They do not become ready. This is a hint: Linux knows it since version 5.14, and other systems do
-    /// not.
+    /// Has the system allocate the memory of these pages now, so that inserting them takes less
+    /// time. They do not become ready. This is a hint: Linux knows it since version 5.14, and other
+    /// systems do not.
     pub(crate) fn populate(&self, pages: Range<usize>) {
         #[cfg(target_os = "linux")]
         if let Memory::Map(map) = &self.memory {

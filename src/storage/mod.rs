@@ -138,9 +138,9 @@ pub trait Storage: Debug + Send + Sync {
     /// [`NotFound`](crate::ErrorKind::NotFound) if it is missing.
     fn remove(&self, name: &str) -> Result<()>;
 
-    /// Replaces `copy` by a copy of the small file `name`, in case `name` is damaged some day. Nothing
-    /// depends on it: a failure is not reported, and nothing becomes durable. The default does nothing,
-    /// which is right where files do not decay, such as in memory.
+    /// Replaces `copy` by a copy of the small file `name`, in case `name` is damaged some day.
+    /// Nothing depends on it: a failure is not reported, and nothing becomes durable. The default
+    /// does nothing, which is right where files do not decay, such as in memory.
     fn keep_copy(&self, _name: &str, _copy: &str) {}
 
     /// Makes the current names in the folder durable.
@@ -153,8 +153,8 @@ pub trait Storage: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`Locked`](crate::ErrorKind::Locked) if another handle or process has it;
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) on a file system on which locks may not
-    /// work.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) on a file system on which locks may
+    /// not work.
     fn lock(&self) -> Result<Box<dyn FolderLock>>;
 
     /// Returns the limit for the memory that pages of files take. The default is none.
@@ -168,8 +168,8 @@ pub trait Storage: Debug + Send + Sync {
     /// [`Io`](crate::ErrorKind::Io) if the system has no random numbers.
     fn fresh_id(&self) -> Result<u128>;
 
-    /// Returns the program that files name as their writer: this one, with its version. A simulation
-    /// has a name of its own, so that its files are the same in every version.
+    /// Returns the program that files name as their writer: this one, with its version. A
+    /// simulation has a name of its own, so that its files are the same in every version.
     fn program(&self) -> &'static str {
         concat!("fpdb ", env!("CARGO_PKG_VERSION"))
     }
@@ -213,9 +213,9 @@ pub trait WriteFile: Debug + Send + Sync {
     /// was written, so the file must not be used any more.
     fn append(&self, bytes: &[u8]) -> Result<()>;
 
-    /// Does what [`append`](WriteFile::append) does for bytes that will not be read again soon: after
-    /// the next [`sync`](WriteFile::sync), the system need not keep anything of the file in memory.
-    /// The default does the same as `append`.
+    /// Does what [`append`](WriteFile::append) does for bytes that will not be read again soon:
+    /// after the next [`sync`](WriteFile::sync), the system need not keep anything of the file in
+    /// memory. The default does the same as `append`.
     ///
     /// # Errors
     /// The same.

@@ -13,8 +13,9 @@ use std::{
 
 use super::read_file::ReadFile;
 
-/// `RWF_DONTCACHE`, of Linux 6.14: pages that a read or a write brings into the cache leave it again,
-/// after a write as soon as they are on the device. Pages that were in the cache before stay.
+/// `RWF_DONTCACHE`, of Linux 6.14: pages that a read or a write brings into the cache leave it
+/// again, after a write as soon as they are on the device. Pages that were in the cache before
+/// stay.
 #[cfg(target_os = "linux")]
 pub(super) const DONT_CACHE: rustix::io::ReadWriteFlags =
     rustix::io::ReadWriteFlags::from_bits_retain(0x80);
@@ -24,8 +25,8 @@ pub(super) const DONT_CACHE: rustix::io::ReadWriteFlags =
 pub(super) struct OpenFile {
     file: File,
     length: u64,
-    /// The same file with read-ahead, for [`read_once`](ReadFile::read_once), if `file` is without it
-    /// and could be opened again.
+    /// The same file with read-ahead, for [`read_once`](ReadFile::read_once), if `file` is without
+    /// it and could be opened again.
     #[cfg(target_os = "linux")]
     in_order: OnceLock<Option<File>>,
     /// Whether the system is asked not to keep what is read once. Not every kernel and file system
@@ -48,8 +49,8 @@ impl OpenFile {
     }
 
     /// Turns off the system's read-ahead, except for [`read_once`](ReadFile::read_once). It takes
-    /// queries that meet the background for one long read, and then reads megabytes ahead, for which the
-    /// next queries wait.
+    /// queries that meet the background for one long read, and then reads megabytes ahead, for
+    /// which the next queries wait.
     #[cfg(target_os = "linux")]
     pub(super) fn without_read_ahead(self) -> Self {
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::Random);
@@ -61,8 +62,8 @@ impl OpenFile {
         self
     }
 
-    /// Returns the file with read-ahead. Since that is a property of an open file, it is opened a second
-    /// time. If that fails, for lack of `/proc` for example, reading in order takes longer.
+    /// Returns the file with read-ahead. Since that is a property of an open file, it is opened a
+    /// second time. If that fails, for lack of `/proc` for example, reading in order takes longer.
     #[cfg(target_os = "linux")]
     fn in_order(&self) -> &File {
         let open = || File::open(format!("/proc/self/fd/{}", self.file.as_raw_fd())).ok();

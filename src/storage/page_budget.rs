@@ -10,8 +10,8 @@ use super::page::PAGE;
 /// system still counts them as available.
 static PROMISED: AtomicU64 = AtomicU64::new(0);
 
-/// By how many bytes pages grow before the budget checks again how much memory is available; a 64th of
-/// the limit if that is more.
+/// By how many bytes pages grow before the budget checks again how much memory is available; a 64th
+/// of the limit if that is more.
 const LOOK_AFTER: u64 = 4 << 20;
 
 /// How many bytes of memory the pages of a database's files and the copies of its indexes may take,
@@ -23,15 +23,16 @@ const LOOK_AFTER: u64 = 4 << 20;
 /// let budget = fpdb::storage::PageBudget::new(1 << 30);
 /// assert_eq!((budget.limit(), budget.used()), (1 << 30, 0));
 /// ```
-// There are two kinds of files. A file with memory set aside keeps all its pages. The pages of other
-// files are *loose*: they are not removed one by one, but in generations. Once loose pages exceed the
-// room for them, the next generation begins. The next operation then uses a version of the segments
-// with empty memory for loose pages, and the old memory is freed after the last operation that uses
-// it (`Current` in version.rs). Until then it counts, so that the next generations are shorter. But
-// each has at least an eighth of the room, because nothing is gained by dropping few pages.
+// There are two kinds of files. A file with memory set aside keeps all its pages. The pages of
+// other files are *loose*: they are not removed one by one, but in generations. Once loose pages
+// exceed the room for them, the next generation begins. The next operation then uses a version of
+// the segments with empty memory for loose pages, and the old memory is freed after the last
+// operation that uses it (`Current` in version.rs). Until then it counts, so that the next
+// generations are shorter. But each has at least an eighth of the room, because nothing is gained
+// by dropping few pages.
 //
-// A limit that nobody has set follows what is available. It is looked at when pages have grown, which
-// they do only where a file is read, so no lookup of pages that are in memory waits for it.
+// A limit that nobody has set follows what is available. It is looked at when pages have grown,
+// which they do only where a file is read, so no lookup of pages that are in memory waits for it.
 #[derive(Debug)]
 pub struct PageBudget {
     limit: AtomicU64,
@@ -41,7 +42,8 @@ pub struct PageBudget {
     settled: AtomicU64,
     /// How many bytes pages have grown since the last look.
     grown: AtomicU64,
-    /// Whether memory was released, so that none is set aside for files until pages have grown again.
+    /// Whether memory was released, so that none is set aside for files until pages have grown
+    /// again.
     is_released: AtomicBool,
     /// The bytes of files with memory set aside, whether they have been read or not.
     set_aside: AtomicU64,
@@ -128,8 +130,8 @@ impl PageBudget {
         self.generation.fetch_add(1, Relaxed);
     }
 
-    /// Returns how many bytes loose pages may take: what nothing else takes, and at least a sixteenth
-    /// of the limit.
+    /// Returns how many bytes loose pages may take: what nothing else takes, and at least a
+    /// sixteenth of the limit.
     fn room_for_loose(&self) -> u64 {
         let others = self.set_aside.load(Relaxed).saturating_add(self.copies.load(Relaxed));
         self.limit().saturating_sub(others).max(self.limit() / 16)
@@ -140,8 +142,8 @@ impl PageBudget {
         self.limit() / 8 * 7
     }
 
-    /// Sets how many bytes the copies of indexes take of files without memory set aside. The copies of
-    /// other files take the place of pages.
+    /// Sets how many bytes the copies of indexes take of files without memory set aside. The copies
+    /// of other files take the place of pages.
     pub(crate) fn set_copies(&self, bytes: u64) {
         self.copies.store(bytes, Relaxed);
     }
@@ -180,8 +182,8 @@ impl PageBudget {
         self.written.fetch_sub(bytes, Relaxed);
     }
 
-    /// Notes that pages or copies have begun to take this many more bytes. From time to time, looks at
-    /// how much memory is available.
+    /// Notes that pages or copies have begun to take this many more bytes. From time to time, looks
+    /// at how much memory is available.
     pub(crate) fn grow(&self, bytes: u64) {
         let most = LOOK_AFTER.max(self.limit() / 64);
         if self.grown.fetch_add(bytes, Relaxed) + bytes >= most
@@ -195,8 +197,8 @@ impl PageBudget {
         }
     }
 
-    /// Sets the limit by how much memory is available. If pages take more, or if whole files may fit
-    /// again, the next generation begins.
+    /// Sets the limit by how much memory is available. If pages take more, or if whole files may
+    /// fit again, the next generation begins.
     pub(crate) fn fit(&self) {
         let Some(shared) = &self.shared else { return };
         let (unread, promised) = (self.unread.load(Relaxed), self.promised.load(Relaxed));

@@ -11,7 +11,8 @@ use crate::fingerprint::Word;
 pub(crate) struct Profile {
     pub(super) fingerprints: u64,
     pub(super) histogram: Histogram,
-    /// How many of the lowest bits are zero in all fingerprints, which do not store them. This must not be an estimate.
+    /// How many of the lowest bits are zero in all fingerprints, which do not store them. This must
+    /// not be an estimate.
     pub(super) zeros: u32,
 }
 
@@ -27,8 +28,8 @@ impl Profile {
     }
 
     /// Estimates the profile of a table that is made from `records` records. Every leading
-    /// difference gets a codeword, because the table may have some that the sample has not. `zeros` is how many of the
-    /// lowest bits are zero in all fingerprints.
+    /// difference gets a codeword, because the table may have some that the sample has not. `zeros`
+    /// is how many of the lowest bits are zero in all fingerprints.
     pub(crate) fn estimate<F: Word>(sample: &Sample, records: u64, zeros: u32) -> Self {
         let Sample { histogram, records: sampled, fingerprints } = sample;
         let estimate = u128::from(records) * u128::from(*fingerprints);

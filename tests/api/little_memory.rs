@@ -1,9 +1,9 @@
 //! Databases as large as the memory that the process may use, and larger.
 //!
-//! Each operation runs in a process of its own, in a control group with a limit of memory, which ends
-//! the process if it needs more. The database is five times as large as the limit, and with
-//! `FPDB_LITTLE_MEMORY=full` ten times; with default settings it is about as large as the limit, and
-//! two handles of a process share that limit.
+//! Each operation runs in a process of its own, in a control group with a limit of memory, which
+//! ends the process if it needs more. The database is five times as large as the limit, and with
+//! `FPDB_LITTLE_MEMORY=full` ten times; with default settings it is about as large as the limit,
+//! and two handles of a process share that limit.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

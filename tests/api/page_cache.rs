@@ -20,8 +20,8 @@ fn numbers(from: u64, to: u64) -> impl Iterator<Item = Result<Entry>> {
     (from..to).map(|i| Ok(entry(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), i)))
 }
 
-/// Returns the bytes of the files in a folder, the bytes of them that the system has in memory, and the
-/// number of files. `None` if a program for that is missing.
+/// Returns the bytes of the files in a folder, the bytes of them that the system has in memory, and
+/// the number of files. `None` if a program for that is missing.
 fn cached(folder: &Path) -> Option<(u64, u64, u64)> {
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let mut fincore = Command::new("fincore");
@@ -41,8 +41,8 @@ fn say(line: &str) {
     std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
 }
 
-/// Returns whether the system can be asked not to keep what is read, and says so if not. Linux knows
-/// that since version 6.14.
+/// Returns whether the system can be asked not to keep what is read, and says so if not. Linux
+/// knows that since version 6.14.
 fn can_read_once(folder: &Path) -> bool {
     let flags = rustix::io::ReadWriteFlags::from_bits_retain(0x80);
     std::fs::write(folder.join("probe"), [1]).unwrap();

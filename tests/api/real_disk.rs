@@ -1,5 +1,5 @@
-//! File systems that are really full, or that really reach another program, if this process may mount
-//! them.
+//! File systems that are really full, or that really reach another program, if this process may
+//! mount them.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,8 +23,8 @@ impl Mounted {
         ]))
     }
 
-    /// Mounts one by a command that needs the folder in addition. Returns `None`, and says so, if that
-    /// is not possible here.
+    /// Mounts one by a command that needs the folder in addition. Returns `None`, and says so, if
+    /// that is not possible here.
     fn by(command: &mut Command) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mount = command.arg(folder.path()).output();

@@ -1,5 +1,6 @@
-//! Databases of sketches that one segment cannot hold, with a small limit instead of 2^32 documents.
-//! Databases without that limit, whose answers other tests compare with brute force, are the truth.
+//! Databases of sketches that one segment cannot hold, with a small limit instead of 2^32
+//! documents. Databases without that limit, whose answers other tests compare with brute force, are
+//! the truth.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -45,8 +45,8 @@ impl Rng {
     }
 
     /// Returns a fingerprint with exactly `weight` other bits: anywhere, or all within a narrow
-    /// region, which may wrap around the ends, so that every cell of every layout sometimes gets all
-    /// errors.
+    /// region, which may wrap around the ends, so that every cell of every layout sometimes gets
+    /// all errors.
     pub(crate) fn near<F: Fingerprint>(&mut self, fingerprint: F, weight: u32) -> F {
         let start = self.below(F::BITS.into());
         let width = match self.below(3) {

@@ -280,8 +280,8 @@ impl<'a, F: Fingerprint> Runner<'a, F> {
     }
 }
 
-/// Checks that the copy has all contents, or is unfinished if the backup was not acknowledged. Then the
-/// backup can be repeated.
+/// Checks that the copy has all contents, or is unfinished if the backup was not acknowledged. Then
+/// the backup can be repeated.
 pub(crate) fn check_copy<F: Fingerprint>(
     setup: &Setup<F>,
     state: &Arc<Sim>,

@@ -3,8 +3,8 @@
 //! Each folder in `tests/golden/databases` is a database, and the file beside it says what the
 //! database holds. They are never changed, so every later version must read them. The code in
 //! [`make`] writes the same bytes on every machine; if it no longer does, the format or the
-//! writer's choices have changed. `FPDB_WRITE_GOLDEN=1 cargo test --test golden` writes the databases
-//! again.
+//! writer's choices have changed. `FPDB_WRITE_GOLDEN=1 cargo test --test golden` writes the
+//! databases again.
 
 mod make;
 

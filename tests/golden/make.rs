@@ -135,8 +135,8 @@ fn files(sim: &Arc<Sim>) -> Files {
     names.into_iter().filter_map(|name| Some((name.clone(), sim.contents(&name)?))).collect()
 }
 
-/// Fingerprints of which each third is alone, and the others are a few bits from each other. Sketches are
-/// of sets of all sizes, four similar ones each.
+/// Fingerprints of which each third is alone, and the others are a few bits from each other.
+/// Sketches are of sets of all sizes, four similar ones each.
 fn fingerprint<F: Fingerprint>(i: u64) -> F {
     if F::BITS == Sketch::BITS {
         return F::read_le(&sketch(i).to_bytes()).unwrap();

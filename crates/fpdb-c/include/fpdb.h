@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-// What became of a call. Everything but `FPDB_CODE_OK` and `FPDB_CODE_TOO_SHORT` is an error, about which there is a text.
+// What became of a call. Everything but `FPDB_CODE_OK` and `FPDB_CODE_TOO_SHORT` is an error,
+// about which there is a text.
 typedef enum FpdbCode {
   // Success.
   FPDB_CODE_OK = 0,
@@ -34,7 +35,8 @@ typedef enum FpdbCode {
   FPDB_CODE_NO_SPACE = 9,
   // An earlier write failed, so this handle takes no more writes. Open the database again.
   FPDB_CODE_POISONED = 10,
-  // The process was forked from the one that opened the database, or its folder was replaced. Open it again.
+  // The process was forked from the one that opened the database, or its folder was replaced.
+  // Open it again.
   FPDB_CODE_CLOSED = 11,
   // A failure that has no code of its own.
   FPDB_CODE_OTHER = 12,
@@ -76,8 +78,8 @@ typedef struct FpdbMatch {
 typedef struct FpdbOutcome {
   // What became of it.
   enum FpdbOutcomeKind kind;
-  // For a duplicate, the nearest document; for one that exists, that one; otherwise the document itself. After an
-  // update, the distance is that from its earlier fingerprint.
+  // For a duplicate, the nearest document; for one that exists, that one; otherwise the document
+  // itself. After an update, the distance is that from its earlier fingerprint.
   struct FpdbMatch document;
 } FpdbOutcome;
 
@@ -101,10 +103,11 @@ typedef struct FpdbDocument {
 extern "C" {
 #endif // __cplusplus
 
-// Creates a database of 64-bit fingerprints in a new folder, and opens it. Documents have names, or ids that the
-// caller chooses. Documents are near-duplicates if their fingerprints differ in at most `max_distance` bits. With a
-// recipe, which may be null, the database stores its name. If `buffered`, a write that has returned survives a crash of
-// the process, otherwise also a loss of power.
+// Creates a database of 64-bit fingerprints in a new folder, and opens it. Documents have names,
+// or ids that the caller chooses. Documents are near-duplicates if their fingerprints differ in at
+// most `max_distance` bits. With a recipe, which may be null, the database stores its name. If
+// `buffered`, a write that has returned survives a crash of the process, otherwise also a loss of
+// power.
 enum FpdbCode fpdb_create(const char *path,
                           const struct FpdbRecipe *recipe,
                           bool names,
@@ -116,33 +119,28 @@ enum FpdbCode fpdb_create(const char *path,
 // Opens a database for reading and writing. `buffered` is as in `fpdb_create`.
 enum FpdbCode fpdb_open(const char *path, bool buffered, struct FpdbDb **db, char **error);
 
-// Opens a database for reading, while another process may write to it. It shows what was written when it was opened, and
-// later writes after `fpdb_refresh`.
-enum FpdbCode fpdb_open_read_only(const char *path,
-                                  struct FpdbDb **db,
-                                  char **error);
+// Opens a database for reading, while another process may write to it. It shows what was written
+// when it was opened, and later writes after `fpdb_refresh`.
+enum FpdbCode fpdb_open_read_only(const char *path, struct FpdbDb **db, char **error);
 
-// Shows what another process has written until now. Writes to `is_new` whether there is anything new. For a handle that
-// is open for writing, there never is.
-enum FpdbCode fpdb_refresh(const struct FpdbDb *db,
-                           bool *is_new,
-                           char **error);
+// Shows what another process has written until now. Writes to `is_new` whether there is anything
+// new. For a handle that is open for writing, there never is.
+enum FpdbCode fpdb_refresh(const struct FpdbDb *db, bool *is_new, char **error);
 
-// Sets how many bytes of memory the pages of files may take of each database that is created or opened from now on, in
-// this process. With 0, as from the beginning, up to seven tenths of what is available; that is given back if other
-// programs need it, as far as this one reads.
+// Sets how many bytes of memory the pages of files may take of each database that is created or
+// opened from now on, in this process. With 0, as from the beginning, up to seven tenths of what
+// is available; that is given back if other programs need it, as far as this one reads.
 void fpdb_page_memory(uint64_t bytes);
 
-// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is safe without it; the next
-// open takes less time with it.
-enum FpdbCode fpdb_close(struct FpdbDb *db,
-                         char **error);
+// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is
+// safe without it; the next open takes less time with it.
+enum FpdbCode fpdb_close(struct FpdbDb *db, char **error);
 
 // Writes the number of entries to `count`.
 enum FpdbCode fpdb_count(const struct FpdbDb *db, uint64_t *count, char **error);
 
-// Inserts a document, unless another one is near it or its name or id is there already. `name` is for a database with
-// names. Otherwise it is null, and the document has this id.
+// Inserts a document, unless another one is near it or its name or id is there already. `name` is
+// for a database with names. Otherwise it is null, and the document has this id.
 enum FpdbCode fpdb_insert_if_novel(const struct FpdbDb *db,
                                    uint64_t fingerprint,
                                    const char *name,
@@ -150,8 +148,9 @@ enum FpdbCode fpdb_insert_if_novel(const struct FpdbDb *db,
                                    struct FpdbOutcome *outcome,
                                    char **error);
 
-// Inserts documents in one commit, which is much faster than one by one. They are decided in turn: a document may be a
-// duplicate of one before it. One of `names` and `ids` is null. All arrays have `count` elements.
+// Inserts documents in one commit, which is much faster than one by one. They are decided in turn:
+// a document may be a duplicate of one before it. One of `names` and `ids` is null. All arrays
+// have `count` elements.
 enum FpdbCode fpdb_insert_batch_if_novel(const struct FpdbDb *db,
                                          const uint64_t *fingerprints,
                                          const char *const *names,
@@ -160,9 +159,10 @@ enum FpdbCode fpdb_insert_batch_if_novel(const struct FpdbDb *db,
                                          struct FpdbOutcome *outcomes,
                                          char **error);
 
-// Inserts a document, or gives the one with its name the new fingerprint, unless another document is near that: then it stays
-// as it was. For pages that are visited again and again, in a database with names. There, `name` may be null and `id` that
-// of a document. `stamp` may be null. A document keeps the greatest stamp that it was given.
+// Inserts a document, or gives the one with its name the new fingerprint, unless another document
+// is near that: then it stays as it was. For pages that are visited again and again, in a database
+// with names. There, `name` may be null and `id` that of a document. `stamp` may be null. A
+// document keeps the greatest stamp that it was given.
 enum FpdbCode fpdb_upsert_if_novel(const struct FpdbDb *db,
                                    uint64_t fingerprint,
                                    const char *name,
@@ -171,16 +171,17 @@ enum FpdbCode fpdb_upsert_if_novel(const struct FpdbDb *db,
                                    struct FpdbOutcome *outcome,
                                    char **error);
 
-// Removes the document with this name, or with this id if `name` is null. Writes to `removed` whether there was one. In a
-// database without names, it reads all entries to find those with the id.
+// Removes the document with this name, or with this id if `name` is null. Writes to `removed`
+// whether there was one. In a database without names, it reads all entries to find those with the
+// id.
 enum FpdbCode fpdb_remove(const struct FpdbDb *db,
                           const char *name,
                           uint64_t id,
                           bool *removed,
                           char **error);
 
-// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such a document. For a database
-// with names.
+// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such
+// a document. For a database with names.
 enum FpdbCode fpdb_touch(const struct FpdbDb *db,
                          const char *name,
                          uint64_t id,
@@ -194,8 +195,9 @@ enum FpdbCode fpdb_expire(const struct FpdbDb *db,
                           uint64_t *removed,
                           char **error);
 
-// Finds all documents whose fingerprints differ in at most `distance` bits, the nearest first. Writes their number to
-// `found`, and the first `capacity` of them to `matches`. To know the number only, let `capacity` be 0.
+// Finds all documents whose fingerprints differ in at most `distance` bits, the nearest first.
+// Writes their number to `found`, and the first `capacity` of them to `matches`. To know the
+// number only, let `capacity` be 0.
 enum FpdbCode fpdb_query(const struct FpdbDb *db,
                          uint64_t fingerprint,
                          uint32_t distance,
@@ -204,8 +206,8 @@ enum FpdbCode fpdb_query(const struct FpdbDb *db,
                          uintptr_t *found,
                          char **error);
 
-// Writes to `found` whether there is a document with this name, or with this id if `name` is null, and if so, to `document`
-// what is stored of it. For a database with names.
+// Writes to `found` whether there is a document with this name, or with this id if `name` is null,
+// and if so, to `document` what is stored of it. For a database with names.
 enum FpdbCode fpdb_get(const struct FpdbDb *db,
                        const char *name,
                        uint64_t id,
@@ -213,25 +215,25 @@ enum FpdbCode fpdb_get(const struct FpdbDb *db,
                        bool *found,
                        char **error);
 
-// Writes the name of a document to `name`, or null if there is none. Free it with `fpdb_free_text`.
+// Writes the name of a document to `name`, or null if there is none. Free it with
+// `fpdb_free_text`.
 enum FpdbCode fpdb_name(const struct FpdbDb *db, uint64_t id, char **name, char **error);
 
-// Writes recent documents from memory to files, and starts a new log. A database does so by itself.
+// Writes recent documents from memory to files, and starts a new log. A database does so by
+// itself.
 enum FpdbCode fpdb_flush(const struct FpdbDb *db, char **error);
 
-// Merges everything into one segment and frees the space of removed documents. A database merges by itself, too, but keeps
-// some of that space.
-enum FpdbCode fpdb_compact(const struct FpdbDb *db,
-                           char **error);
+// Merges everything into one segment and frees the space of removed documents. A database merges
+// by itself, too, but keeps some of that space.
+enum FpdbCode fpdb_compact(const struct FpdbDb *db, char **error);
 
 // Copies the database, as it is now, into an empty or missing folder.
 enum FpdbCode fpdb_backup(const struct FpdbDb *db, const char *path, char **error);
 
-// Reads all files and compares them with their checksums; unless `quick`, also decodes everything and compares tables,
-// documents and ids with each other. Returns `FPDB_CODE_CORRUPTION`, with the first damage as text, if there is any.
-enum FpdbCode fpdb_verify(const struct FpdbDb *db,
-                          bool quick,
-                          char **error);
+// Reads all files and compares them with their checksums; unless `quick`, also decodes everything
+// and compares tables, documents and ids with each other. Returns `FPDB_CODE_CORRUPTION`, with the
+// first damage as text, if there is any.
+enum FpdbCode fpdb_verify(const struct FpdbDb *db, bool quick, char **error);
 
 // Drops all pages of files from memory. For a process that asks nothing for some time.
 enum FpdbCode fpdb_release_memory(const struct FpdbDb *db, char **error);
@@ -245,8 +247,8 @@ enum FpdbCode fpdb_recipe(const char *name, struct FpdbRecipe **recipe, char **e
 // Frees a recipe. Null is allowed.
 void fpdb_free_recipe(struct FpdbRecipe *recipe);
 
-// Makes the fingerprint of a text of `bytes` bytes in UTF-8. Returns `FPDB_CODE_TOO_SHORT`, and leaves `fingerprint` as it
-// is, if the text has too few words.
+// Makes the fingerprint of a text of `bytes` bytes in UTF-8. Returns `FPDB_CODE_TOO_SHORT`, and
+// leaves `fingerprint` as it is, if the text has too few words.
 enum FpdbCode fpdb_fingerprint(const struct FpdbRecipe *recipe,
                                const char *text,
                                uintptr_t bytes,

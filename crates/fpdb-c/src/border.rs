@@ -1,7 +1,7 @@
 //! What comes from C as what Rust works with, and back. All pointers are read and written here.
 //!
-//! The functions are `unsafe` because they trust their caller, which is C: a pointer that is not null leads to what
-//! `fpdb.h` says, and stays valid until the call returns.
+//! The functions are `unsafe` because they trust their caller, which is C: a pointer that is not
+//! null leads to what `fpdb.h` says, and stays valid until the call returns.
 #![expect(unsafe_code, reason = "pointers of C")]
 
 use std::ffi::{CStr, CString, c_char};
@@ -11,7 +11,8 @@ use fpdb::Key;
 
 use crate::code::{Failure, FpdbCode};
 
-/// Does the work of a call. A failure's text goes to `error`, unless that is null, and a panic ends here.
+/// Does the work of a call. A failure's text goes to `error`, unless that is null, and a panic ends
+/// here.
 ///
 /// # Safety
 ///
@@ -20,7 +21,8 @@ pub(crate) unsafe fn call(
     error: *mut *mut c_char,
     work: impl FnOnce() -> Result<FpdbCode, Failure>,
 ) -> FpdbCode {
-    // Nothing that a panic left half done is used again: a database that panicked in a write is poisoned.
+    // Nothing that a panic left half done is used again: a database that panicked in a write is
+    // poisoned.
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(code)) => return code,
         Ok(Err(failure)) => failure,
@@ -105,8 +107,8 @@ pub(crate) unsafe fn take<T>(pointer: *mut T) -> Option<T> {
     (!pointer.is_null()).then(|| *unsafe { Box::from_raw(pointer) })
 }
 
-/// Where a call writes values. It was looked at before the call did anything, so that a call which cannot give its
-/// answer changes nothing.
+/// Where a call writes values. It was looked at before the call did anything, so that a call which
+/// cannot give its answer changes nothing.
 pub(crate) struct Places<T> {
     first: *mut T,
     count: usize,
@@ -144,7 +146,8 @@ impl<T: Copy> Places<T> {
     pub(crate) fn give_many(self, values: &[T]) {
         let count = values.len().min(self.count);
         if count > 0 {
-            // SAFETY: there is space for so many, and a slice of Rust does not overlap memory that C may write to.
+            // SAFETY: there is space for so many, and a slice of Rust does not overlap memory that
+            // C may write to.
             unsafe { self.first.copy_from_nonoverlapping(values.as_ptr(), count) };
         }
     }

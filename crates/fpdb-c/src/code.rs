@@ -2,7 +2,8 @@
 
 use fpdb::ErrorKind;
 
-/// What became of a call. Everything but `FPDB_CODE_OK` and `FPDB_CODE_TOO_SHORT` is an error, about which there is a text.
+/// What became of a call. Everything but `FPDB_CODE_OK` and `FPDB_CODE_TOO_SHORT` is an error,
+/// about which there is a text.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FpdbCode {
@@ -28,7 +29,8 @@ pub enum FpdbCode {
     NoSpace = 9,
     /// An earlier write failed, so this handle takes no more writes. Open the database again.
     Poisoned = 10,
-    /// The process was forked from the one that opened the database, or its folder was replaced. Open it again.
+    /// The process was forked from the one that opened the database, or its folder was replaced.
+    /// Open it again.
     Closed = 11,
     /// A failure that has no code of its own.
     Other = 12,

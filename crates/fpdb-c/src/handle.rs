@@ -89,8 +89,8 @@ pub enum FpdbOutcomeKind {
 pub struct FpdbOutcome {
     /// What became of it.
     pub kind: FpdbOutcomeKind,
-    /// For a duplicate, the nearest document; for one that exists, that one; otherwise the document itself. After an
-    /// update, the distance is that from its earlier fingerprint.
+    /// For a duplicate, the nearest document; for one that exists, that one; otherwise the document
+    /// itself. After an update, the distance is that from its earlier fingerprint.
     pub document: FpdbMatch,
 }
 
@@ -118,7 +118,8 @@ fn outcome(fingerprint: u64, outcome: Outcome) -> FpdbOutcome {
     }
 }
 
-/// The memory for pages of databases that are opened from now on; 0 if it follows what is available.
+/// The memory for pages of databases that are opened from now on; 0 if it follows what is
+/// available.
 static PAGE_MEMORY: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) fn set_page_memory(bytes: u64) {

@@ -28,10 +28,11 @@ pub use crate::handle::{
     FpdbDb, FpdbDocument, FpdbMatch, FpdbOutcome, FpdbOutcomeKind, FpdbRecipe,
 };
 
-/// Creates a database of 64-bit fingerprints in a new folder, and opens it. Documents have names, or ids that the
-/// caller chooses. Documents are near-duplicates if their fingerprints differ in at most `max_distance` bits. With a
-/// recipe, which may be null, the database stores its name. If `buffered`, a write that has returned survives a crash of
-/// the process, otherwise also a loss of power.
+/// Creates a database of 64-bit fingerprints in a new folder, and opens it. Documents have names,
+/// or ids that the caller chooses. Documents are near-duplicates if their fingerprints differ in at
+/// most `max_distance` bits. With a recipe, which may be null, the database stores its name. If
+/// `buffered`, a write that has returned survives a crash of the process, otherwise also a loss of
+/// power.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_create(
     path: *const c_char,
@@ -42,7 +43,8 @@ pub unsafe extern "C" fn fpdb_create(
     db: *mut *mut FpdbDb,
     error: *mut *mut c_char,
 ) -> FpdbCode {
-    // SAFETY: README.md says what the caller keeps, and `border` asks for nothing else. So it is below.
+    // SAFETY: README.md says what the caller keeps, and `border` asks for nothing else. So it is
+    // below.
     let work = || unsafe {
         let (path, db) = (text(path, "path")?, Places::one(db, "db")?);
         let created = FpdbDb::create(path, recipe.as_ref(), names, max_distance, buffered)?;
@@ -71,8 +73,8 @@ pub unsafe extern "C" fn fpdb_open(
     unsafe { call(error, work) }
 }
 
-/// Opens a database for reading, while another process may write to it. It shows what was written when it was opened, and
-/// later writes after `fpdb_refresh`.
+/// Opens a database for reading, while another process may write to it. It shows what was written
+/// when it was opened, and later writes after `fpdb_refresh`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_open_read_only(
     path: *const c_char,
@@ -89,8 +91,8 @@ pub unsafe extern "C" fn fpdb_open_read_only(
     unsafe { call(error, work) }
 }
 
-/// Shows what another process has written until now. Writes to `is_new` whether there is anything new. For a handle that
-/// is open for writing, there never is.
+/// Shows what another process has written until now. Writes to `is_new` whether there is anything
+/// new. For a handle that is open for writing, there never is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_refresh(
     db: *const FpdbDb,
@@ -107,16 +109,16 @@ pub unsafe extern "C" fn fpdb_refresh(
     unsafe { call(error, work) }
 }
 
-/// Sets how many bytes of memory the pages of files may take of each database that is created or opened from now on, in
-/// this process. With 0, as from the beginning, up to seven tenths of what is available; that is given back if other
-/// programs need it, as far as this one reads.
+/// Sets how many bytes of memory the pages of files may take of each database that is created or
+/// opened from now on, in this process. With 0, as from the beginning, up to seven tenths of what
+/// is available; that is given back if other programs need it, as far as this one reads.
 #[unsafe(no_mangle)]
 pub extern "C" fn fpdb_page_memory(bytes: u64) {
     crate::handle::set_page_memory(bytes);
 }
 
-/// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is safe without it; the next
-/// open takes less time with it.
+/// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is
+/// safe without it; the next open takes less time with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_close(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
@@ -144,8 +146,8 @@ pub unsafe extern "C" fn fpdb_count(
     unsafe { call(error, work) }
 }
 
-/// Inserts a document, unless another one is near it or its name or id is there already. `name` is for a database with
-/// names. Otherwise it is null, and the document has this id.
+/// Inserts a document, unless another one is near it or its name or id is there already. `name` is
+/// for a database with names. Otherwise it is null, and the document has this id.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_insert_if_novel(
     db: *const FpdbDb,
@@ -164,8 +166,9 @@ pub unsafe extern "C" fn fpdb_insert_if_novel(
     unsafe { fpdb_insert_batch_if_novel(db, &raw const fingerprint, names, ids, 1, outcome, error) }
 }
 
-/// Inserts documents in one commit, which is much faster than one by one. They are decided in turn: a document may be a
-/// duplicate of one before it. One of `names` and `ids` is null. All arrays have `count` elements.
+/// Inserts documents in one commit, which is much faster than one by one. They are decided in turn:
+/// a document may be a duplicate of one before it. One of `names` and `ids` is null. All arrays
+/// have `count` elements.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
     db: *const FpdbDb,
@@ -200,9 +203,10 @@ pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
     unsafe { call(error, work) }
 }
 
-/// Inserts a document, or gives the one with its name the new fingerprint, unless another document is near that: then it stays
-/// as it was. For pages that are visited again and again, in a database with names. There, `name` may be null and `id` that
-/// of a document. `stamp` may be null. A document keeps the greatest stamp that it was given.
+/// Inserts a document, or gives the one with its name the new fingerprint, unless another document
+/// is near that: then it stays as it was. For pages that are visited again and again, in a database
+/// with names. There, `name` may be null and `id` that of a document. `stamp` may be null. A
+/// document keeps the greatest stamp that it was given.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_upsert_if_novel(
     db: *const FpdbDb,
@@ -225,8 +229,9 @@ pub unsafe extern "C" fn fpdb_upsert_if_novel(
     unsafe { call(error, work) }
 }
 
-/// Removes the document with this name, or with this id if `name` is null. Writes to `removed` whether there was one. In a
-/// database without names, it reads all entries to find those with the id.
+/// Removes the document with this name, or with this id if `name` is null. Writes to `removed`
+/// whether there was one. In a database without names, it reads all entries to find those with the
+/// id.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_remove(
     db: *const FpdbDb,
@@ -245,8 +250,8 @@ pub unsafe extern "C" fn fpdb_remove(
     unsafe { call(error, work) }
 }
 
-/// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such a document. For a database
-/// with names.
+/// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such
+/// a document. For a database with names.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_touch(
     db: *const FpdbDb,
@@ -284,8 +289,9 @@ pub unsafe extern "C" fn fpdb_expire(
     unsafe { call(error, work) }
 }
 
-/// Finds all documents whose fingerprints differ in at most `distance` bits, the nearest first. Writes their number to
-/// `found`, and the first `capacity` of them to `matches`. To know the number only, let `capacity` be 0.
+/// Finds all documents whose fingerprints differ in at most `distance` bits, the nearest first.
+/// Writes their number to `found`, and the first `capacity` of them to `matches`. To know the
+/// number only, let `capacity` be 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_query(
     db: *const FpdbDb,
@@ -309,8 +315,8 @@ pub unsafe extern "C" fn fpdb_query(
     unsafe { call(error, work) }
 }
 
-/// Writes to `found` whether there is a document with this name, or with this id if `name` is null, and if so, to `document`
-/// what is stored of it. For a database with names.
+/// Writes to `found` whether there is a document with this name, or with this id if `name` is null,
+/// and if so, to `document` what is stored of it. For a database with names.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_get(
     db: *const FpdbDb,
@@ -335,7 +341,8 @@ pub unsafe extern "C" fn fpdb_get(
     unsafe { call(error, work) }
 }
 
-/// Writes the name of a document to `name`, or null if there is none. Free it with `fpdb_free_text`.
+/// Writes the name of a document to `name`, or null if there is none. Free it with
+/// `fpdb_free_text`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_name(
     db: *const FpdbDb,
@@ -353,7 +360,8 @@ pub unsafe extern "C" fn fpdb_name(
     unsafe { call(error, work) }
 }
 
-/// Writes recent documents from memory to files, and starts a new log. A database does so by itself.
+/// Writes recent documents from memory to files, and starts a new log. A database does so by
+/// itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_flush(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
@@ -365,8 +373,8 @@ pub unsafe extern "C" fn fpdb_flush(db: *const FpdbDb, error: *mut *mut c_char) 
     unsafe { call(error, work) }
 }
 
-/// Merges everything into one segment and frees the space of removed documents. A database merges by itself, too, but keeps
-/// some of that space.
+/// Merges everything into one segment and frees the space of removed documents. A database merges
+/// by itself, too, but keeps some of that space.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_compact(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
@@ -394,8 +402,9 @@ pub unsafe extern "C" fn fpdb_backup(
     unsafe { call(error, work) }
 }
 
-/// Reads all files and compares them with their checksums; unless `quick`, also decodes everything and compares tables,
-/// documents and ids with each other. Returns `FPDB_CODE_CORRUPTION`, with the first damage as text, if there is any.
+/// Reads all files and compares them with their checksums; unless `quick`, also decodes everything
+/// and compares tables, documents and ids with each other. Returns `FPDB_CODE_CORRUPTION`, with the
+/// first damage as text, if there is any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_verify(
     db: *const FpdbDb,
@@ -456,8 +465,8 @@ pub unsafe extern "C" fn fpdb_free_recipe(recipe: *mut FpdbRecipe) {
     drop(unsafe { take(recipe) });
 }
 
-/// Makes the fingerprint of a text of `bytes` bytes in UTF-8. Returns `FPDB_CODE_TOO_SHORT`, and leaves `fingerprint` as it
-/// is, if the text has too few words.
+/// Makes the fingerprint of a text of `bytes` bytes in UTF-8. Returns `FPDB_CODE_TOO_SHORT`, and
+/// leaves `fingerprint` as it is, if the text has too few words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_fingerprint(
     recipe: *const FpdbRecipe,

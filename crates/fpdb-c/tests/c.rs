@@ -1,5 +1,5 @@
-//! Programs in C that use the library: the example of the README, and one that tries everything. They are compiled with the
-//! sanitizers for memory and undefined behaviour.
+//! Programs in C that use the library: the example of the README, and one that tries everything.
+//! They are compiled with the sanitizers for memory and undefined behaviour.
 
 #![cfg(unix)]
 
@@ -26,7 +26,8 @@ fn compile(source: &Path, program: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Runs a program in a folder and returns what it prints. Whatever it leaks is an error where the sanitizer finds it.
+/// Runs a program in a folder and returns what it prints. Whatever it leaks is an error where the
+/// sanitizer finds it.
 fn run(program: &Path, folder: &Path, arguments: &[PathBuf]) -> String {
     let output = Command::new(program).args(arguments).current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

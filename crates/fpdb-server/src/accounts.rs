@@ -40,8 +40,8 @@ impl Accounts {
     /// # Errors
     ///
     /// [`User`](Error::User) and [`Password`](Error::Password) as for
-    /// [`Server::bind`](crate::Server::bind), and [`NoUsers`](Error::NoUsers) if there are no users,
-    /// or were none: then the users remain as they are.
+    /// [`Server::bind`](crate::Server::bind), and [`NoUsers`](Error::NoUsers) if there are no
+    /// users, or were none: then the users remain as they are.
     pub fn replace(&self, options: &Options) -> Result<()> {
         check(&options.users)?;
         let mut users = self.users.write().unwrap_or_else(PoisonError::into_inner);

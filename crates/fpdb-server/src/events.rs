@@ -49,8 +49,8 @@ pub(crate) fn no_permission(peer: Peer, user: &str, command: Command) {
     warn!(target: TARGET, %peer, user, command = command.definition().name, "command without the right to it");
 }
 
-/// Commands that took longer than the limit. One is in the log at once. Others in the same second are
-/// only counted: when the disk stalls, the commands of all connections are slow.
+/// Commands that took longer than the limit. One is in the log at once. Others in the same second
+/// are only counted: when the disk stalls, the commands of all connections are slow.
 #[derive(Debug)]
 pub(crate) struct SlowCommands {
     limit: Duration,

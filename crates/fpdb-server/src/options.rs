@@ -105,8 +105,8 @@ impl Options {
     }
 
     /// Clients must give this password, of 1 to 1024 bytes, with `AUTH` or `HELLO`, and may then do
-    /// everything, as the user `default`. By default there is none, and then the server listens only
-    /// on addresses that other machines cannot reach.
+    /// everything, as the user `default`. By default there is none, and then the server listens
+    /// only on addresses that other machines cannot reach.
     #[must_use]
     pub fn password(self, password: impl Into<Vec<u8>>) -> Self {
         self.user(users::DEFAULT, Right::Admin, password)

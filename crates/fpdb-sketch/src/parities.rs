@@ -1,11 +1,12 @@
 //! The parities of a set, from which follows how many elements two sets do not share.
 //!
-//! A small set has its values themselves. Of a larger one, each value of the sample flips one of 1,024
-//! bits, so the bits in which two sets differ are those that their symmetric difference flips an odd
-//! number of times. Sets of up to 2,048 values are sampled completely. Beyond, each *level* has twice
-//! as many values and half the rate, so that the bits do not saturate. The sample of one level is a
-//! part of that of the level below. The bits are in two halves, so that neighbouring levels can be
-//! compared: the first half at one level is the exclusive or of both halves at the next.
+//! A small set has its values themselves. Of a larger one, each value of the sample flips one of
+//! 1,024 bits, so the bits in which two sets differ are those that their symmetric difference flips
+//! an odd number of times. Sets of up to 2,048 values are sampled completely. Beyond, each *level*
+//! has twice as many values and half the rate, so that the bits do not saturate. The sample of one
+//! level is a part of that of the level below. The bits are in two halves, so that neighbouring
+//! levels can be compared: the first half at one level is the exclusive or of both halves at the
+//! next.
 
 /// The parities of a set, or its values if they are few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -28,8 +29,8 @@ const VALUE_BYTES: usize = 5;
 /// The bits of a value that are stored.
 const VALUE_MASK: u64 = (1 << 40) - 1;
 
-/// The lowest of the nine bits of a value that choose the parity. The bits below are kept of a minimum,
-/// and the highest bits choose the minimum, so neither is used here.
+/// The lowest of the nine bits of a value that choose the parity. The bits below are kept of a
+/// minimum, and the highest bits choose the minimum, so neither is used here.
 const PLACE_SHIFT: u32 = 8;
 /// The lowest of the bits whose trailing zeros decide in which samples a value is.
 const SAMPLE_SHIFT: u32 = 17;
@@ -114,7 +115,8 @@ fn flip(words: &mut [u64; WORDS], place: u64, is_sampled: bool) {
 pub struct Sampling {
     /// Of 2^level values, one is sampled.
     pub level: u32,
-    /// The number of parities that are compared: 1,024, or 512 if the levels of the two sets differ.
+    /// The number of parities that are compared: 1,024, or 512 if the levels of the two sets
+    /// differ.
     pub parities: u32,
 }
 
@@ -177,8 +179,8 @@ pub(crate) fn differing_of_level_0(a: &Parities, b: &Parities) -> Option<u32> {
 
 /// Returns how many bits differ.
 ///
-/// Takes words in pairs. For single words, compilers use vector instructions, which are slower here than
-/// the processor's instruction that counts bits.
+/// Takes words in pairs. For single words, compilers use vector instructions, which are slower here
+/// than the processor's instruction that counts bits.
 #[inline(always)]
 fn differing(a: &[u64; WORDS], b: &[u64; WORDS]) -> u32 {
     let pairs = a.as_chunks().0.iter().zip(b.as_chunks().0);

@@ -11,11 +11,11 @@ impl Sketch {
     /// Returns the estimated Jaccard similarity of two sets, 0 to 1, and the standard error of the
     /// estimate.
     ///
-    /// The estimate from the parities (Mitzenmacher, Pagh and Pham, WWW 2014, section 3) and that from
-    /// the minima are weighted by their variances. At a similarity of .8, the error is .008 for sets of
-    /// 60 to 500 elements, .011 for 2,000, and .013 for larger ones; sets of up to 25 elements are
-    /// compared exactly. If one set has up to 2,048, 4,096, 8,192, ... elements and the other has more,
-    /// only half of the parities can be compared, and the error is .016.
+    /// The estimate from the parities (Mitzenmacher, Pagh and Pham, WWW 2014, section 3) and that
+    /// from the minima are weighted by their variances. At a similarity of .8, the error is .008
+    /// for sets of 60 to 500 elements, .011 for 2,000, and .013 for larger ones; sets of up to 25
+    /// elements are compared exactly. If one set has up to 2,048, 4,096, 8,192, ... elements and
+    /// the other has more, only half of the parities can be compared, and the error is .016.
     ///
     /// # Examples
     ///
@@ -56,7 +56,8 @@ fn of_parities(differ: u32, sampling: Sampling, features: f64) -> Estimate {
     let unlike = (1.0 - 2.0 * f64::from(differ) / parities).max(0.5 / parities);
     let difference = (-unlike.ln() * parities / 2.0 / rate).min(features);
     let similarity = (features - difference) / (features + difference);
-    // The relative variance of the difference. It has two parts: sampling, and values that share a parity.
+    // The relative variance of the difference. It has two parts: sampling, and values that share a
+    // parity.
     let x = 4.0 * rate * difference / parities;
     let relative = 4.0 / parities * ((1.0 - rate) / x + (x.exp() - 1.0 - x) / (x * x));
     let slope = (1.0 - similarity * similarity) / 2.0;

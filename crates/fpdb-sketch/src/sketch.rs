@@ -8,13 +8,14 @@ use crate::parities::{self, Difference, Parities, WORDS};
 /// A sketch of a set: the low six bits of each of 128 minima, 1,024 parities, and the number of
 /// elements, called features. It takes 228 bytes.
 ///
-/// The bits of the minima are in six planes: bit i of plane p is bit p of minimum i. Each element of
-/// the set has a value, a hash that looks random, and flips one of the parities. A set of more than
-/// 2,048 elements is sampled, and of one of at most 25 the sketch has the values in place of parities.
-/// `recipes.md` of `fpdb-text` defines all of it bit by bit.
+/// The bits of the minima are in six planes: bit i of plane p is bit p of minimum i. Each element
+/// of the set has a value, a hash that looks random, and flips one of the parities. A set of more
+/// than 2,048 elements is sampled, and of one of at most 25 the sketch has the values in place of
+/// parities. `recipes.md` of `fpdb-text` defines all of it bit by bit.
 ///
 /// The [distance](Self::distance) of two sketches is the number of minima that differ.
-/// [`similarity`](Self::similarity) estimates how similar the sets are, from all that the sketches have.
+/// [`similarity`](Self::similarity) estimates how similar the sets are, from all that the sketches
+/// have.
 ///
 /// Sketches are ordered by their planes, then by the number of features, then by the parities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -70,8 +71,8 @@ impl Sketch {
         self.parities.features
     }
 
-    /// Returns the parities, or the values of a set of at most 25 elements: 40 bits each, ascending,
-    /// in the bytes of the words in little-endian order.
+    /// Returns the parities, or the values of a set of at most 25 elements: 40 bits each,
+    /// ascending, in the bytes of the words in little-endian order.
     #[inline]
     #[must_use]
     pub const fn parities(&self) -> &[u64; 16] {
@@ -153,9 +154,9 @@ impl Sketch {
         Difference::between(&self.parities, &other.parities)
     }
 
-    /// Returns how many parities differ, if both sets are of level 0: all of their elements were sampled,
-    /// and there are too many to store their values. Then [`difference`](Self::difference) has the same
-    /// number.
+    /// Returns how many parities differ, if both sets are of level 0: all of their elements were
+    /// sampled, and there are too many to store their values. Then [`difference`](Self::difference)
+    /// has the same number.
     ///
     /// # Examples
     ///
@@ -174,8 +175,8 @@ impl Sketch {
         parities::differing_of_level_0(&self.parities, &other.parities)
     }
 
-    /// Returns the level of the parities: of 2^level features, one is sampled. `None` if there are so
-    /// few features that the sketch has their values.
+    /// Returns the level of the parities: of 2^level features, one is sampled. `None` if there are
+    /// so few features that the sketch has their values.
     ///
     /// # Examples
     ///
@@ -191,9 +192,9 @@ impl Sketch {
         parities::level_of(self.features())
     }
 
-    /// Returns band `number`, 0 to 15: the first `minima` of eight minima, six bits each, in the most
-    /// significant bits. Two sets of similarity J have the same band with a probability of about
-    /// J^`minima`.
+    /// Returns band `number`, 0 to 15: the first `minima` of eight minima, six bits each, in the
+    /// most significant bits. Two sets of similarity J have the same band with a probability of
+    /// about J^`minima`.
     #[inline]
     #[must_use]
     pub fn band(&self, number: u32, minima: u32) -> u64 {
@@ -201,8 +202,8 @@ impl Sketch {
     }
 }
 
-/// Formats the bytes as one number in little-endian order, with all digits: the parities, the number
-/// of features, the planes.
+/// Formats the bytes as one number in little-endian order, with all digits: the parities, the
+/// number of features, the planes.
 ///
 /// # Examples
 ///

@@ -22,8 +22,8 @@ pub(crate) trait Method<F: Width>: Send + Sync {
         Shingles::of_words(text, n)
     }
 
-    /// Returns a hash of what the text says: of all its words in their order, or of the text itself if
-    /// it has none. `None` for a text of white space.
+    /// Returns a hash of what the text says: of all its words in their order, or of the text itself
+    /// if it has none. `None` for a text of white space.
     fn text_hash(&self, text: &str) -> Option<u128> {
         let text = text.trim();
         (!text.is_empty()).then(|| xxh3_128(text.as_bytes()))

@@ -85,8 +85,9 @@ where
 {
     /// Returns the 64-bit recipe of this name, or of this [alias](Recipe::aliases).
     ///
-    /// [`bits128`](Recipe::bits128) does the same at 128 bits, [`for_sketches`](Recipe::for_sketches)
-    /// for a [`Sketch`], and [`find`](Recipe::find) at a width that a type parameter names.
+    /// [`bits128`](Recipe::bits128) does the same at 128 bits,
+    /// [`for_sketches`](Recipe::for_sketches) for a [`Sketch`], and [`find`](Recipe::find) at a
+    /// width that a type parameter names.
     ///
     /// # Errors
     ///
@@ -170,7 +171,8 @@ impl Recipe<Sketch> {
     /// # Errors
     ///
     /// The same as for [`named`](Recipe::named). It is also an
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the recipe is not a one-bit MinHash.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the recipe is not a one-bit
+    /// MinHash.
     ///
     /// # Examples
     ///

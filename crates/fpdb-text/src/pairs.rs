@@ -18,8 +18,8 @@
 //!
 //! The hash of a token is the XXH3-64 with seed 0 of its UTF-8 bytes. The hash of a pair is
 //! rotl(h1, 1) + h2 modulo 2^64. A longer run continues so: the hash of five tokens is
-//! rotl(rotl(rotl(rotl(h1, 1) + h2, 1) + h3, 1) + h4, 1) + h5. [`OneBit`] makes the fingerprint from
-//! these hashes.
+//! rotl(rotl(rotl(rotl(h1, 1) + h2, 1) + h3, 1) + h4, 1) + h5. [`OneBit`] makes the fingerprint
+//! from these hashes.
 
 use std::sync::Arc;
 
@@ -60,8 +60,8 @@ pub(crate) fn pairs_short<F: Width>() -> Arc<dyn Method<F>> {
     Arc::new(Runs::<_, 2, 6> { cut: AnyLanguage, from_start: true, min: 1 })
 }
 
-/// The method of all these recipes: runs of `N` tokens, or of `L` if the last token is a letter of a
-/// script without spaces and with few letters.
+/// The method of all these recipes: runs of `N` tokens, or of `L` if the last token is a letter of
+/// a script without spaces and with few letters.
 struct Runs<C, const N: usize, const L: usize> {
     cut: C,
     /// Whether the text begins with as many empty tokens as complete any run of its first token.
@@ -135,8 +135,8 @@ impl Needed {
 }
 
 impl<C: Cut, const N: usize, const L: usize> Runs<C, N, L> {
-    /// Returns the set of a text's runs, and how many there are; `None` with the number of distinct ones if
-    /// these are too few.
+    /// Returns the set of a text's runs, and how many there are; `None` with the number of distinct
+    /// ones if these are too few.
     fn sketch<F: Width>(&self, text: &str) -> (Option<OneBit<F>>, usize) {
         let mut window = self.window();
         let mut needed = Needed { min: self.min, seen: Vec::with_capacity(self.min) };

@@ -92,8 +92,8 @@ impl<F: Width> Recipe<F> {
         self.method.fingerprint(text)
     }
 
-    /// Returns the set of a text's features, from which the fingerprint is made. Two such sets give the
-    /// exact similarity, which two fingerprints only estimate.
+    /// Returns the set of a text's features, from which the fingerprint is made. Two such sets give
+    /// the exact similarity, which two fingerprints only estimate.
     ///
     /// # Examples
     ///
@@ -111,8 +111,8 @@ impl<F: Width> Recipe<F> {
         self.method.features(text)
     }
 
-    /// Returns the fingerprint of a text and its [features](Self::features), in about the time of one
-    /// of them. A text without a fingerprint may come without its features.
+    /// Returns the fingerprint of a text and its [features](Self::features), in about the time of
+    /// one of them. A text without a fingerprint may come without its features.
     ///
     /// # Examples
     ///
@@ -130,8 +130,8 @@ impl<F: Width> Recipe<F> {
     }
 
     /// Returns the set of the runs of `n` words of a text, which is cut and normalized as for the
-    /// fingerprint. So a Chinese character is a word, and in Thai and similar scripts three letters are.
-    /// If `n` is 0, it counts as 1.
+    /// fingerprint. So a Chinese character is a word, and in Thai and similar scripts three letters
+    /// are. If `n` is 0, it counts as 1.
     ///
     /// # Examples
     ///
@@ -148,9 +148,9 @@ impl<F: Width> Recipe<F> {
         self.method.runs(text, n.max(1))
     }
 
-    /// Returns a hash of all words of a text in their order, cut and normalized as for the fingerprint;
-    /// of the text itself if it has no words; `None` if it is empty. Texts of equal hash say the same,
-    /// also those that are too short for a fingerprint.
+    /// Returns a hash of all words of a text in their order, cut and normalized as for the
+    /// fingerprint; of the text itself if it has no words; `None` if it is empty. Texts of equal
+    /// hash say the same, also those that are too short for a fingerprint.
     ///
     /// # Examples
     ///
@@ -169,10 +169,11 @@ impl<F: Width> Recipe<F> {
         self.method.text_hash(text)
     }
 
-    /// Returns the estimated Jaccard similarity of the [features](Self::features) of two texts with these
-    /// fingerprints, and the standard error of the estimate; `None` for a recipe that is not a one-bit
-    /// MinHash. For fingerprints of bits, this is [`similarity`](Self::similarity) of their distance.
-    /// [Sketches](crate::Sketch) tell [more](crate::Sketch::similarity) than their distance.
+    /// Returns the estimated Jaccard similarity of the [features](Self::features) of two texts with
+    /// these fingerprints, and the standard error of the estimate; `None` for a recipe that is not
+    /// a one-bit MinHash. For fingerprints of bits, this is [`similarity`](Self::similarity) of
+    /// their distance. [Sketches](crate::Sketch) tell [more](crate::Sketch::similarity) than their
+    /// distance.
     ///
     /// # Examples
     ///
@@ -191,18 +192,19 @@ impl<F: Width> Recipe<F> {
         Some(a.estimate(b).unwrap_or(of_distance))
     }
 
-    /// Returns the estimated Jaccard similarity of the [features](Self::features) of two texts whose
-    /// fingerprints are at this [distance](crate::distance), and the standard error of the estimate;
-    /// `None` for a recipe that is not a one-bit MinHash, whose distances do not tell a similarity.
+    /// Returns the estimated Jaccard similarity of the [features](Self::features) of two texts
+    /// whose fingerprints are at this [distance](crate::distance), and the standard error of the
+    /// estimate; `None` for a recipe that is not a one-bit MinHash, whose distances do not tell a
+    /// similarity.
     ///
-    /// Minima of different features are equal in b bits with probability 2^-b, so two texts differ in
-    /// each minimum with probability p = (1 - J) (1 - 2^-b) (Li and König, *b-Bit Minwise Hashing*,
-    /// WWW 2010). Of n minima, p is estimated as `distance` / n with a standard error of
+    /// Minima of different features are equal in b bits with probability 2^-b, so two texts differ
+    /// in each minimum with probability p = (1 - J) (1 - 2^-b) (Li and König, *b-Bit Minwise
+    /// Hashing*, WWW 2010). Of n minima, p is estimated as `distance` / n with a standard error of
     /// sqrt(p (1 - p) / n). Therefore
     ///
     /// - with n bits, the estimate of J is 1 - 2 p, with 2 times that error;
-    /// - with a [`Sketch`](crate::Sketch), in which n = 128 and b = 6, it is 1 - 64/63 p, with 64/63
-    ///   times that error.
+    /// - with a [`Sketch`](crate::Sketch), in which n = 128 and b = 6, it is 1 - 64/63 p, with
+    ///   64/63 times that error.
     ///
     /// An estimate below 0 becomes 0.
     ///

@@ -46,8 +46,8 @@ pub(crate) fn sentences_1<F: Bits>() -> Arc<dyn Method<F>> {
     })
 }
 
-/// `jieba/1`: all keywords. If only those of the largest weights counted, a small edit could replace
-/// the last of them with another word.
+/// `jieba/1`: all keywords. If only those of the largest weights counted, a small edit could
+/// replace the last of them with another word.
 #[cfg(feature = "zh")]
 pub(crate) fn jieba_1() -> Result<Arc<dyn Method<u64>>> {
     graded(&keywords::JIEBA_RS, usize::MAX)

@@ -13,15 +13,15 @@ const CLOSING: [char; 9] = ['"', '\'', '”', '’', ')', ']', '»', '*', '_'];
 /// Marks that begin what the next sentence says.
 const OPENING: [char; 10] = ['“', '‘', '「', '『', '（', '(', '[', '《', '【', '«'];
 
-/// Returns the parts of a text to remove, in order, so that all sentences and lines go that are in passages as
-/// a whole. `passages` are ranges of bytes in any order, and may overlap.
+/// Returns the parts of a text to remove, in order, so that all sentences and lines go that are in
+/// passages as a whole. `passages` are ranges of bytes in any order, and may overlap.
 ///
-/// A sentence ends as Unicode says ([UAX #29](https://unicode.org/reports/tr29/)), so in Chinese, Hindi,
-/// Arabic or Amharic as in English, or after a full stop and white space, even if a small letter follows. It
-/// also ends with its line. A line that looks like a row of a table, with tabs or two vertical bars, is only
-/// removed as a whole. If nothing is left of a line but its number or its bullet, the line goes. Marks of
-/// Markdown go with the sentence that they emphasise. In Thai, which has no marks for the ends of sentences,
-/// only lines are removed.
+/// A sentence ends as Unicode says ([UAX #29](https://unicode.org/reports/tr29/)), so in Chinese,
+/// Hindi, Arabic or Amharic as in English, or after a full stop and white space, even if a small
+/// letter follows. It also ends with its line. A line that looks like a row of a table, with tabs
+/// or two vertical bars, is only removed as a whole. If nothing is left of a line but its number or
+/// its bullet, the line goes. Marks of Markdown go with the sentence that they emphasise. In Thai,
+/// which has no marks for the ends of sentences, only lines are removed.
 ///
 /// Takes time that grows linearly with the text and the number of passages.
 ///
@@ -151,7 +151,8 @@ fn units(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
     units
 }
 
-/// Returns the length of the number of an item at the beginning of a line, and of the space after it.
+/// Returns the length of the number of an item at the beginning of a line, and of the space after
+/// it.
 fn marker_of(line: &str) -> usize {
     let Some(end) = line.find(['.', ')']) else { return 0 };
     let after = &line[end + 1..];
@@ -177,8 +178,8 @@ fn ends_in(sentence: &str) -> impl Iterator<Item = usize> {
     ends.filter(|&at| at > 0)
 }
 
-/// Returns the length of the marks after a sentence that end what a mark in it began, and of the space after
-/// these.
+/// Returns the length of the marks after a sentence that end what a mark in it began, and of the
+/// space after these.
 fn marks_after(sentence: &str, rest: &str) -> usize {
     let Some(mark) = rest.chars().next().filter(|it| MARKS.contains(it)) else { return 0 };
     let marks = &rest[..rest.len() - rest.trim_start_matches(mark).len()];

@@ -31,8 +31,8 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// Receives the parts of a text in order.
 pub(crate) trait Sink {
-    /// Says which bytes of the text the next part is from. Parts that NFKC changes together have the
-    /// same bytes.
+    /// Says which bytes of the text the next part is from. Parts that NFKC changes together have
+    /// the same bytes.
     fn place(&mut self, _bytes: Range<usize>) {}
 
     /// The next letter or digit of a word, in lower case.
@@ -47,8 +47,8 @@ pub(crate) trait Sink {
     /// Anything else that is not part of a token, such as punctuation.
     fn stop(&mut self);
 
-    /// ASCII characters, which begin at the byte `at` of the text. They may be the beginning of a token
-    /// that goes on after them, and its end.
+    /// ASCII characters, which begin at the byte `at` of the text. They may be the beginning of a
+    /// token that goes on after them, and its end.
     fn ascii(&mut self, text: &str, at: usize) {
         for (i, byte) in text.bytes().enumerate() {
             self.place(at + i..at + i + 1);
@@ -125,7 +125,8 @@ fn plain(c: char) -> Option<char> {
     }
 }
 
-/// Returns whether the NFKC form of a character begins with one that does not combine with the one before it.
+/// Returns whether the NFKC form of a character begins with one that does not combine with the one
+/// before it.
 fn begins_anew(c: char) -> bool {
     let mut first = None;
     if canonical_combining_class(c) == 0 {
@@ -201,8 +202,8 @@ fn is_optional(c: char) -> bool {
     }
 }
 
-/// Returns whether a character belongs to a script without spaces between words that has few letters,
-/// unlike Han, so that a single letter says little.
+/// Returns whether a character belongs to a script without spaces between words that has few
+/// letters, unlike Han, so that a single letter says little.
 #[inline]
 pub(crate) fn is_one_of_few(c: char) -> bool {
     matches!(c,

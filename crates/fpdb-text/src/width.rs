@@ -149,15 +149,15 @@ mod sealed {
         /// How many bits it keeps of each minimum.
         const KEPT: u32;
 
-        /// Returns the fingerprint of a set: the low bits of these minima, and for a sketch what the
-        /// values of all features tell, each distinct one once.
+        /// Returns the fingerprint of a set: the low bits of these minima, and for a sketch what
+        /// the values of all features tell, each distinct one once.
         fn of_minima(minima: &[u64; 128], values: impl FnOnce() -> Vec<u64>) -> Self;
 
         /// Returns the number of minima whose kept bits differ.
         fn differences(self, other: Self) -> u32;
 
-        /// Returns the estimated similarity of two sets and its standard error, if the fingerprints tell
-        /// more than the number of minima that differ.
+        /// Returns the estimated similarity of two sets and its standard error, if the fingerprints
+        /// tell more than the number of minima that differ.
         fn estimate(self, other: Self) -> Option<(f64, f64)>;
 
         /// Returns the one of three values that is of this width.

@@ -1,20 +1,23 @@
 //! Passages: runs of words that texts have in common, found by hashes of short runs.
 //!
-//! A *window* is a run of 13 neighbouring words. Of all windows in any run of `min_words` words, the one with the least
-//! hash is *kept* (winnowing: Schleimer, Wilkerson and Aiken, SIGMOD 2003). Which one that is depends only on the run. So
-//! two texts that have a run of `min_words` words in common always have a kept window in common, and few windows need to
-//! be stored: about one of 20 at 50 words.
+//! A *window* is a run of 13 neighbouring words. Of all windows in any run of `min_words` words,
+//! the one with the least hash is *kept* (winnowing: Schleimer, Wilkerson and Aiken, SIGMOD 2003).
+//! Which one that is depends only on the run. So two texts that have a run of `min_words` words in
+//! common always have a kept window in common, and few windows need to be stored: about one of 20
+//! at 50 words.
 //!
-//! Words are the tokens of the recipe `pairs/1`: in lower case and NFKC, without punctuation. In scripts without spaces
-//! between words, each character is a token, and says less than a word. So a word has length 8 and such a character
-//! length 5: 80 characters are as long as 50 words, and a window has 20 of them.
+//! Words are the tokens of the recipe `pairs/1`: in lower case and NFKC, without punctuation. In
+//! scripts without spaces between words, each character is a token, and says less than a word. So a
+//! word has length 8 and such a character length 5: 80 characters are as long as 50 words, and a
+//! window has 20 of them.
 //!
-//! A hash has a seed, because texts come from strangers: whoever knows it can write texts that share no word and have
-//! equal hashes. The hash of a word is the XXH3-64 of its UTF-8 bytes with the seed. The hash of a run of words with
-//! hashes h1 to hn is x = h1 b^(n-1) + ... + hn modulo 2^64 - 59, where b is the hash of the empty string, after
-//! x ^= x >> 32, x *= 0xd6e8feb86659fd93 modulo 2^64, the same once more, and x ^= x >> 32. Two different runs of n words
-//! then have equal hashes for less than n + 1 of 2^64 bases. All this is what the name `passages/1` stands for, and never
-//! changes.
+//! A hash has a seed, because texts come from strangers: whoever knows it can write texts that
+//! share no word and have equal hashes. The hash of a word is the XXH3-64 of its UTF-8 bytes with
+//! the seed. The hash of a run of words with hashes h1 to hn is x = h1 b^(n-1) + ... + hn modulo
+//! 2^64 - 59, where b is the hash of the empty string, after x ^= x >> 32, x *= 0xd6e8feb86659fd93
+//! modulo 2^64, the same once more, and x ^= x >> 32. Two different runs of n words then have equal
+//! hashes for less than n + 1 of 2^64 bases. All this is what the name `passages/1` stands for, and
+//! never changes.
 
 mod polynomial;
 mod quotes;
@@ -41,12 +44,13 @@ pub struct Run {
     pub window: usize,
     /// The hash of that window.
     pub window_hash: u64,
-    /// Whether the run is as long as texts must share. Only a text that is shorter has a run that is not.
+    /// Whether the run is as long as texts must share. Only a text that is shorter has a run that
+    /// is not.
     pub is_full: bool,
 }
 
-/// The recipe `passages/1`: which windows of a text are kept, so that texts that share a run of so many words share a
-/// window. See the [module](self).
+/// The recipe `passages/1`: which windows of a text are kept, so that texts that share a run of so
+/// many words share a window. See the [module](self).
 ///
 /// # Examples
 ///
@@ -74,8 +78,8 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Returns the recipe for runs of this many words, of which 50 are usual: 14 to 1000. The [`Words`] of texts must have
-    /// the same seed.
+    /// Returns the recipe for runs of this many words, of which 50 are usual: 14 to 1000. The
+    /// [`Words`] of texts must have the same seed.
     ///
     /// # Errors
     ///
@@ -99,11 +103,12 @@ impl Windows {
         Ok(Self { min_length, seed, polynomial: Polynomial::new(seed, most) })
     }
 
-    /// Calls `each` with the hash and the words of each window that is kept, in the order of the text.
+    /// Calls `each` with the hash and the words of each window that is kept, in the order of the
+    /// text.
     ///
-    /// If the text is shorter than a run, the least window of all is kept; if it is shorter than a window, the whole
-    /// text is one. A text without words has none. If several windows in a run have the least hash, only one of them is
-    /// kept.
+    /// If the text is shorter than a run, the least window of all is kept; if it is shorter than a
+    /// window, the whole text is one. A text without words has none. If several windows in a run
+    /// have the least hash, only one of them is kept.
     ///
     /// # Examples
     ///
@@ -132,7 +137,8 @@ impl Windows {
         });
     }
 
-    /// Does what [`keep`](Self::keep) does, if each word has this length and there is at least one run.
+    /// Does what [`keep`](Self::keep) does, if each word has this length and there is at least one
+    /// run.
     fn keep_of_one_length(
         &self,
         words: &Words,
@@ -160,8 +166,8 @@ impl Windows {
         }
     }
 
-    /// Calls `each` with every shortest run that is long enough, from each word on, and with the window that is kept
-    /// of it. If the text is shorter, it is the only run.
+    /// Calls `each` with every shortest run that is long enough, from each word on, and with the
+    /// window that is kept of it. If the text is shorter, it is the only run.
     ///
     /// # Examples
     ///
@@ -194,7 +200,8 @@ impl Windows {
                 ended += 1;
             }
             if least < begin || begin == 0 {
-                // Of equal ones the last, because it remains longest. While it does, equal ones are not kept.
+                // Of equal ones the last, because it remains longest. While it does, equal ones are
+                // not kept.
                 least = begin + last_least(&hashes[begin.min(ended)..ended]);
             } else {
                 let later = hashes[known..ended].iter().position(|&hash| hash < hashes[least]);
@@ -206,7 +213,8 @@ impl Windows {
         }
     }
 
-    /// Returns the hashes of all windows of a text, from the values of the polynomial before each word.
+    /// Returns the hashes of all windows of a text, from the values of the polynomial before each
+    /// word.
     fn hashes(&self, words: &Words, values: &[u64]) -> Vec<u64> {
         let lengths = &words.lengths[..];
         let mut hashes = Vec::with_capacity(words.len());

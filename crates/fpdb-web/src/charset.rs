@@ -1,5 +1,5 @@
-//! The encoding of a page, found as the WHATWG standards define it: by the byte order mark, else
-//! by the Content-Type header, else by what the page says of itself, else by the bytes. But bytes that
+//! The encoding of a page, found as the WHATWG standards define it: by the byte order mark, else by
+//! the Content-Type header, else by what the page says of itself, else by the bytes. But bytes that
 //! are surely UTF-8 are that, whatever the page says of itself.
 //!
 //! (HTML standard, "Determining the character encoding"; Encoding standard for the labels, which
@@ -13,8 +13,8 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use crate::prescan::{in_content_type, of_label, prescan};
 
-/// Bytes at the beginning of a page whose declaration of an encoding counts, if the bytes are not surely
-/// UTF-8. A later one counts unless they are UTF-8 at all.
+/// Bytes at the beginning of a page whose declaration of an encoding counts, if the bytes are not
+/// surely UTF-8. A later one counts unless they are UTF-8 at all.
 const PRESCAN: usize = 1024;
 
 /// The number of characters other than ASCII from which bytes that are UTF-8 are not so by chance.
@@ -163,8 +163,8 @@ pub(crate) fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Returns the text of bytes that are UTF-8 but for few places, with U+FFFD there; or `None` if other
-/// bytes than few are wrong, as in text of another encoding.
+/// Returns the text of bytes that are UTF-8 but for few places, with U+FFFD there; or `None` if
+/// other bytes than few are wrong, as in text of another encoding.
 ///
 /// # Examples
 ///
@@ -286,9 +286,10 @@ mod tests {
         assert_eq!(found(&utf8, ""), ("UTF-8", CharsetSource::Detected));
     }
 
-    /// The tests of html5lib for the encoding, which cannot be part of this repository. Where nothing
-    /// declares an encoding, they expect the default of browsers, windows-1252, even for ASCII, which
-    /// is UTF-8 here. Text in it is the same in both. Bytes that are surely UTF-8 are not what they declare.
+    /// The tests of html5lib for the encoding, which cannot be part of this repository. Where
+    /// nothing declares an encoding, they expect the default of browsers, windows-1252, even for
+    /// ASCII, which is UTF-8 here. Text in it is the same in both. Bytes that are surely UTF-8 are
+    /// not what they declare.
     #[test]
     fn html5lib_agrees_on_declared_encodings() {
         let Some(data) = std::env::var_os("FPDB_DATA") else {

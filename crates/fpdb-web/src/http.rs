@@ -213,8 +213,8 @@ fn decode(coding: &str, body: Vec<u8>, limit: usize) -> Result<Vec<u8>> {
     }
 }
 
-/// Undoes gzip. A body may have several members (RFC 1952). What follows them is ignored, as browsers
-/// do.
+/// Undoes gzip. A body may have several members (RFC 1952). What follows them is ignored, as
+/// browsers do.
 fn gunzip(bytes: &[u8], limit: usize) -> Result<Vec<u8>> {
     let mut decoder = GzDecoder::new(bytes);
     let mut body = read("gzip", &mut decoder, limit)?;

@@ -10,7 +10,8 @@ const PIECE: usize = 256;
 
 /// Guesses the language of a text, as an ISO 639-3 code such as `eng` or `cmn`. Returns None if no
 /// guess is reliable. The guess is that of most pieces of the text, which are evenly spaced, so a
-/// notice in another language at its beginning does not decide. It takes about as long as extracting the text.
+/// notice in another language at its beginning does not decide. It takes about as long as
+/// extracting the text.
 ///
 /// This function needs the cargo feature `language`.
 ///

@@ -280,8 +280,8 @@ impl Extractor {
     }
 
     /// Makes a page of a document, given its URL and the value of its Content-Type header. It is a
-    /// page if it is HTML or plain text. If the value says nothing, as an empty one does, a document
-    /// that begins with `<` is HTML, and any other is plain text unless it is binary.
+    /// page if it is HTML or plain text. If the value says nothing, as an empty one does, a
+    /// document that begins with `<` is HTML, and any other is plain text unless it is binary.
     ///
     /// This is the function for a crawler whose HTTP client has decoded the body already.
     ///

@@ -79,8 +79,8 @@ fn articles_in_an_unclosed_nav_have_different_texts() {
     assert!(two.matches("Researchers").count() == 5, "{two}");
 }
 
-/// Pages that mislead: teasers in like elements without names, comments that outweigh the article, menus and
-/// link lists around a short text, and pages that programs have saved wrongly.
+/// Pages that mislead: teasers in like elements without names, comments that outweigh the article,
+/// menus and link lists around a short text, and pages that programs have saved wrongly.
 #[test]
 fn the_text_of_pages_that_mislead_is_that_of_the_article() {
     let folder = folder().join("pages");

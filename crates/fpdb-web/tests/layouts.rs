@@ -68,7 +68,8 @@ fn an_article_has_the_same_text_in_every_layout() {
     }
 }
 
-/// Layouts in which an element that holds the menu is never closed, so that it holds the article too.
+/// Layouts in which an element that holds the menu is never closed, so that it holds the article
+/// too.
 const UNCLOSED: [&str; 12] = [
     "<nav>MENU<h1>TITLE</h1>TEXT MORE",
     "<nav>LINKS<h1>TITLE</h1>TEXT MORE",

@@ -1,4 +1,5 @@
-//! Real archives, which cannot be part of the repository: CONTRIBUTING.md says what `FPDB_DATA` has.
+//! Real archives, which cannot be part of the repository: CONTRIBUTING.md says what `FPDB_DATA`
+//! has.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write};

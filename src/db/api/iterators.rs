@@ -8,8 +8,8 @@ use crate::db::read::reader::Entries;
 use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint};
 
-/// An iterator over the entries of a snapshot, by fingerprint and then id, or of sketches by key; see
-/// [`Snapshot::iter`](crate::Snapshot::iter).
+/// An iterator over the entries of a snapshot, by fingerprint and then id, or of sketches by key;
+/// see [`Snapshot::iter`](crate::Snapshot::iter).
 ///
 /// # Examples
 ///

@@ -27,12 +27,12 @@ impl<F: Fingerprint> Db<F> {
         self.engine().sync()
     }
 
-    /// Reads into memory what queries need, as far as it fits, and returns when that is done: copies
-    /// the directories and filters of all tables and decodes small segments, within
+    /// Reads into memory what queries need, as far as it fits, and returns when that is done:
+    /// copies the directories and filters of all tables and decodes small segments, within
     /// [`Options::index_memory`](crate::Options::index_memory), and then reads all files for which
-    /// there is room in [`Options::page_memory`](crate::Options::page_memory), near the speed of the
-    /// device. The background does the same after opening, so this is only needed by those who want
-    /// to wait, or without a background.
+    /// there is room in [`Options::page_memory`](crate::Options::page_memory), near the speed of
+    /// the device. The background does the same after opening, so this is only needed by those who
+    /// want to wait, or without a background.
     ///
     /// Reports its progress in bytes to the function given to [`on_progress`](Self::on_progress).
     ///
@@ -56,8 +56,8 @@ impl<F: Fingerprint> Db<F> {
         self.engine().warm()
     }
 
-    /// Drops all pages of files from memory, whatever other programs need. Copies of directories and
-    /// filters stay ([`Options::index_memory`](crate::Options::index_memory)), and so does what
+    /// Drops all pages of files from memory, whatever other programs need. Copies of directories
+    /// and filters stay ([`Options::index_memory`](crate::Options::index_memory)), and so does what
     /// snapshots that exist have read. Queries read again what they use; once they have read a 64th
     /// of [`Options::page_memory`](crate::Options::page_memory), the background reads whole files
     /// again, too. For a process that asks nothing for some time.
@@ -81,10 +81,10 @@ impl<F: Fingerprint> Db<F> {
     /// [`Options::page_memory`](crate::Options::page_memory) leaves free, drops pages of files, so
     /// that it is left again. Does nothing if that option is set.
     ///
-    /// Reads that need more memory do the same from time to time, and so does each flush. So this is
-    /// for a process whose database is idle while other programs of the machine, or of the control
-    /// group, begin to need memory: call it about once a second. It takes less than a millisecond, and
-    /// waits for no query.
+    /// Reads that need more memory do the same from time to time, and so does each flush. So this
+    /// is for a process whose database is idle while other programs of the machine, or of the
+    /// control group, begin to need memory: call it about once a second. It takes less than a
+    /// millisecond, and waits for no query.
     ///
     /// ```
     /// let db = fpdb::Db::options().in_memory()?;
@@ -112,17 +112,17 @@ impl<F: Fingerprint> Db<F> {
         self.engine().flush()
     }
 
-    /// Merges everything into one segment and frees the space of removed entries. Sketches that are too
-    /// many for one segment, 2^32 or more, are divided among as few as can hold them. Does not begin
-    /// without free disk space for the largest possible result, which can be somewhat larger than a
-    /// second copy. Readers and writers continue in the meantime.
+    /// Merges everything into one segment and frees the space of removed entries. Sketches that are
+    /// too many for one segment, 2^32 or more, are divided among as few as can hold them. Does not
+    /// begin without free disk space for the largest possible result, which can be somewhat larger
+    /// than a second copy. Readers and writers continue in the meantime.
     ///
     /// # Errors
     ///
     /// `NoSpace` if the disk is too full; `Cancelled`; `Io`; `Corruption`; `Poisoned`; `Closed`;
     /// `Replaced`. The database stays as it was. A single segment without removed entries is left
-    /// as it is, and is not checked for damage; so are the oldest of several that are too many sketches
-    /// for one, as far as a merge with newer ones would not leave fewer.
+    /// as it is, and is not checked for damage; so are the oldest of several that are too many
+    /// sketches for one, as far as a merge with newer ones would not leave fewer.
     pub fn compact(&self) -> Result<CompactReport> {
         self.engine().compact()
     }

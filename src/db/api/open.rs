@@ -176,15 +176,15 @@ impl<F: Fingerprint> Options<F> {
     /// documents: merges, rebuilds, repairs and imports.
     ///
     /// The database is complete or not there: other processes can open it when the build has ended,
-    /// and after an error, nothing of it is left, unless its last sync failed after it was complete.
-    /// If the process ends before the build does, the same can be repeated. Works within
+    /// and after an error, nothing of it is left, unless its last sync failed after it was
+    /// complete. If the process ends before the build does, the same can be repeated. Works within
     /// [`bulk_memory`](Self::bulk_memory).
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if there is anything at `path`; `InvalidArgument` for options that no database
-    /// can have; the errors of opening the source, and those that [`Source`] describes; `Corruption`;
-    /// `Cancelled`; `NoSpace`; `Io`.
+    /// `AlreadyExists` if there is anything at `path`; `InvalidArgument` for options that no
+    /// database can have; the errors of opening the source, and those that [`Source`] describes;
+    /// `Corruption`; `Cancelled`; `NoSpace`; `Io`.
     ///
     /// ```
     /// use fpdb::{Db, Source};
@@ -206,9 +206,9 @@ impl<F: Fingerprint> Options<F> {
         engine::<F>().build(self, path.as_ref(), source)
     }
 
-    /// Does what [`Snapshot::verify`](crate::Snapshot::verify) does for a database that is not open,
-    /// and need not be fit to be opened: then each file is checked by itself, and the report lists
-    /// the damage of all.
+    /// Does what [`Snapshot::verify`](crate::Snapshot::verify) does for a database that is not
+    /// open, and need not be fit to be opened: then each file is checked by itself, and the report
+    /// lists the damage of all.
     ///
     /// # Errors
     ///

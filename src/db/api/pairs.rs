@@ -66,8 +66,8 @@ impl<F: Fingerprint> Pairs<'_, F> {
     /// they compare. The default is 512 MiB. In addition, each thread keeps some thousand pairs,
     /// each fingerprint without a live entry takes 8 or 16 bytes per table, and pages of files
     /// count towards [`Options::page_memory`](crate::Options::page_memory). Among sketches, each
-    /// thread also takes 24 bytes per document that has the same band; if the sketches of these take
-    /// more than the memory, they are read repeatedly.
+    /// thread also takes 24 bytes per document that has the same band; if the sketches of these
+    /// take more than the memory, they are read repeatedly.
     pub fn memory(self, bytes: u64) -> Self {
         Self { options: PairOptions { memory: bytes, ..self.options }, ..self }
     }
@@ -87,8 +87,8 @@ impl<F: Fingerprint> Pairs<'_, F> {
     /// Passes everything that is found to `visit`, some thousand pairs at a time. Several threads
     /// search, and call `visit` one at a time.
     ///
-    /// If `visit` breaks, no further region of a table is begun, but what is found in the regions that
-    /// were begun is still passed on.
+    /// If `visit` breaks, no further region of a table is begun, but what is found in the regions
+    /// that were begun is still passed on.
     ///
     /// # Errors
     ///

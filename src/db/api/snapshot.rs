@@ -215,8 +215,9 @@ impl<F: Fingerprint> Snapshot<F> {
         self.engine.ids(fingerprint)
     }
 
-    /// Returns an iterator over all entries, by fingerprint and then id. In a database of sketches, these
-    /// are the originals, in the order of their keys: by id, or by name as bytes. It ends after an error.
+    /// Returns an iterator over all entries, by fingerprint and then id. In a database of sketches,
+    /// these are the originals, in the order of their keys: by id, or by name as bytes. It ends
+    /// after an error.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, F> {
         Iter(self.engine.iter())
@@ -283,8 +284,8 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Returns an iterator over the documents whose keys are greater than this one, which need not
-    /// exist. Names that begin with the same prefix follow it, so this finds the pages of one site, for
-    /// example. To find the first document takes as long as [`get`](Self::get).
+    /// exist. Names that begin with the same prefix follow it, so this finds the pages of one site,
+    /// for example. To find the first document takes as long as [`get`](Self::get).
     ///
     /// # Errors
     ///
@@ -315,8 +316,8 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Reads every byte of every segment, and checks it as thoroughly as the level says:
-    /// [`VerifyLevel`] lists what each does. [`Full`](VerifyLevel::Full) takes as long as reading and
-    /// decoding all files.
+    /// [`VerifyLevel`] lists what each does. [`Full`](VerifyLevel::Full) takes as long as reading
+    /// and decoding all files.
     ///
     /// Damage is reported once. If a page of a file is damaged, that page is reported, and not what
     /// follows from it.

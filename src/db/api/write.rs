@@ -79,8 +79,8 @@ impl<'a, F: Fingerprint> Write<'a, F> {
         Self { condition: Condition { unless_near: Some(within.into()), ..self.condition }, ..self }
     }
 
-    /// Updates documents whose key exists. Their old version does not make them duplicates. If another
-    /// document does, `on_duplicate` says what becomes of the key. Has no effect without
+    /// Updates documents whose key exists. Their old version does not make them duplicates. If
+    /// another document does, `on_duplicate` says what becomes of the key. Has no effect without
     /// [`unless_near`](Self::unless_near), because then every document is written anyway.
     ///
     /// ```

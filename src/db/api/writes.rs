@@ -40,8 +40,8 @@ impl<F: Fingerprint> Db<F> {
     /// Prepares a write of several documents in one commit. Conditions can be added before
     /// [`run`](Write::run) does it.
     ///
-    /// A thousand to ten thousand documents are a good size: more save little time, and each takes about
-    /// 700 bytes of memory until the write is done.
+    /// A thousand to ten thousand documents are a good size: more save little time, and each takes
+    /// about 700 bytes of memory until the write is done.
     ///
     /// ```
     /// use fpdb::{Db, Ids};
@@ -60,9 +60,9 @@ impl<F: Fingerprint> Db<F> {
     }
 
     /// Inserts a document unless one is within the database's distance of it, or one with its key
-    /// [exists](Outcome::Exists). Of two near documents, at most one is inserted, even if two threads
-    /// insert them at the same time. See [`Write::unless_near`] for other distances and several
-    /// documents.
+    /// [exists](Outcome::Exists). Of two near documents, at most one is inserted, even if two
+    /// threads insert them at the same time. See [`Write::unless_near`] for other distances and
+    /// several documents.
     ///
     /// # Errors
     ///
@@ -211,8 +211,8 @@ impl<F: Fingerprint> Db<F> {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` in a database with [user ids](crate::Ids::User); `Cancelled`; otherwise the
-    /// same as [`remove`](Self::remove).
+    /// `InvalidArgument` in a database with [user ids](crate::Ids::User); `Cancelled`; otherwise
+    /// the same as [`remove`](Self::remove).
     ///
     /// ```
     /// use fpdb::{Db, Ids, Stamped};
@@ -262,9 +262,9 @@ impl<F: Fingerprint> Db<F> {
     /// Returns the most bytes of free disk space that a [bulk load](Self::bulk_load) of this many
     /// entries takes while it runs, with the memory and threads of this database, if their ids are
     /// not greater than their number. Random fingerprints of 64 bits take about two thirds of that,
-    /// and a quarter in the end. With more [memory](crate::Options::bulk_memory), a load needs less.
-    /// Where the file system cannot free parts of a file, many fingerprints with the same leading bits
-    /// can take more than this.
+    /// and a quarter in the end. With more [memory](crate::Options::bulk_memory), a load needs
+    /// less. Where the file system cannot free parts of a file, many fingerprints with the same
+    /// leading bits can take more than this.
     ///
     /// ```
     /// # let db = fpdb::Db::options().in_memory()?;

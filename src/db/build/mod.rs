@@ -1,5 +1,5 @@
-//! New databases, each of which is complete or not there: from existing ones, and from what the caller
-//! gives.
+//! New databases, each of which is complete or not there: from existing ones, and from what the
+//! caller gives.
 
 mod databases;
 mod given;

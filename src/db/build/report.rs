@@ -66,7 +66,8 @@ pub struct Loss {
     pub count: Option<u64>,
     /// The damaged file, or the folder if it is not known which file had it.
     pub path: PathBuf,
-    /// The ids of the documents of an index of passages, ascending; empty for other kinds of losses.
+    /// The ids of the documents of an index of passages, ascending; empty for other kinds of
+    /// losses.
     pub ids: Vec<DocId>,
 }
 
@@ -113,17 +114,17 @@ pub enum LossKind {
     /// The newest versions of documents. The new database has the newest fingerprint, but an older
     /// stamp.
     Versions,
-    /// Documents of an index of passages of which only windows are left. They are not in the new index.
-    /// Insert them again, unless removals are lost, too, and these documents were removed.
+    /// Documents of an index of passages of which only windows are left. They are not in the new
+    /// index. Insert them again, unless removals are lost, too, and these documents were removed.
     Texts,
-    /// Windows of documents of an index of passages. The new index has fewer windows of these documents
-    /// than their texts have, so that some of their runs may not be found. It does not say why:
-    /// lost entries may have been these windows, or they were common and never stored.
+    /// Windows of documents of an index of passages. The new index has fewer windows of these
+    /// documents than their texts have, so that some of their runs may not be found. It does not
+    /// say why: lost entries may have been these windows, or they were common and never stored.
     Windows,
     /// Bytes of a log. Commits in them are not in the new database.
     Log,
-    /// Files that no manifest names, although no crash leaves such files: a manifest that named them
-    /// was lost, or an earlier one was put back. What they hold is not in the new database.
+    /// Files that no manifest names, although no crash leaves such files: a manifest that named
+    /// them was lost, or an earlier one was put back. What they hold is not in the new database.
     Files,
 }
 

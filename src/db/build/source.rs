@@ -36,11 +36,11 @@ pub(crate) type NamedDocuments<'a, F> = dyn Iterator<Item = Result<NamedDocument
 impl<'a, F: Fingerprint> Source<'a, F> {
     /// Returns the union of databases, or one database, to write it again with other options.
     ///
-    /// Other processes may write to the databases; the new one gets what is committed when the build
-    /// begins. All must have the same width, recipe, extraction and kind of ids. Options that are not
-    /// set are taken from the first one, except that a new maximum distance or similarity without a
-    /// layout leads to the layout that a new database would have. Stamps stay. What becomes of ids
-    /// depends on their kind:
+    /// Other processes may write to the databases; the new one gets what is committed when the
+    /// build begins. All must have the same width, recipe, extraction and kind of ids. Options that
+    /// are not set are taken from the first one, except that a new maximum distance or similarity
+    /// without a layout leads to the layout that a new database would have. Stamps stay. What
+    /// becomes of ids depends on their kind:
     ///
     /// - [User ids](crate::Ids::User) stay as they are. Equal entries become one.
     /// - [Unique ids](crate::Ids::Unique) stay as they are. If several databases have a document
@@ -51,11 +51,12 @@ impl<'a, F: Fingerprint> Source<'a, F> {
     ///   ids that the databases before it have assigned. A name that several databases have keeps
     ///   the id that it has in the first of them.
     ///
-    /// Indexes of passages can be merged if they have the same seed and settings. A document that several
-    /// of them have must have the same text in each.
+    /// Indexes of passages can be merged if they have the same seed and settings. A document that
+    /// several of them have must have the same text in each.
     ///
     /// The build fails with `Unsupported` if recipes, extractions or widths differ, and with
-    /// `InvalidArgument` if there is no database, if kinds of ids differ, or if texts with the same id do.
+    /// `InvalidArgument` if there is no database, if kinds of ids differ, or if texts with the same
+    /// id do.
     ///
     /// # Examples
     ///
@@ -95,10 +96,10 @@ impl<'a, F: Fingerprint> Source<'a, F> {
     /// `(lost name of id N)`.
     ///
     /// The build reads everything twice or more. It takes memory for the fingerprints of damaged
-    /// places, and, if records of documents are lost, for all entries, about 48 bytes each; otherwise
-    /// it works within [`bulk_memory`](crate::Options::bulk_memory). It fails with `Corruption` or
-    /// `NotFound` if both the manifest and its copy are lost, and with `Unsupported` for a database
-    /// of another version or width.
+    /// places, and, if records of documents are lost, for all entries, about 48 bytes each;
+    /// otherwise it works within [`bulk_memory`](crate::Options::bulk_memory). It fails with
+    /// `Corruption` or `NotFound` if both the manifest and its copy are lost, and with
+    /// `Unsupported` for a database of another version or width.
     ///
     /// # Examples
     ///
@@ -128,8 +129,9 @@ impl<'a, F: Fingerprint> Source<'a, F> {
         Self(Kind::Damaged(path.as_ref().to_owned()))
     }
 
-    /// Returns `count` entries for a database with [user ids](crate::Ids::User), in any order; equal
-    /// ones become one. The [kind of ids](crate::Options::ids), if it is set, must be the user's.
+    /// Returns `count` entries for a database with [user ids](crate::Ids::User), in any order;
+    /// equal ones become one. The [kind of ids](crate::Options::ids), if it is set, must be the
+    /// user's.
     ///
     /// The build fails with the first error that `entries` yields, and with `InvalidArgument` if
     /// there are not `count` entries.
@@ -156,17 +158,17 @@ impl<'a, F: Fingerprint> Source<'a, F> {
     /// Returns `count` documents for a database whose [kind of ids](crate::Options::ids) is set to
     /// names or unique ids.
     ///
-    /// Takes what [`Snapshot::documents`](crate::Snapshot::documents) returns: in ascending order of
-    /// names, compared by their bytes, or of unique ids. Documents keep their ids, in a database with
-    /// names too, and duplicates keep the ids of their originals. With names, `next_id` is the
+    /// Takes what [`Snapshot::documents`](crate::Snapshot::documents) returns: in ascending order
+    /// of names, compared by their bytes, or of unique ids. Documents keep their ids, in a database
+    /// with names too, and duplicates keep the ids of their originals. With names, `next_id` is the
     /// id that the next new name gets, which is greater than all of them; see
     /// [`Snapshot::next_id`](crate::Snapshot::next_id). The build takes about 70 MiB in addition to
     /// [`bulk_memory`](crate::Options::bulk_memory).
     ///
-    /// The build fails with the first error that `documents` yields, with `InvalidArgument`
-    /// if there are not `count` documents, if they are not in order, if one lacks the name that it
-    /// needs, or if an id is not below the next, and with `Corruption` if two documents have the same
-    /// id.
+    /// The build fails with the first error that `documents` yields, with `InvalidArgument` if
+    /// there are not `count` documents, if they are not in order, if one lacks the name that it
+    /// needs, or if an id is not below the next, and with `Corruption` if two documents have the
+    /// same id.
     ///
     /// # Examples
     ///

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::settings::{DocumentRecord, IndexEntry, PassageSettings};
 
-/// Refuses indexes that have different texts with the same id, because windows have only the id of their
-/// text.
+/// Refuses indexes that have different texts with the same id, because windows have only the id of
+/// their text.
 pub(super) fn refuse_different_texts<F: Fingerprint>(
     settings: PassageSettings,
     sources: &[Reader<F>],
@@ -42,8 +42,8 @@ pub(super) fn refuse_different_texts<F: Fingerprint>(
     }
 }
 
-/// Returns the record of each text, by id. Of several records, which only lost removals leave, the index
-/// uses the first.
+/// Returns the record of each text, by id. Of several records, which only lost removals leave, the
+/// index uses the first.
 fn records<F: Fingerprint>(
     settings: PassageSettings,
     source: &Reader<F>,

@@ -59,8 +59,8 @@ pub(crate) fn expect_installed(folder: &LockedFolder, manifest: &Manifest) -> Re
     Err(Error::new(ErrorKind::Replaced, message).at_path(storage.root().join(MANIFEST)))
 }
 
-/// Does the same as [`manifest`], for a manifest that names new segments. Removes their files at once
-/// if no manifest can name them any more.
+/// Does the same as [`manifest`], for a manifest that names new segments. Removes their files at
+/// once if no manifest can name them any more.
 pub(crate) fn segments<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,
@@ -82,8 +82,9 @@ pub(crate) fn cannot_be_named<F: Fingerprint>(core: &Core<F>, error: &Error) -> 
     !core.poison.is_set() || matches!(error.kind(), ErrorKind::Replaced | ErrorKind::Closed)
 }
 
-/// Writes the spare of a segment that was just written, makes the names of the files durable, and opens
-/// the segment: no manifest may name it earlier. `change` is what the next manifest changes besides.
+/// Writes the spare of a segment that was just written, makes the names of the files durable, and
+/// opens the segment: no manifest may name it earlier. `change` is what the next manifest changes
+/// besides.
 pub(crate) fn open_new<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,

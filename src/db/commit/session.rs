@@ -77,8 +77,8 @@ pub(crate) fn create_log<F: Fingerprint>(
     }
 }
 
-/// Returns the locked folder, for an operation that creates or removes files, and begins the session.
-/// Fails if the folder belongs to somebody else now.
+/// Returns the locked folder, for an operation that creates or removes files, and begins the
+/// session. Fails if the folder belongs to somebody else now.
 pub(crate) fn own_folder<F: Fingerprint>(core: &Core<F>) -> Result<Arc<LockedFolder>> {
     let folder = core.keep_folder()?;
     {

@@ -94,7 +94,8 @@ impl<F: Fingerprint> WriteHandle<F> {
         Ok(core)
     }
 
-    /// Does the same for a write of the caller. The entries of an index of passages are written by the index only.
+    /// Does the same for a write of the caller. The entries of an index of passages are written by
+    /// the index only.
     pub(crate) fn writable(&self) -> Result<&Core<F>> {
         let core = self.in_own_process()?;
         match core.settings.passages {

@@ -29,13 +29,14 @@ impl<F> Options<F> {
     }
 
     /// Lets the sketches of a database match if their Jaccard similarity is high, and chooses the
-    /// bands that find them among the [expected entries](Self::expected_entries): 10 bands of 5 minima
-    /// up to 10 million documents, 13 of 6 up to a billion, and 16 of 7 beyond, at a similarity of
-    /// 0.8. Default: at least 0.8; stored.
+    /// bands that find them among the [expected entries](Self::expected_entries): 10 bands of 5
+    /// minima up to 10 million documents, 13 of 6 up to a billion, and 16 of 7 beyond, at a
+    /// similarity of 0.8. Default: at least 0.8; stored.
     ///
-    /// More bands take more space: 5 bytes per document and band. What a band leads to in vain grows
-    /// with the number of documents of one subject. Below a similarity of 0.7, bands lead to too many
-    /// of a billion. A database of fingerprints has no similarity, and is not created with one.
+    /// More bands take more space: 5 bytes per document and band. What a band leads to in vain
+    /// grows with the number of documents of one subject. Below a similarity of 0.7, bands lead to
+    /// too many of a billion. A database of fingerprints has no similarity, and is not created with
+    /// one.
     ///
     /// ```
     /// use fpdb::{Jaccard, Options, Sketch, Within};

@@ -421,15 +421,15 @@ impl<F: Fingerprint> Options<F> {
         Self { watch: Watch::new(report), ..self }
     }
 
-    /// Sets whether to write to a database on a file system whose locks and syncs may not work: one that
-    /// reaches another machine, the host of a virtual machine, or a program (on Linux NFS, SMB, CIFS, AFS,
-    /// Coda, Ceph, Lustre, GPFS, BeeGFS, 9P, vboxsf and all of FUSE, such as sshfs and virtiofs).
-    /// Otherwise that fails with [`Io`](crate::ErrorKind::Io), whose source is
+    /// Sets whether to write to a database on a file system whose locks and syncs may not work: one
+    /// that reaches another machine, the host of a virtual machine, or a program (on Linux NFS,
+    /// SMB, CIFS, AFS, Coda, Ceph, Lustre, GPFS, BeeGFS, 9P, vboxsf and all of FUSE, such as sshfs
+    /// and virtiofs). Otherwise that fails with [`Io`](crate::ErrorKind::Io), whose source is
     /// [`Unsupported`](std::io::ErrorKind::Unsupported). Reading does not.
     ///
-    /// Set it only if you know that locks hold between all processes that may open the database, and that
-    /// a sync reaches the disk. Two writers at the same time destroy a database. Default: false; not
-    /// stored.
+    /// Set it only if you know that locks hold between all processes that may open the database,
+    /// and that a sync reaches the disk. Two writers at the same time destroy a database. Default:
+    /// false; not stored.
     ///
     /// ```
     /// let folder = tempfile::tempdir()?;

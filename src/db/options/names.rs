@@ -43,8 +43,8 @@ const EXTRACTIONS: [&str; 2] = ["main/1", "strip/1"];
 /// The name of the extraction that makes the texts of a database from web pages, for
 /// [`Options::extraction`](crate::Options::extraction).
 ///
-/// The name of an extraction of `fpdb-web` converts into it: `main/1` or `strip/1`. Another
-/// name is refused when the database is opened. If another program makes the texts, give its way a name of
+/// The name of an extraction of `fpdb-web` converts into it: `main/1` or `strip/1`. Another name is
+/// refused when the database is opened. If another program makes the texts, give its way a name of
 /// your own with [`custom`](Self::custom).
 ///
 /// # Examples

@@ -5,8 +5,8 @@ use crate::settings::{Ids, PassageSettings};
 
 impl<F> Options<F> {
     /// Makes a new database an index of passages, with a distance of 0 and user ids: to
-    /// [build](Self::build) one from the entries of another that has these settings. A new index without documents is
-    /// made by `passages::Index::create`.
+    /// [build](Self::build) one from the entries of another that has these settings. A new index
+    /// without documents is made by `passages::Index::create`.
     ///
     /// ```
     /// # #[cfg(feature = "text")] {

@@ -24,27 +24,27 @@ impl<F> Options<F> {
     /// directories and filters may take together.
     ///
     /// A page is read into memory when it is first used, is checked there, and stays. Fifteen
-    /// sixteenths of the limit, less the copies, are set aside for entire files, as far as they fit.
-    /// The background reads these from beginning to end, and so does [`warm`](crate::Db::warm). The
-    /// system is asked to keep no second copy of them in its cache.
+    /// sixteenths of the limit, less the copies, are set aside for entire files, as far as they
+    /// fit. The background reads these from beginning to end, and so does
+    /// [`warm`](crate::Db::warm). The system is asked to keep no second copy of them in its cache.
     ///
     /// The pages of other files share the rest. A query that begins when they take more than that
     /// drops them all, and then reads again what it needs, up to a few dozen pages at once. So the
-    /// pages may exceed the limit by what the running queries read, and by an eighth of the rest for
-    /// each thread that is in the middle of a query. A snapshot keeps the pages that were read
+    /// pages may exceed the limit by what the running queries read, and by an eighth of the rest
+    /// for each thread that is in the middle of a query. A snapshot keeps the pages that were read
     /// through it until it is dropped: at most as many as the rest, and an eighth of that if older
     /// snapshots have as many. Iterators, flush, compaction, backup and `verify` read in parts, and
     /// keep at most a few MiB each in addition to this.
     ///
-    /// Default: seven tenths of the machine's memory or of the lowest limit of the process's control
-    /// groups, but no more than leaves three twentieths of all memory and 6 MiB available; at least a
-    /// 64th of all memory. Where the system does not say, 1 GiB. Not stored. What is available is
-    /// looked at when the database is opened, whenever pages have grown by a 64th of the limit or 4
-    /// MiB, after a flush, and by [`fit_memory`](crate::Db::fit_memory): if other programs need more,
-    /// pages are dropped, and if they need less, pages may grow again. A program that takes much
-    /// memory at once can still be ended by the system before that happens: set this option where a
-    /// process must not have more, and in each of several processes that share a control group. A
-    /// limit that is set stays as it is.
+    /// Default: seven tenths of the machine's memory or of the lowest limit of the process's
+    /// control groups, but no more than leaves three twentieths of all memory and 6 MiB available;
+    /// at least a 64th of all memory. Where the system does not say, 1 GiB. Not stored. What is
+    /// available is looked at when the database is opened, whenever pages have grown by a 64th of
+    /// the limit or 4 MiB, after a flush, and by [`fit_memory`](crate::Db::fit_memory): if other
+    /// programs need more, pages are dropped, and if they need less, pages may grow again. A
+    /// program that takes much memory at once can still be ended by the system before that happens:
+    /// set this option where a process must not have more, and in each of several processes that
+    /// share a control group. A limit that is set stays as it is.
     pub fn page_memory(mut self, bytes: u64) -> Self {
         self.tuning.page_memory = Some(bytes);
         self
@@ -52,15 +52,15 @@ impl<F> Options<F> {
 }
 
 impl Options<Sketch> {
-    /// Sets how many pages of documents, of 4 KiB each, one query may read. A query whose bands lead
-    /// to more fails with [`TooManyCandidates`](crate::ErrorKind::TooManyCandidates) before it reads
-    /// any, and so does a conditional insert. A plain insert does not.
+    /// Sets how many pages of documents, of 4 KiB each, one query may read. A query whose bands
+    /// lead to more fails with [`TooManyCandidates`](crate::ErrorKind::TooManyCandidates) before it
+    /// reads any, and so does a conditional insert. A plain insert does not.
     ///
     /// Usually a band leads to a few documents. But millions of pages can share a template, and
-    /// whoever knows the recipe can make any number of documents with the same band. Pairs, joins and
-    /// clusters have no such bound. A query reads them in parts, and drops pages between these, so it
-    /// takes no more memory than [`page_memory`](Self::page_memory) allows. Default: one page for each 64
-    /// bytes of `page_memory`, but at least 2^12 and at most 2^20; not stored.
+    /// whoever knows the recipe can make any number of documents with the same band. Pairs, joins
+    /// and clusters have no such bound. A query reads them in parts, and drops pages between these,
+    /// so it takes no more memory than [`page_memory`](Self::page_memory) allows. Default: one page
+    /// for each 64 bytes of `page_memory`, but at least 2^12 and at most 2^20; not stored.
     ///
     /// ```
     /// use fpdb::{ErrorKind, Options, Sketch, Within};

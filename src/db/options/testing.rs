@@ -23,8 +23,8 @@ impl<F: Fingerprint> Options<F> {
         self
     }
 
-    /// Sets how many documents a segment of sketches may have, for tests: many segments would otherwise
-    /// take billions of documents. Only with the feature `sim`.
+    /// Sets how many documents a segment of sketches may have, for tests: many segments would
+    /// otherwise take billions of documents. Only with the feature `sim`.
     ///
     /// ```
     /// use fpdb::{Options, Sketch};

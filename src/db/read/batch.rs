@@ -9,8 +9,8 @@ use crate::fingerprint::Fingerprint;
 use crate::parallel;
 use crate::query::{Answers, Batch, QueryOptions};
 
-/// Queries that a thread answers before it takes more. Starting the thread takes less time than they
-/// do.
+/// Queries that a thread answers before it takes more. Starting the thread takes less time than
+/// they do.
 const QUERIES: usize = 256;
 
 /// Queries that a thread answers before it checks whether the batch has ended.

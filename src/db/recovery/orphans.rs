@@ -38,8 +38,8 @@ pub(crate) fn remove<F: Fingerprint>(folder: &LockedFolder, manifest: &Manifest)
     Ok(orphans.len() as u64)
 }
 
-/// Returns why files that the manifest does not name cannot be the remains of a crash, for those that
-/// cannot.
+/// Returns why files that the manifest does not name cannot be the remains of a crash, for those
+/// that cannot.
 pub(crate) fn strays<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,
@@ -110,8 +110,8 @@ fn refuse_foreign(storage: &dyn Storage, name: FileName, manifest: &Manifest) ->
     }
 }
 
-/// Returns the header of a numbered file. Returns `None` if it has none, as a file whose creation was
-/// interrupted, and if it is of no use after a crash.
+/// Returns the header of a numbered file. Returns `None` if it has none, as a file whose creation
+/// was interrupted, and if it is of no use after a crash.
 pub(crate) fn header_of(storage: &dyn Storage, name: FileName) -> Result<Option<FileHeader>> {
     let kind = match name {
         FileName::Log(_) => FileKind::Log,

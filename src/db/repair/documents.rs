@@ -117,8 +117,8 @@ impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
         Self { merge: readable(segments, recent)?, next: None, live: None, rest }.begin()
     }
 
-    /// Compares the records with the live entries, because some records are lost. `lost` returns how
-    /// many entries and removals are, once the entries are read. Takes memory for all entries.
+    /// Compares the records with the live entries, because some records are lost. `lost` returns
+    /// how many entries and removals are, once the entries are read. Takes memory for all entries.
     pub(super) fn with_entries(
         segments: &'a [Parts<F>],
         recent: &Memtable<F>,

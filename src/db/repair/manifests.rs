@@ -1,8 +1,9 @@
-//! Which manifest a repair begins with: of the manifest, its copy and the spares, the one that most of
-//! the files agree with.
+//! Which manifest a repair begins with: of the manifest, its copy and the spares, the one that most
+//! of the files agree with.
 //!
-//! Each numbered file says in its header which database it is of, and which writer created it. So the
-//! manifest of another database, or of a copy of this one, is recognised: fewer files are its own.
+//! Each numbered file says in its header which database it is of, and which writer created it. So
+//! the manifest of another database, or of a copy of this one, is recognised: fewer files are its
+//! own.
 
 use super::parts::{is_damage, undamaged};
 use crate::codec::header::{FileHeader, FileKind};
@@ -20,8 +21,9 @@ use crate::storage::Storage;
 const LOST: &str = "nothing says what the database was, because the copy of the manifest and the spares of \
                     all segments are lost, too; restore a backup: ";
 
-/// Reads the manifest or its copy: the one that more files agree with, or the newer one. Without both,
-/// puts the manifest together from the spares of the segments. Reports what is wrong with them.
+/// Reads the manifest or its copy: the one that more files agree with, or the newer one. Without
+/// both, puts the manifest together from the spares of the segments. Reports what is wrong with
+/// them.
 pub(super) fn read_manifest(storage: &dyn Storage, report: &mut BuildReport) -> Result<Manifest> {
     let evidence = Evidence::read(storage)?;
     let copy = Manifest::read_copy(storage);
@@ -51,8 +53,8 @@ pub(super) fn read_manifest(storage: &dyn Storage, report: &mut BuildReport) -> 
     Ok(found)
 }
 
-/// Returns the manifest for a repair. If files that it does not name prove that it is an old one, puts
-/// the right one together from the spares of the segments. Reports what is wrong.
+/// Returns the manifest for a repair. If files that it does not name prove that it is an old one,
+/// puts the right one together from the spares of the segments. Reports what is wrong.
 pub(super) fn newest_manifest<F: Fingerprint>(
     storage: &dyn Storage,
     report: &mut BuildReport,
@@ -133,8 +135,8 @@ impl Evidence {
         })
     }
 
-    /// Returns whether more files are known to `other` than to `manifest`, both of one database, or as
-    /// many and it is newer.
+    /// Returns whether more files are known to `other` than to `manifest`, both of one database, or
+    /// as many and it is newer.
     fn prefers(&self, other: &Manifest, manifest: &Manifest) -> bool {
         let rank = |manifest: &Manifest| (self.known_to(manifest), manifest.generation);
         rank(other) > rank(manifest)
@@ -156,8 +158,8 @@ impl Evidence {
         named.peek().is_some() && named.all(|(name, nonce)| is_here(name, nonce))
     }
 
-    /// Returns what proves that a manifest is not the right one. `copy` is the copy of a manifest that is
-    /// not itself one.
+    /// Returns what proves that a manifest is not the right one. `copy` is the copy of a manifest
+    /// that is not itself one.
     fn refutes(&self, manifest: &Manifest, copy: Option<&Manifest>) -> Option<String> {
         let id = manifest.settings.database_id;
         let of_copy = copy.map(|copy| copy.settings.database_id);
@@ -204,8 +206,8 @@ impl Evidence {
         }
     }
 
-    /// Puts the manifest of a database together from the spares of the segments. Each of them has the
-    /// manifest that was the first to name its segment.
+    /// Puts the manifest of a database together from the spares of the segments. Each of them has
+    /// the manifest that was the first to name its segment.
     fn of_spares(
         &self,
         database_id: u128,

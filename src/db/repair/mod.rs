@@ -1,8 +1,8 @@
 //! Repair: a new database from what a damaged one still proves.
 //!
 //! Every table of a segment holds the same fingerprints, the postings say how many of them each
-//! block of table 0 has, and the documents say again which entries there are. So what one file lost,
-//! others prove. The damaged database is only read.
+//! block of table 0 has, and the documents say again which entries there are. So what one file
+//! lost, others prove. The damaged database is only read.
 
 mod blocks;
 mod documents;
@@ -104,8 +104,8 @@ struct Salvage<'a, F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Salvage<'_, F> {
-    /// Returns how many documents the database had, or entries with user ids, as far as the manifest
-    /// and the logs say.
+    /// Returns how many documents the database had, or entries with user ids, as far as the
+    /// manifest and the logs say.
     fn documents_before(&self) -> u64 {
         let metas = self.segments.iter().map(|parts| &parts.meta);
         let before = match self.manifest.settings.ids {

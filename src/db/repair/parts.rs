@@ -91,8 +91,8 @@ struct Files<'a, 'm> {
 
 impl Files<'_, '_> {
     /// Opens and reads an entire file and reports its damage. Returns it unless it cannot be opened
-    /// even with what the spare has of it. `read` reads the footer, and returns a count as well, which
-    /// must be `expected`.
+    /// even with what the spare has of it. `read` reads the footer, and returns a count as well,
+    /// which must be `expected`.
     fn open<T: Paged>(
         &mut self,
         name: FileName,

@@ -57,8 +57,8 @@ pub(super) fn check_opening<F: Fingerprint>(
 }
 
 impl Description {
-    /// Does what [`read`](Self::read) does for a database that may be damaged: it reads the manifest
-    /// that a repair uses.
+    /// Does what [`read`](Self::read) does for a database that may be damaged: it reads the
+    /// manifest that a repair uses.
     ///
     /// # Errors
     ///
@@ -118,8 +118,8 @@ pub(crate) fn verify<F: Fingerprint>(
     Ok(report)
 }
 
-/// Returns what opening for writing would refuse although readers do not, and what is wrong with the copy
-/// of the manifest. Another process may be writing to the database.
+/// Returns what opening for writing would refuse although readers do not, and what is wrong with
+/// the copy of the manifest. Another process may be writing to the database.
 fn beside_a_writer<F: Fingerprint>(storage: &dyn Storage) -> Result<(Vec<Error>, Option<Error>)> {
     for _ in 0..ATTEMPTS {
         let manifest = Manifest::read(storage)?;

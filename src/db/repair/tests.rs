@@ -609,7 +609,8 @@ fn repair_lists_damage_wherever_opening_fails() {
     assert!(refused > 10, "{refused}");
 }
 
-/// Creates a database with many documents in one segment, and after them what `write` does in another.
+/// Creates a database with many documents in one segment, and after them what `write` does in
+/// another.
 fn with_two_segments(
     ids: Ids,
     path: &Path,

@@ -43,8 +43,8 @@ impl Texts {
         Ok(Self { settings, recorded, others: BTreeSet::new() })
     }
 
-    /// Counts an entry. Returns whether the new index has it: windows of a text without a record would
-    /// be those of another text that is inserted with the same id.
+    /// Counts an entry. Returns whether the new index has it: windows of a text without a record
+    /// would be those of another text that is inserted with the same id.
     pub(super) fn keep<F: Fingerprint>(&mut self, entry: &Result<Entry<F>>) -> bool {
         let Ok(entry) = entry else { return true };
         let IndexEntry::Window(id) = read(self.settings, *entry) else { return true };
@@ -59,8 +59,8 @@ impl Texts {
         true
     }
 
-    /// Reports which texts are lost and, if anything is lost that may have been windows, which ones may have
-    /// lost some.
+    /// Reports which texts are lost and, if anything is lost that may have been windows, which ones
+    /// may have lost some.
     pub(super) fn report(self, root: &Path, report: &mut BuildReport) {
         let is_lost = report.losses.iter().any(|loss| loss.kind != LossKind::Removals);
         let incomplete = self.recorded.iter().filter(|text| is_lost && text.read < text.windows);

@@ -152,8 +152,9 @@ impl<F: Fingerprint> IndexLoader<F> {
         self.database.get().and_then(Weak::upgrade).map(|database| database.version())
     }
 
-    /// Returns the segments of the current version, the largest first. Each is looked up when it is its
-    /// turn, and referenced only until the next, so that pages that are dropped meanwhile are freed.
+    /// Returns the segments of the current version, the largest first. Each is looked up when it is
+    /// its turn, and referenced only until the next, so that pages that are dropped meanwhile are
+    /// freed.
     fn segments(&self) -> impl Iterator<Item = Arc<Segment<F>>> {
         (0..).map_while(|number| {
             let version = self.version().filter(|_| !self.stopped.load(Ordering::Relaxed))?;
@@ -163,7 +164,8 @@ impl<F: Fingerprint> IndexLoader<F> {
         })
     }
 
-    /// Loads everything; the caller has locked `copying`. Calls `pages_begin` once the indexes are loaded.
+    /// Loads everything; the caller has locked `copying`. Calls `pages_begin` once the indexes are
+    /// loaded.
     fn load_all(&self, watch: &Watch, pages_begin: impl FnOnce()) -> Result<()> {
         let is_stopped = || self.stopped.load(Ordering::Relaxed);
         let mut result = Ok(());
@@ -181,7 +183,8 @@ impl<F: Fingerprint> IndexLoader<F> {
         meter.advance(0)?;
         for segment in self.segments() {
             segment.load_pages(&|bytes| {
-                // If less memory is available by now, this gives up what is set aside for some files.
+                // If less memory is available by now, this gives up what is set aside for some
+                // files.
                 drop(self.version());
                 !is_stopped() && meter.advance(bytes).is_ok()
             });

@@ -97,12 +97,12 @@ impl<'a> From<&Key<'a>> for Key<'a> {
 }
 
 /// A key with a stamp: a number of the caller's that says when the document was seen, for instance
-/// the time in seconds or the number of a crawl. [`Db::expire`](crate::Db::expire) removes documents
-/// with old stamps, and [`QueryOptions::since`](crate::QueryOptions::since) ignores them.
+/// the time in seconds or the number of a crawl. [`Db::expire`](crate::Db::expire) removes
+/// documents with old stamps, and [`QueryOptions::since`](crate::QueryOptions::since) ignores them.
 ///
 /// A document has the greatest stamp that it was written or [touched](crate::Db::touch) with, so it
-/// was seen at that time, even if a clock steps back or two crawlers write in another order. To lower
-/// a stamp, remove the document and write it again.
+/// was seen at that time, even if a clock steps back or two crawlers write in another order. To
+/// lower a stamp, remove the document and write it again.
 ///
 /// Everything that converts into a [`Key`] converts into a `Stamped` without a stamp.
 ///

@@ -108,8 +108,8 @@ impl<F: Fingerprint> Source<'_, F> {
         self.metas().map(|meta| meta.files().len() as u64).sum::<u64>() + 2
     }
 
-    /// Until the copy has its own manifest, another one says that it is unfinished: nobody uses it, and
-    /// the next backup into the folder removes it.
+    /// Until the copy has its own manifest, another one says that it is unfinished: nobody uses it,
+    /// and the next backup into the folder removes it.
     fn copy(mut self, target: &LockedFolder, watch: &Watch) -> Result<()> {
         let mut unfinished = Manifest::new(self.manifest.settings.clone(), target.session());
         unfinished.is_unfinished = true;

@@ -1,6 +1,6 @@
-//! Folders for new databases that backups, merges and rebuilds write. Until the database is complete, its
-//! manifest says that it is unfinished. After a failure nothing is left, and what an interrupted
-//! attempt left is removed by the next one.
+//! Folders for new databases that backups, merges and rebuilds write. Until the database is
+//! complete, its manifest says that it is unfinished. After a failure nothing is left, and what an
+//! interrupted attempt left is removed by the next one.
 
 use std::sync::Arc;
 

@@ -13,8 +13,8 @@ use crate::query::Within;
 pub(crate) struct Condition {
     /// How near another document prevents this. `None`: nothing prevents it.
     pub(crate) unless_near: Option<Within>,
-    /// What becomes of the key of a duplicate. Without it, a key that exists prevents the write, too,
-    /// if [`unless_near`](Self::unless_near) is given.
+    /// What becomes of the key of a duplicate. Without it, a key that exists prevents the write,
+    /// too, if [`unless_near`](Self::unless_near) is given.
     pub(crate) or_update: Option<OnDuplicate>,
 }
 

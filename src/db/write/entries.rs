@@ -113,8 +113,8 @@ fn insert_unless_near<F: Fingerprint>(
     }
 }
 
-/// Returns the nearest match of each entry, searched without a lock. An entry that exists is its own
-/// nearest match, even if others have the same fingerprint.
+/// Returns the nearest match of each entry, searched without a lock. An entry that exists is its
+/// own nearest match, even if others have the same fingerprint.
 fn look_up<F: Fingerprint>(
     core: &Core<F>,
     version: &Version<F>,

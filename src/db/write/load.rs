@@ -1,5 +1,5 @@
-//! Bulk load: writes many entries as one segment, or as few, sorted within a given amount of memory, without
-//! the log. storage-format.md, "Bulk load".
+//! Bulk load: writes many entries as one segment, or as few, sorted within a given amount of
+//! memory, without the log. storage-format.md, "Bulk load".
 
 use std::sync::mpsc;
 

@@ -1,5 +1,5 @@
-//! Bulk load of documents, in the order of their keys, into a new database. storage-format.md, "Bulk
-//! load".
+//! Bulk load of documents, in the order of their keys, into a new database. storage-format.md,
+//! "Bulk load".
 
 use crate::db::commit::install;
 use crate::db::commit::session;
@@ -83,8 +83,8 @@ pub(crate) fn load_documents<F: Fingerprint>(
 }
 
 impl<'a, F: Fingerprint> Load<'a, F> {
-    /// Writes documents until `segment` is full, and puts the entries of originals into a sorter, unless
-    /// they are sketches. Adds the number of documents to `count`.
+    /// Writes documents until `segment` is full, and puts the entries of originals into a sorter,
+    /// unless they are sketches. Adds the number of documents to `count`.
     fn read_documents(
         &self,
         segment: &mut SegmentWriter<'a>,

@@ -14,8 +14,9 @@ pub(super) const FOR_ROWS: usize = 5;
 /// A segment has fewer entries.
 const MOST_ENTRIES: u64 = 1 << 48;
 
-/// Returns the most bytes of disk space that a load of this many entries takes at a time, if no id is
-/// greater than their number: the entries before they are sorted, the rows of tables, and the segment.
+/// Returns the most bytes of disk space that a load of this many entries takes at a time, if no id
+/// is greater than their number: the entries before they are sorted, the rows of tables, and the
+/// segment.
 pub(crate) fn most_space<F: Fingerprint>(core: &Core<F>, entries: u64) -> u64 {
     if entries == 0 {
         return 0;
@@ -64,7 +65,8 @@ pub(super) fn segment_space<F: Fingerprint>(
     let rows = entries * <F::Word as Fingerprint>::BYTES as u64;
     let is_in_memory = rows * sorts as u64 <= row_memory as u64;
     let rows = rows.saturating_mul(copies::<F, F::Word>(core, entries, row_memory / sorts.max(1)));
-    // Each table that is written has the hashes of its filter, and tables of bands have page numbers.
+    // Each table that is written has the hashes of its filter, and tables of bands have page
+    // numbers.
     let filters = if core.settings.index.tables().is_some_and(|tables| tables.filter_bits > 0) {
         core.threads().min(core.settings.tables())
     } else {

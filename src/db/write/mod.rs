@@ -83,8 +83,8 @@ fn entry<F: Fingerprint>(
     Ok(Entry { fingerprint, id: entry_id(key)? })
 }
 
-/// Removes the documents with these keys, in one commit if all of them are keys that the caller gave.
-/// Returns for each whether there was something to remove.
+/// Removes the documents with these keys, in one commit if all of them are keys that the caller
+/// gave. Returns for each whether there was something to remove.
 pub(crate) fn remove<F: Fingerprint>(
     core: &Core<F>,
     reader: &Reader<F>,
@@ -165,7 +165,8 @@ fn remove_all_with_id<F: Fingerprint>(
     Ok(any)
 }
 
-/// Raises the stamps of documents, in one commit. Returns for each whether there is one with this key.
+/// Raises the stamps of documents, in one commit. Returns for each whether there is one with this
+/// key.
 pub(crate) fn touch<F: Fingerprint>(
     core: &Core<F>,
     documents: &[(Key<'_>, u64)],

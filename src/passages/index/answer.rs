@@ -19,10 +19,12 @@ pub(super) const MIN_DECIDED: usize = 200;
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Origins {
-    /// The documents that have passages of the text, those with the largest share first. Of equal ones, the least id.
+    /// The documents that have passages of the text, those with the largest share first. Of equal
+    /// ones, the least id.
     pub documents: Vec<Origin>,
-    /// The share of the text's kept windows that are common: [`Index::MOST_ORIGINS`](super::Index::MOST_ORIGINS) documents are known to have them,
-    /// and there may be more.
+    /// The share of the text's kept windows that are common:
+    /// [`Index::MOST_ORIGINS`](super::Index::MOST_ORIGINS) documents are known to have them, and
+    /// there may be more.
     pub common: f64,
 }
 
@@ -40,16 +42,19 @@ pub struct Origin {
     pub places: Vec<Place>,
 }
 
-/// Neighbouring windows of a text that one earlier document has. Common windows between them may be in others.
+/// Neighbouring windows of a text that one earlier document has. Common windows between them may be
+/// in others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
-    /// The first byte. What the texts share may begin before it, by less than `min_words` - 12 words.
+    /// The first byte. What the texts share may begin before it, by less than `min_words` - 12
+    /// words.
     pub begin: usize,
     /// The byte after the last one. What the texts share may end after it, by as much.
     pub end: usize,
-    /// Whether the place has `min_words` words. What the documents share there is that long, unless words between two
-    /// windows differ. A run of three times `min_words` always gives such a place.
+    /// Whether the place has `min_words` words. What the documents share there is that long, unless
+    /// words between two windows differ. A run of three times `min_words` always gives such a
+    /// place.
     pub is_long: bool,
 }
 
@@ -65,7 +70,8 @@ pub enum Novelty {
         /// The share of the text's kept windows that are common, or that this document has.
         share: f64,
     },
-    /// Not inserted: the text is too short to decide by its windows, and the document with this id has some of it.
+    /// Not inserted: the text is too short to decide by its windows, and the document with this id
+    /// has some of it.
     TooShort {
         /// The earlier document that has most of it.
         id: DocId,
@@ -133,7 +139,8 @@ impl Kept {
         Origins { documents, common: share(common, self.windows.len() as u64) }
     }
 
-    /// Returns why a text is not novel, if it is not: the document with most of it has at least this share.
+    /// Returns why a text is not novel, if it is not: the document with most of it has at least
+    /// this share.
     pub(super) fn known(&self, holders: &[Vec<DocId>], least: f64) -> Option<Novelty> {
         let common = holders.iter().filter(|ids| is_common(ids)).count();
         let (had, _, Reverse(id)) = self
@@ -150,7 +157,8 @@ impl Kept {
         (share >= least).then_some(Novelty::Known { id, share })
     }
 
-    /// Returns which windows each document has. There are at most [`MOST_ORIGINS`] documents per window.
+    /// Returns which windows each document has. There are at most [`MOST_ORIGINS`] documents per
+    /// window.
     fn hits(&self, holders: &[Vec<DocId>]) -> HashMap<DocId, Hits> {
         let mut hits: HashMap<DocId, Hits> = HashMap::new();
         for (window, ids) in holders.iter().enumerate() {
@@ -164,7 +172,8 @@ impl Kept {
     }
 }
 
-/// The places of a text's windows, sorted by number: finding those of one document takes no time for the others.
+/// The places of a text's windows, sorted by number: finding those of one document takes no time
+/// for the others.
 struct Placed<'a> {
     kept: &'a Kept,
     /// The number of each window, and its place in the order of the text, in ascending order.
@@ -187,8 +196,8 @@ impl<'a> Placed<'a> {
         Self { kept, by_number, others }
     }
 
-    /// Returns where the windows of a document are. Common ones join those that it has, but neither begin nor end a
-    /// place.
+    /// Returns where the windows of a document are. Common ones join those that it has, but neither
+    /// begin nor end a place.
     fn places(&self, hits: &Hits) -> Vec<Place> {
         let mut at: Vec<usize> = hits.windows.iter().flat_map(|&number| self.at(number)).collect();
         at.sort_unstable();

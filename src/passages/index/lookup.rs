@@ -10,8 +10,8 @@ use crate::fingerprint::{DocId, Match};
 use crate::settings::DocumentRecord;
 
 impl Index {
-    /// Returns which documents have these windows. A document without a record is not in the index, even if damage or a
-    /// crash has left windows of it.
+    /// Returns which documents have these windows. A document without a record is not in the index,
+    /// even if damage or a crash has left windows of it.
     pub(super) fn holders(&self, snapshot: &Snapshot<u64>, windows: &[u64]) -> Result<Holders> {
         let answers = snapshot.query_batch(windows, 0)?;
         let mut of_windows: Vec<_> = answers.iter().map(ids).collect();

@@ -1,12 +1,13 @@
-//! An index of passages that lasts. It is a database of fingerprints of 64 bits with the ids of documents:
+//! An index of passages that lasts. It is a database of fingerprints of 64 bits with the ids of
+//! documents:
 //!
 //! | fingerprint | id |
 //! | --- | --- |
 //! | 0, the leading bits of the hash of a window, zeros | a document that has the window |
 //! | 1, the id of a document, zeros | a digest of its windows, and how many of them are kept |
 //!
-//! Equal windows of a document count once. The settings have `min_words`, the number of bits and the
-//! seed of the hashes.
+//! Equal windows of a document count once. The settings have `min_words`, the number of bits and
+//! the seed of the hashes.
 
 mod answer;
 mod lookup;
@@ -30,25 +31,30 @@ pub use answer::{Novelty, Origin, Origins, Place};
 
 /// An index of passages that lasts: for a text, which earlier documents have passages of it.
 ///
-/// It stores hashes of the windows that [`Windows`] keeps, not texts. A run of `min_words` words that stands in an
-/// earlier document is always found: at least one kept window lies in it. What it cannot see is where exactly the run
-/// begins and ends, and changes between two windows. Where the earlier text is at hand, compare the two.
+/// It stores hashes of the windows that [`Windows`] keeps, not texts. A run of `min_words` words
+/// that stands in an earlier document is always found: at least one kept window lies in it. What it
+/// cannot see is where exactly the run begins and ends, and changes between two windows. Where the
+/// earlier text is at hand, compare the two.
 ///
-/// A window remembers the first [`MOST_ORIGINS`](Self::MOST_ORIGINS) documents that have it. Later ones are not added,
-/// so that a licence or a menu costs no more to look up than anything else. Then the window is *common*: it leads to
-/// these documents only, and [`Origins::common`] says how many of a text's windows are. If documents that it remembers
-/// are removed, it does not learn of those that it has forgotten: a passage that is left only in these is not found. Where
-/// documents are removed and inserted all the time, such as news pages that expire, insert what must be found again.
+/// A window remembers the first [`MOST_ORIGINS`](Self::MOST_ORIGINS) documents that have it. Later
+/// ones are not added, so that a licence or a menu costs no more to look up than anything else.
+/// Then the window is *common*: it leads to these documents only, and [`Origins::common`] says how
+/// many of a text's windows are. If documents that it remembers are removed, it does not learn of
+/// those that it has forgotten: a passage that is left only in these is not found. Where documents
+/// are removed and inserted all the time, such as news pages that expire, insert what must be found
+/// again.
 ///
-/// After a [repair](crate::Source::damaged), documents may have lost windows, which is as if their texts had been shorter.
-/// A document whose record is lost is no longer in the index, and can be inserted again. The report names both.
+/// After a [repair](crate::Source::damaged), documents may have lost windows, which is as if their
+/// texts had been shorter. A document whose record is lost is no longer in the index, and can be
+/// inserted again. The report names both.
 ///
-/// The hashes have a seed, which is random for each index. Whoever knows it can write texts with windows of a document
-/// without a word of it. Two indexes with the same seed have the same windows, so their entries can be exchanged: see
-/// [`create_with_seed`](Self::create_with_seed).
+/// The hashes have a seed, which is random for each index. Whoever knows it can write texts with
+/// windows of a document without a word of it. Two indexes with the same seed have the same
+/// windows, so their entries can be exchanged: see [`create_with_seed`](Self::create_with_seed).
 ///
-/// An index is a folder, like a [`Db`], with the same promises about crashes and failures. One process at a time writes
-/// to it. It takes about 6.5 bytes per kept window: at 50 words, 5 % of English and 6 % of Chinese text.
+/// An index is a folder, like a [`Db`], with the same promises about crashes and failures. One
+/// process at a time writes to it. It takes about 6.5 bytes per kept window: at 50 words, 5 % of
+/// English and 6 % of Chinese text.
 ///
 /// # Examples
 ///
@@ -70,7 +76,8 @@ pub struct Index {
     db: Db<u64>,
     windows: Windows,
     settings: PassageSettings,
-    /// Held by whoever writes: which windows are full must not change between the lookup and the commit.
+    /// Held by whoever writes: which windows are full must not change between the lookup and the
+    /// commit.
     writing: Mutex<()>,
 }
 
@@ -78,16 +85,17 @@ impl Index {
     /// The most documents that a window remembers.
     pub const MOST_ORIGINS: usize = answer::MOST_ORIGINS;
 
-    /// The least length of a text, in words, that [`insert_if_novel`](Self::insert_if_novel) decides about. In a
-    /// shorter one, the share of windows differs too much from the share of words: at 100 words its standard deviation
-    /// is 0.18, at 300 words 0.08.
+    /// The least length of a text, in words, that [`insert_if_novel`](Self::insert_if_novel)
+    /// decides about. In a shorter one, the share of windows differs too much from the share of
+    /// words: at 100 words its standard deviation is 0.18, at 300 words 0.08.
     pub const MIN_DECIDED: usize = answer::MIN_DECIDED;
 
-    /// Creates an index in a new folder, for runs of at least `min_words` words: 14 to 1000. In scripts that are
-    /// written without spaces, 1.6 times as many characters.
+    /// Creates an index in a new folder, for runs of at least `min_words` words: 14 to 1000. In
+    /// scripts that are written without spaces, 1.6 times as many characters.
     ///
-    /// The options say how the index is stored, as they do for a database. Its distance and kind of ids are set here. The number of [expected entries](Options::expected_entries) is that of kept windows: about one in
-    /// `min_words` / 2.5 words.
+    /// The options say how the index is stored, as they do for a database. Its distance and kind of
+    /// ids are set here. The number of [expected entries](Options::expected_entries) is that of
+    /// kept windows: about one in `min_words` / 2.5 words.
     ///
     /// # Errors
     ///
@@ -111,8 +119,8 @@ impl Index {
         Self::new(min_words, random_seed(path)?, options, |options| options.create(path))
     }
 
-    /// Creates an index whose hashes have this seed, for those who exchange entries between indexes. Do not publish the
-    /// seed: see [`Index`].
+    /// Creates an index whose hashes have this seed, for those who exchange entries between
+    /// indexes. Do not publish the seed: see [`Index`].
     ///
     /// # Errors
     ///
@@ -236,8 +244,9 @@ impl Index {
         self.settings.seed
     }
 
-    /// Returns the database that has the windows: to flush, compact, verify, back up or close it, or to read it. Its
-    /// writes fail with `Unsupported`: only the index knows what belongs together.
+    /// Returns the database that has the windows: to flush, compact, verify, back up or close it,
+    /// or to read it. Its writes fail with `Unsupported`: only the index knows what belongs
+    /// together.
     ///
     /// # Examples
     ///
@@ -278,13 +287,15 @@ impl Index {
         self.db.snapshot().contains(self.document(id)?)
     }
 
-    /// Returns the earlier documents that have passages of a text, those with the largest share first, at most `limit`.
+    /// Returns the earlier documents that have passages of a text, those with the largest share
+    /// first, at most `limit`.
     ///
     /// Looks up the kept windows of the text: about 50 per 1,000 words.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` if the text is longer than 512 MiB; those of [`Snapshot::query`](crate::Snapshot::query).
+    /// `InvalidArgument` if the text is longer than 512 MiB; those of
+    /// [`Snapshot::query`](crate::Snapshot::query).
     ///
     /// # Examples
     ///

@@ -185,7 +185,8 @@ fn a_document_is_removed_with_its_own_text_only_and_counts_once() {
     let index = in_memory(50);
     let text = words(0..300);
     index.insert(&[(DocId(1), &text), (DocId(2), &words(100..200))]).unwrap();
-    // Texts that have as many windows: other ones, and those of which one word of a window was changed.
+    // Texts that have as many windows: other ones, and those of which one word of a window was
+    // changed.
     let windows = |text: &str| index.kept(text).unwrap().windows;
     let edited = (0..300).map(|n| text.replace(&format!("word{n} "), "other "));
     let others = (0..200).map(|i| words(1000 * i + 1000..1000 * i + 1300));

@@ -19,8 +19,9 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` if a document is in the index already, or twice among these, if an id is 2^46 or more, or if a
-    /// text is longer than 512 MiB; the errors of [`Db::insert`](crate::Db::insert). If one fails, nothing is inserted.
+    /// `InvalidArgument` if a document is in the index already, or twice among these, if an id is
+    /// 2^46 or more, or if a text is longer than 512 MiB; the errors of
+    /// [`Db::insert`](crate::Db::insert). If one fails, nothing is inserted.
     ///
     /// # Examples
     ///
@@ -37,19 +38,22 @@ impl Index {
         self.write(documents, |_, _| None).map(|_| ())
     }
 
-    /// Inserts those documents of which less than `share` stands in one earlier document, in one commit, and says which
-    /// they are.
+    /// Inserts those documents of which less than `share` stands in one earlier document, in one
+    /// commit, and says which they are.
     ///
-    /// Documents are decided in turn, so one may be known because of another before it. The share counts kept
-    /// windows. Those that are [common](super::Origins::common) count as if each earlier document had them. A text that is
-    /// shorter than [`MIN_DECIDED`](Self::MIN_DECIDED) words and has any of its windows in common with an earlier
-    /// document is not decided: compare the texts, or use fingerprints.
+    /// Documents are decided in turn, so one may be known because of another before it. The share
+    /// counts kept windows. Those that are [common](super::Origins::common) count as if each
+    /// earlier document had them. A text that is shorter than [`MIN_DECIDED`](Self::MIN_DECIDED)
+    /// words and has any of its windows in common with an earlier document is not decided: compare
+    /// the texts, or use fingerprints.
     ///
-    /// Atomic: of several texts that are inserted at the same time and are known by each other, one is inserted.
+    /// Atomic: of several texts that are inserted at the same time and are known by each other, one
+    /// is inserted.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a share that is not above 0 and at most 1; those of [`insert`](Self::insert).
+    /// `InvalidArgument` for a share that is not above 0 and at most 1; those of
+    /// [`insert`](Self::insert).
     ///
     /// # Examples
     ///
@@ -124,10 +128,11 @@ impl Index {
         })
     }
 
-    /// Removes documents, given with the texts that were inserted, in one commit. Returns for each whether it was in
-    /// the index. A document that is given twice was in it the first time only.
+    /// Removes documents, given with the texts that were inserted, in one commit. Returns for each
+    /// whether it was in the index. A document that is given twice was in it the first time only.
     ///
-    /// A window that was common may have had more documents than it remembers. It does not learn of them by a removal.
+    /// A window that was common may have had more documents than it remembers. It does not learn of
+    /// them by a removal.
     ///
     /// # Errors
     ///
@@ -170,8 +175,8 @@ impl Index {
         Ok(existed)
     }
 
-    /// Removes documents whose texts are not at hand. Reads the whole index, so remove many at once. Returns how many
-    /// there were.
+    /// Removes documents whose texts are not at hand. Reads the whole index, so remove many at
+    /// once. Returns how many there were.
     ///
     /// After a failure or a crash some of their windows may be removed. Call it again.
     ///
@@ -194,7 +199,8 @@ impl Index {
     pub fn remove_all(&self, documents: &[DocId]) -> Result<usize> {
         let _writing = lock(&self.writing);
         let snapshot = self.db.snapshot();
-        // Entries of documents come last in their order, so a document disappears after its windows.
+        // Entries of documents come last in their order, so a document disappears after its
+        // windows.
         let wanted: HashMap<DocId, u64> =
             documents.iter().map(|&id| Ok((id, self.document(id)?))).collect::<Result<_>>()?;
         let (mut removed, mut entries) = (0, Vec::new());

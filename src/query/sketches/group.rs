@@ -13,8 +13,8 @@ use crate::version::InParts;
 /// What was found in a segment of this number.
 type Found = (usize, FoundInLeaf);
 
-/// Leaves that are compared with a query each before pages may be dropped; few in unit tests, so that
-/// small databases have more.
+/// Leaves that are compared with a query each before pages may be dropped; few in unit tests, so
+/// that small databases have more.
 const LEAVES: usize = if cfg!(test) { 1 << 2 } else { 1 << 8 };
 
 /// Matches that are looked up before pages may be dropped.
@@ -93,7 +93,8 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Adds what matches in these leaves to what was found. Returns how many sketches were compared.
+    /// Adds what matches in these leaves to what was found. Returns how many sketches were
+    /// compared.
     fn compare_some(&mut self, leaves: &[LeafOf]) -> Result<u64> {
         let Self { in_parts, test, sketches, queries, .. } = self;
         let segments = &in_parts.get().segments;
@@ -131,8 +132,8 @@ impl<'a> Group<'a> {
         Ok(candidates)
     }
 
-    /// Compares all sketches in the segments with a query, for a distance at which bands do not lead to
-    /// all matches.
+    /// Compares all sketches in the segments with a query, for a distance at which bands do not
+    /// lead to all matches.
     pub(super) fn compare_all(&mut self, place: usize, read: &mut QueryStats) -> Result<()> {
         let (test, sketch) = (self.test, &self.sketches[place]);
         for (source, segment) in self.view.version.segments.iter().enumerate() {
@@ -151,8 +152,8 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Adds what is live of what was found for a query to its matches, and removes what is not wanted
-    /// any more.
+    /// Adds what is live of what was found for a query to its matches, and removes what is not
+    /// wanted any more.
     fn look_up(&mut self, place: usize) -> Result<()> {
         let query = &mut self.queries[place];
         let mut found = std::mem::take(&mut query.found);

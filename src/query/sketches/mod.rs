@@ -1,9 +1,10 @@
-//! Queries in a database of sketches, in the steps of docs/design.md, "Search by similarity". As in a
-//! query of tables, all lookups of a query take one step before the next, so that their waits overlap.
+//! Queries in a database of sketches, in the steps of docs/design.md, "Search by similarity". As in
+//! a query of tables, all lookups of a query take one step before the next, so that their waits
+//! overlap.
 //!
-//! Some queries are answered together: what their bands lead to is compared with all of them while it
-//! is in the processor's cache. A crowd, whose sketches share bands and do not match, would otherwise
-//! be read from memory for each of them.
+//! Some queries are answered together: what their bands lead to is compared with all of them while
+//! it is in the processor's cache. A crowd, whose sketches share bands and do not match, would
+//! otherwise be read from memory for each of them.
 
 mod group;
 mod leaves;
@@ -18,8 +19,8 @@ use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{Entry, Match, Sketch};
 
-/// Queries that are answered together, and about how many leaves all of them may lead to: those that
-/// lead to more are answered in parts.
+/// Queries that are answered together, and about how many leaves all of them may lead to: those
+/// that lead to more are answered in parts.
 const TOGETHER: usize = 64;
 const MOST_LEAVES: usize = if cfg!(test) { 1 << 4 } else { 1 << 16 };
 
@@ -37,8 +38,8 @@ pub(super) fn query(
     })
 }
 
-/// Appends the answers to several queries. Returns whether they have at most `most` matches; if not,
-/// the last ones are missing.
+/// Appends the answers to several queries. Returns whether they have at most `most` matches; if
+/// not, the last ones are missing.
 pub(super) fn query_each(
     view: &View<'_, Sketch>,
     sketches: &[Sketch],

@@ -90,7 +90,8 @@ fn choose<F: Word>(
     if plan.is_scan() || scan < sweep { (Method::Scan, scan) } else { (Method::Sweep, sweep) }
 }
 
-/// Finds all fingerprints in segments that match each query, once per segment that has them. Some are missing if the tally is full at the end.
+/// Finds all fingerprints in segments that match each query, once per segment that has them. Some
+/// are missing if the tally is full at the end.
 pub(super) fn segments<F: Word>(
     view: &View<'_, F>,
     batch: &Batch<'_, F>,

@@ -165,8 +165,8 @@ fn is_same(opened: &Stat, named: rustix::io::Result<Stat>) -> io::Result<bool> {
     }
 }
 
-/// Returns the name of a file system that reaches another machine, a host or a program, by the number
-/// of its type in linux/magic.h or in its own source.
+/// Returns the name of a file system that reaches another machine, a host or a program, by the
+/// number of its type in linux/magic.h or in its own source.
 #[cfg(target_os = "linux")]
 fn doubtful_name(magic: u32) -> Option<&'static str> {
     match magic {

@@ -46,9 +46,9 @@ Example:
 #[derive(Parser)]
 #[command(name = "fpdb-tool", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 struct Cli {
-    /// Write results as JSON: one object, or one record per line with a summary record last. Reports
-    /// and summaries name their form in the field `schema`, and say in `provenance` which version made
-    /// them, when, by which command line and from which database
+    /// Write results as JSON: one object, or one record per line with a summary record last.
+    /// Reports and summaries name their form in the field `schema`, and say in `provenance` which
+    /// version made them, when, by which command line and from which database
     #[arg(long, global = true)]
     json: bool,
 
@@ -74,8 +74,8 @@ pub fn run_in_terminal(args: impl IntoIterator<Item = OsString>) -> u8 {
     run(args, &mut out, &mut io::stderr())
 }
 
-/// Makes a write beyond `ulimit -f` an error, which can be reported. Otherwise the system would end the
-/// process. All threads inherit this.
+/// Makes a write beyond `ulimit -f` an error, which can be reported. Otherwise the system would end
+/// the process. All threads inherit this.
 fn block_file_size_signal() {
     #[cfg(unix)]
     {

@@ -78,9 +78,9 @@ pub(crate) fn base_files_of_sketches() -> &'static Files {
 }
 
 /// Opens, verifies and repairs a database with one file damaged. The input is a byte of flags, the
-/// number of the file, and changes: an offset (u16) from the beginning or the end, a length below 16
-/// and how the bytes change, and the bytes. The flags are 1 for right checksums, 2 for a manifest and
-/// a copy that do not stand for each other, and 4 for sketches.
+/// number of the file, and changes: an offset (u16) from the beginning or the end, a length below
+/// 16 and how the bytes change, and the bytes. The flags are 1 for right checksums, 2 for a
+/// manifest and a copy that do not stand for each other, and 4 for sketches.
 pub(crate) fn folder(input: &[u8]) {
     let [flags, file, changes @ ..] = input else { return };
     let is_of_sketches = flags & 4 == 4;

@@ -41,7 +41,8 @@ fn header(bytes: &mut [u8]) {
     }
 }
 
-/// Repairs a file of a folder, and what the manifests say about it. `base` are the files as they were.
+/// Repairs a file of a folder, and what the manifests say about it. `base` are the files as they
+/// were.
 pub(crate) fn file(files: &mut Files, base: &Files, name: &str) {
     let Some(bytes) = files.get_mut(name) else { return };
     match name.rsplit('.').next() {

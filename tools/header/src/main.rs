@@ -1,4 +1,5 @@
-//! Writes `crates/fpdb-c/include/fpdb.h`, or with `--check` fails if it is not what this would write.
+//! Writes `crates/fpdb-c/include/fpdb.h`, or with `--check` fails if it is not what this would
+//! write.
 //!
 //!     cargo run --manifest-path tools/header/Cargo.toml
 

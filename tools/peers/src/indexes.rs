@@ -116,7 +116,8 @@ impl Index for Fpdb {
     }
 }
 
-/// Multi-index hashing, the fastest exact peer in memory. Its index is built once and never changed.
+/// Multi-index hashing, the fastest exact peer in memory. Its index is built once and never
+/// changed.
 struct MihRs(mih_rs::Index<u64>, u32);
 
 impl Index for MihRs {

@@ -1,5 +1,5 @@
-//! The commands that take care of the files, and those that go through all documents. They run on the
-//! thread of their connection, and end early if the server stops.
+//! The commands that take care of the files, and those that go through all documents. They run on
+//! the thread of their connection, and end early if the server stops.
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,5 @@
-//! What clients can ask for, and how it is done: [`session`] executes the commands of a connection in
-//! their order.
+//! What clients can ask for, and how it is done: [`session`] executes the commands of a connection
+//! in their order.
 
 pub(crate) mod batch;
 pub(crate) mod commits;

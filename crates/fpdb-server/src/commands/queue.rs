@@ -9,13 +9,14 @@ use crate::commands::batch::{Batch, MAX_COMMANDS};
 use crate::net::clients::lock;
 use crate::net::loan::{Lent, Loan, Resting};
 
-/// A second thread commits, too, when more commands wait than this. With fewer, two commits would cost more
-/// than the one that follows.
+/// A second thread commits, too, when more commands wait than this. With fewer, two commits would
+/// cost more than the one that follows.
 const MANY: usize = MAX_COMMANDS / 2;
 
 /// The batches that wait to be committed.
 ///
-/// While a thread commits, the next batches gather here, or in the sockets of connections that rest.
+/// While a thread commits, the next batches gather here, or in the sockets of connections that
+/// rest.
 pub(crate) struct Queue<F> {
     state: Mutex<State<F>>,
     /// Threads wait for this while they must not commit, and if there is no `poll`.
@@ -147,8 +148,9 @@ impl<F: Fingerprint> Queue<F> {
         state.finished += 1;
     }
 
-    /// Has the connections that rest answered by their own threads if nothing was committed since the last
-    /// call, a second ago. What they send may be no document, and need not wait for the disk.
+    /// Has the connections that rest answered by their own threads if nothing was committed since
+    /// the last call, a second ago. What they send may be no document, and need not wait for the
+    /// disk.
     pub(crate) fn relieve(&self) {
         let Some(poll) = self.poll.as_ref().filter(|_| lock(&self.state).is_stuck()) else {
             return;

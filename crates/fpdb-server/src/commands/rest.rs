@@ -58,8 +58,8 @@ pub(crate) fn receive<F: Fingerprint>(
     Some(Submission { batch, lent })
 }
 
-/// Makes a batch of the complete requests in `bytes`. Returns it with their length; `None` if there are
-/// none, or others than documents of one kind.
+/// Makes a batch of the complete requests in `bytes`. Returns it with their length; `None` if there
+/// are none, or others than documents of one kind.
 fn documents<F: Fingerprint>(service: &Service<F>, bytes: &mut [u8]) -> Option<(Batch<F>, usize)> {
     let limits = service.shared.limits;
     let (mut parser, mut rest, mut length) = (Parser::default(), bytes, 0);

@@ -22,8 +22,8 @@ use crate::net::loan::{Lent, Loan, Rested};
 use crate::net::output::Output;
 use crate::resp::Replies;
 
-/// A connection rests after this many times in a row in which it has sent documents only. Clients that
-/// read in between would wait longer.
+/// A connection rests after this many times in a row in which it has sent documents only. Clients
+/// that read in between would wait longer.
 const REST_AFTER: u32 = 4;
 
 /// A connection's state.
@@ -86,9 +86,9 @@ impl<'a, F: Fingerprint> Session<'a, F> {
         }
     }
 
-    /// Lets the connection rest if it has written nothing but documents for a while, and its last ones
-    /// are being committed. Returns when it has something else to do, with what was received in the
-    /// meantime.
+    /// Lets the connection rest if it has written nothing but documents for a while, and its last
+    /// ones are being committed. Returns when it has something else to do, with what was received
+    /// in the meantime.
     pub(crate) fn rest(&mut self) -> Option<Rested> {
         if !self.is_committing || self.documents_in_a_row < REST_AFTER {
             return None;

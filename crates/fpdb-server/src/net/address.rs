@@ -10,7 +10,8 @@ use crate::net::stream::{Address, Listener};
 /// What an address of a Unix socket begins with.
 const UNIX: &str = "unix:";
 
-/// Listens on an address. Refuses one that other machines can reach, unless clients need a password.
+/// Listens on an address. Refuses one that other machines can reach, unless clients need a
+/// password.
 pub(crate) fn listen(text: &str, needs_password: bool) -> Result<(Listener, Address)> {
     if let Some(path) = text.strip_prefix(UNIX) {
         return listen_on_unix(path).map_err(|source| failed(text, source));

@@ -55,8 +55,8 @@ impl Loan {
         Arc::new(Self { poll, ..Self::default() })
     }
 
-    /// Lets the connection rest until its own thread has something to do, or the client sends nothing
-    /// for this time. Returns `None` if connections do not rest on this system.
+    /// Lets the connection rest until its own thread has something to do, or the client sends
+    /// nothing for this time. Returns `None` if connections do not rest on this system.
     pub(crate) fn rest(self: &Arc<Self>, idle: Option<Duration>) -> Option<(Rested, Output)> {
         self.poll.as_ref()?;
         let mut state = lock(&self.state);
@@ -92,8 +92,8 @@ impl Loan {
         }
     }
 
-    /// If the connection rests and has nothing to do, has it watched. If that is impossible, its rest is
-    /// over.
+    /// If the connection rests and has nothing to do, has it watched. If that is impossible, its
+    /// rest is over.
     fn watch(self: &Arc<Self>, state: &mut State) {
         let State { output: Some(output), rest: Some(rest), .. } = state else { return };
         rest.since = Instant::now();
@@ -150,7 +150,8 @@ impl Lent {
         Self { output: output.take(), loan: loan.clone(), is_complete: false }
     }
 
-    /// Keeps what was received for the thread of a connection that rests. Without anything, it rests on.
+    /// Keeps what was received for the thread of a connection that rests. Without anything, it
+    /// rests on.
     pub(crate) fn keep(&self, received: &[u8]) {
         if let Some(rest) = &mut lock(&self.loan.state).rest {
             rest.received.extend_from_slice(received);

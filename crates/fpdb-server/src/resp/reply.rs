@@ -13,8 +13,8 @@ pub(crate) enum Protocol {
 
 /// Replies that were not sent yet.
 ///
-/// After [`array`](Self::array), [`set`](Self::set) and [`map`](Self::map), the caller writes the announced number of
-/// replies.
+/// After [`array`](Self::array), [`set`](Self::set) and [`map`](Self::map), the caller writes the
+/// announced number of replies.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     bytes: Vec<u8>,

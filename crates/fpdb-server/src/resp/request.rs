@@ -74,8 +74,8 @@ enum Next {
 
 impl Parser {
     /// Parses the request at the beginning of `bytes`. Returns `None` if it is incomplete: then the
-    /// next call must have the same bytes and more. In a complete line, escapes are replaced by what
-    /// they mean.
+    /// next call must have the same bytes and more. In a complete line, escapes are replaced by
+    /// what they mean.
     pub(crate) fn parse(
         &mut self,
         bytes: &mut [u8],
@@ -229,8 +229,8 @@ fn is_http(words: &[&[u8]]) -> bool {
 /// Splits a line at white space, and replaces quotes and escapes in it by what they mean. Words do
 /// not become longer by that, so each remains where it was.
 ///
-/// In double quotes, `\xHH` is a byte, `\n`, `\r`, `\t`, `\b` and `\a` are control characters, and `\`
-/// before anything else is left out. In single quotes, `\'` is a quote.
+/// In double quotes, `\xHH` is a byte, `\n`, `\r`, `\t`, `\b` and `\a` are control characters, and
+/// `\` before anything else is left out. In single quotes, `\'` is a quote.
 fn words(line: &mut [u8]) -> Result<Vec<Range<usize>>, Malformed> {
     let mut words = Vec::new();
     let mut at = 0;

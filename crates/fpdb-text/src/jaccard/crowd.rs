@@ -7,23 +7,26 @@ use super::Shingles;
 /// The most sets of a run, so that the counters of a run stay in the processor's cache.
 const MOST_SETS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 
-/// A shingle is common in a run if more than one set in so many has it, but never if only a few have it.
+/// A shingle is common in a run if more than one set in so many has it, but never if only a few
+/// have it.
 const COMMON: usize = 16;
 const FEW: usize = if cfg!(test) { 4 } else { 16 };
 
 /// Counts that are looked at together, because nearly always none is large enough.
 const TOGETHER: usize = 64;
 
-/// Many sets of shingles in memory, of which most have much in common, such as the texts of a template.
+/// Many sets of shingles in memory, of which most have much in common, such as the texts of a
+/// template.
 ///
-/// Two sets with a and b shingles have a Jaccard similarity of T or more only if they share at least
-/// T (a + b) / (1 + T) shingles. Nearly all pairs of a crowd share what is common in it, and fewer than these in all. So
-/// the shared shingles that are *not* common are counted, by lists of the sets that have each of them. To these, at most
-/// the number of common shingles of the smaller set are added. No similar set is missed, whatever counts as common.
+/// Two sets with a and b shingles have a Jaccard similarity of T or more only if they share at
+/// least T (a + b) / (1 + T) shingles. Nearly all pairs of a crowd share what is common in it, and
+/// fewer than these in all. So the shared shingles that are *not* common are counted, by lists of
+/// the sets that have each of them. To these, at most the number of common shingles of the smaller
+/// set are added. No similar set is missed, whatever counts as common.
 ///
 /// A search takes a few steps for each shingle of the set, one more for each other set that has the
-/// shingle, if it is not common, and a fraction of a nanosecond for each set of the crowd. A set takes
-/// 6 bytes for each of its shingles that is not common.
+/// shingle, if it is not common, and a fraction of a nanosecond for each set of the crowd. A set
+/// takes 6 bytes for each of its shingles that is not common.
 ///
 /// # Examples
 ///
@@ -150,8 +153,8 @@ struct Run {
     /// The other keys of all sets, and the number of the set for each.
     own: Keys,
     sets: Vec<u16>,
-    /// For each set the number of its common shingles, less the least number of shared ones that it adds to this number
-    /// for any other set.
+    /// For each set the number of its common shingles, less the least number of shared ones that it
+    /// adds to this number for any other set.
     start: Vec<i16>,
 }
 
@@ -224,7 +227,8 @@ impl Run {
         self.common.memory() + self.own.memory() + numbers * size_of::<u16>()
     }
 
-    /// Passes the sets that may be similar to the one with these keys to `visit`, and how similar they may be.
+    /// Passes the sets that may be similar to the one with these keys to `visit`, and how similar
+    /// they may be.
     fn find(
         &self,
         keys: &[u32],
@@ -325,8 +329,9 @@ mod tests {
         }
     }
 
-    /// Texts of some templates, each with words of its own, of which some are frequent; and for a part of them others
-    /// that have a little more or less, so that the similarities lie on both sides of the threshold.
+    /// Texts of some templates, each with words of its own, of which some are frequent; and for a
+    /// part of them others that have a little more or less, so that the similarities lie on both
+    /// sides of the threshold.
     fn sets(random: &mut Random, templates: usize, count: usize) -> Vec<Shingles> {
         let hash =
             |kind: usize, number: usize| crate::hash::xxh3(&(kind << 32 | number).to_le_bytes());

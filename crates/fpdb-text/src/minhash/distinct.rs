@@ -1,5 +1,5 @@
-//! The distinct values of a set, each once, as parities need them: a value that came twice would flip
-//! its parity back.
+//! The distinct values of a set, each once, as parities need them: a value that came twice would
+//! flip its parity back.
 
 use super::{key, mix};
 

@@ -80,8 +80,8 @@ fn with_error(shared: usize, sample: usize) -> Option<(f64, f64)> {
 mod sets {
     use super::{GOLDEN, mix};
 
-    /// Returns two sets of `size` elements, `shared` of which are in both. Sets of different seeds have
-    /// no element in common, and no element is the key of a function.
+    /// Returns two sets of `size` elements, `shared` of which are in both. Sets of different seeds
+    /// have no element in common, and no element is the key of a function.
     pub(super) fn pair(size: u64, shared: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
         let element = |i: u64| mix(((seed + 1) << 32 | i).wrapping_mul(GOLDEN));
         let a = (0..size).map(element).collect();
@@ -89,8 +89,8 @@ mod sets {
         (a, b)
     }
 
-    /// Returns the number of elements that two sets of this size must share to have this similarity,
-    /// and the similarity that results after rounding.
+    /// Returns the number of elements that two sets of this size must share to have this
+    /// similarity, and the similarity that results after rounding.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small sizes")]
     pub(super) fn shared(size: u64, jaccard: f64) -> (u64, f64) {
         let shared = (2.0 * size as f64 * jaccard / (1.0 + jaccard)).round() as u64;

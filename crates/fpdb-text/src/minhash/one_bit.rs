@@ -1,16 +1,16 @@
 //! One-bit MinHash: a fingerprint whose Hamming distance estimates the Jaccard similarity.
 //!
 //! Each bit of the fingerprint, or each minimum of a sketch, is a bin. In each round i = 0, 1, ...
-//! every feature hash is mixed with the number of the round, which gives it a bin and a value. A bin
-//! keeps the smallest value of the first round in which it received any, its minimum. The rounds end
-//! when all bins are filled. From round `bins` on all features of a round go to a single bin, in
-//! round bins + j to bin j, so the rounds do end. This is the "fast similarity sketching" of
-//! Dahlgaard, Knudsen and Thorup (2017). A bin's winner is one feature drawn uniformly from the set,
-//! and two sets have the same winner with probability exactly J, although texts of some hundred
-//! features need little more than one mix per feature.
+//! every feature hash is mixed with the number of the round, which gives it a bin and a value. A
+//! bin keeps the smallest value of the first round in which it received any, its minimum. The
+//! rounds end when all bins are filled. From round `bins` on all features of a round go to a single
+//! bin, in round bins + j to bin j, so the rounds do end. This is the "fast similarity sketching"
+//! of Dahlgaard, Knudsen and Thorup (2017). A bin's winner is one feature drawn uniformly from the
+//! set, and two sets have the same winner with probability exactly J, although texts of some
+//! hundred features need little more than one mix per feature.
 //!
-//! The bit is the lowest bit of the minimum. A sketch has the lowest six bits. They have no influence
-//! on the order of the values. Its parities are of the values of round 0.
+//! The bit is the lowest bit of the minimum. A sketch has the lowest six bits. They have no
+//! influence on the order of the values. Its parities are of the values of round 0.
 
 use std::marker::PhantomData;
 
@@ -33,13 +33,14 @@ const EMPTY: u64 = u64::MAX;
 /// 0.054 for J = 0.9 and 0.125 for J near 0, at 128 bits 0.039 and 0.088.
 ///
 /// Each bit is the lowest bit of a minimum. A [`Sketch`](crate::Sketch) has six bits of each of 128
-/// minima. Two minima differ in these with probability 63/64 (1 - J), so 1 - 64/63 d / 128 estimates
-/// J if d of them differ. The standard error is at most sqrt((1 - J) (J + 1/63) / 128): 0.027 for J =
-/// 0.9, 0.045 for J = 0.5. Its parities tell J [more exactly](crate::Sketch::similarity).
+/// minima. Two minima differ in these with probability 63/64 (1 - J), so 1 - 64/63 d / 128
+/// estimates J if d of them differ. The standard error is at most sqrt((1 - J) (J + 1/63) / 128):
+/// 0.027 for J = 0.9, 0.045 for J = 0.5. Its parities tell J [more
+/// exactly](crate::Sketch::similarity).
 ///
 /// The time is about one mix per feature and round. A set of n features needs about ln(bits) · bits
-/// / n rounds, but at least one. The memory is 8 bytes per feature, and is reused for the next set. A
-/// sketch takes up to 40 bytes per feature more while it is made, to find which are distinct.
+/// / n rounds, but at least one. The memory is 8 bytes per feature, and is reused for the next set.
+/// A sketch takes up to 40 bytes per feature more while it is made, to find which are distinct.
 ///
 /// # Examples
 ///

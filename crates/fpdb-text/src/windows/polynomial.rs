@@ -3,8 +3,9 @@
 use super::words::Words;
 use crate::hash::xxh3_with_seed;
 
-/// 2^64 - 59, the largest prime below 2^64. Modulo 2^64 instead, runs that look alike have equal hashes whatever the
-/// base is: the Thue-Morse sequence of any two words, and the one with the two exchanged.
+/// 2^64 - 59, the largest prime below 2^64. Modulo 2^64 instead, runs that look alike have equal
+/// hashes whatever the base is: the Thue-Morse sequence of any two words, and the one with the two
+/// exchanged.
 pub(super) const PRIME: u64 = u64::MAX - 58;
 
 /// Hashes runs of at most so many words.
@@ -15,8 +16,8 @@ pub(super) struct Polynomial {
 }
 
 impl Polynomial {
-    /// Returns the polynomial in the base that belongs to a seed. The base is the hash of the empty string: no word is
-    /// empty.
+    /// Returns the polynomial in the base that belongs to a seed. The base is the hash of the empty
+    /// string: no word is empty.
     pub(super) fn new(seed: u64, most_words: usize) -> Self {
         let base = xxh3_with_seed(b"", seed) % PRIME;
         let powers = std::iter::successors(Some(1), |&power| Some(multiply_add(power, base, 0)));
@@ -33,7 +34,8 @@ impl Polynomial {
         std::iter::once(0).chain(values).collect()
     }
 
-    /// Returns the hash of a run of this many words, from the values before its first word and after its last one.
+    /// Returns the hash of a run of this many words, from the values before its first word and
+    /// after its last one.
     #[inline]
     pub(super) fn hash(&self, before: u64, after: u64, words: usize) -> u64 {
         hash_of_run(before, after, self.powers[words])
@@ -44,8 +46,8 @@ impl Polynomial {
     }
 }
 
-/// Returns the hash of a run of words, from the values before its first word and after its last one, and the power of
-/// the base for its number of words.
+/// Returns the hash of a run of words, from the values before its first word and after its last
+/// one, and the power of the base for its number of words.
 #[inline]
 pub(super) fn hash_of_run(before: u64, after: u64, power: u64) -> u64 {
     let before = multiply_add(before, power, 0);

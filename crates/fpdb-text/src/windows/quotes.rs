@@ -75,9 +75,10 @@ impl Windows {
         Ok(Text { windows, words, first })
     }
 
-    /// Looks for quotes in a text: runs of at least 8 words that stand in the same order in a source, joined over at
-    /// most `gaps` words on each side that are not the same. A quote has at least `min_words` words in all. It is found if
-    /// it has a run of 20 words, and often if it has one of 13.
+    /// Looks for quotes in a text: runs of at least 8 words that stand in the same order in a
+    /// source, joined over at most `gaps` words on each side that are not the same. A quote has at
+    /// least `min_words` words in all. It is found if it has a run of 20 words, and often if it has
+    /// one of 13.
     ///
     /// The time grows linearly with the number of words, and with the square of `gaps`.
     ///
@@ -104,8 +105,8 @@ impl Windows {
 }
 
 impl Quotes<'_> {
-    /// Returns the quotes from this source, in order. They do not overlap, and a quote that begins in one from an
-    /// earlier source is not looked for.
+    /// Returns the quotes from this source, in order. They do not overlap, and a quote that begins
+    /// in one from an earlier source is not looked for.
     ///
     /// # Examples
     ///

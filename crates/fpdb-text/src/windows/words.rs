@@ -14,8 +14,8 @@ pub(super) const WINDOW: u32 = 100;
 
 /// The words of a text, by hash and place.
 ///
-/// A seed decides the hashes. For texts of strangers, let it be random: whoever knows it can choose different words with
-/// equal hashes.
+/// A seed decides the hashes. For texts of strangers, let it be random: whoever knows it can choose
+/// different words with equal hashes.
 ///
 /// # Examples
 ///
@@ -137,8 +137,8 @@ impl Words {
         self.places.is_empty()
     }
 
-    /// Returns the bytes of the text from the beginning of the first to the end of the last of these words. They are
-    /// empty if there is no such word.
+    /// Returns the bytes of the text from the beginning of the first to the end of the last of
+    /// these words. They are empty if there is no such word.
     ///
     /// # Examples
     ///
@@ -155,7 +155,8 @@ impl Words {
         }
     }
 
-    /// Returns the length of a run of words, in which a character of a script without spaces counts as 5/8 of a word.
+    /// Returns the length of a run of words, in which a character of a script without spaces counts
+    /// as 5/8 of a word.
     ///
     /// # Panics
     ///
@@ -174,8 +175,9 @@ impl Words {
         f64::from(self.lengths[words.end] - self.lengths[words.start]) / f64::from(WORD)
     }
 
-    /// Returns the hash of a run of words: the XXH3-64 of their hashes with the seed. Equal runs have equal hashes, and
-    /// different ones hardly ever, in texts of people that do not know the seed.
+    /// Returns the hash of a run of words: the XXH3-64 of their hashes with the seed. Equal runs
+    /// have equal hashes, and different ones hardly ever, in texts of people that do not know the
+    /// seed.
     ///
     /// # Panics
     ///
@@ -197,7 +199,8 @@ impl Words {
         xxh3_with_seed(self.hashes[words].as_flattened(), self.seed)
     }
 
-    /// Returns whether runs of two texts have the same words, by their hashes, one by one. The seed must be the same.
+    /// Returns whether runs of two texts have the same words, by their hashes, one by one. The seed
+    /// must be the same.
     ///
     /// # Panics
     ///
@@ -223,7 +226,8 @@ impl Words {
         self.hashes.iter().map(|&hash| u64::from_le_bytes(hash))
     }
 
-    /// Returns the word after the last one of the window from a word on, or of the text if it is shorter.
+    /// Returns the word after the last one of the window from a word on, or of the text if it is
+    /// shorter.
     pub(super) fn end_of_window(&self, begin: usize) -> usize {
         let least_end = self.lengths[begin] + WINDOW;
         self.lengths.partition_point(|&length| length < least_end).min(self.len())

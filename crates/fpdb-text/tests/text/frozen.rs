@@ -2,8 +2,9 @@
 //! databases. After a failure the recipe needs a new version; do not change the values.
 //!
 //! The values of compatible recipes were computed by the other programs where these could be run
-//! (PyPI `simhash` 2.1.2, Daft 0.7.26), or else by plain Python code of their rules. The sketches were
-//! computed from the hashes of the features by plain Python code of their definition in recipes.md.
+//! (PyPI `simhash` 2.1.2, Daft 0.7.26), or else by plain Python code of their rules. The sketches
+//! were computed from the hashes of the features by plain Python code of their definition in
+//! recipes.md.
 
 use std::collections::BTreeMap;
 

@@ -46,8 +46,8 @@ impl Format {
         self == Self::Warc && block.ends_with(b"\r\n\r\n")
     }
 
-    /// Returns where the last line of a block begins if that line and what follows the block are the
-    /// first line of a record.
+    /// Returns where the last line of a block begins if that line and what follows the block are
+    /// the first line of a record.
     pub(super) fn find_cut_header(self, block: &[u8], next: &[u8]) -> Option<usize> {
         let at = memchr::memrchr(b'\n', block)? + 1;
         let line = block.get(at..).filter(|line| !line.is_empty() && line.len() < PEEK)?;

@@ -136,8 +136,9 @@ impl<R: Read> Members<R> {
         Ok(true)
     }
 
-    /// Goes on with the gzip member that begins at the next byte of an uncompressed part of the file.
-    /// Returns false, and stays where it is, if no member begins there that begins as a record does.
+    /// Goes on with the gzip member that begins at the next byte of an uncompressed part of the
+    /// file. Returns false, and stays where it is, if no member begins there that begins as a
+    /// record does.
     pub(super) fn enter_gzip(&mut self, is_record: impl Fn(&[u8]) -> bool) -> io::Result<bool> {
         let offset = self.place().offset;
         let Stored::Plain(tape) = &mut self.stored else { return Ok(false) };

@@ -228,8 +228,8 @@ impl<R: Read> Archive<R> {
         }
     }
 
-    /// Consumes a block and adds it to `block`, or only a part of it if it exceeds the limit. Returns
-    /// whether the block is shorter than `length` by little.
+    /// Consumes a block and adds it to `block`, or only a part of it if it exceeds the limit.
+    /// Returns whether the block is shorter than `length` by little.
     fn read_block(&mut self, length: u64, block: &mut Vec<u8>) -> Result<bool, Fault> {
         let mut left = length;
         while left > 0 {
@@ -273,9 +273,9 @@ impl<R: Read> Archive<R> {
         Ok(matches!(self.peek(), Ok(next) if !self.format.is_header(&next)))
     }
 
-    /// Checks that a record's length is right: that its block is followed by another record, or
-    /// by nothing. If the length was wrong by little, mends the block and returns true. If it was wrong
-    /// by more, puts back the records that the block has swallowed.
+    /// Checks that a record's length is right: that its block is followed by another record, or by
+    /// nothing. If the length was wrong by little, mends the block and returns true. If it was
+    /// wrong by more, puts back the records that the block has swallowed.
     fn check_end(&mut self, block: &mut Vec<u8>, truncated: bool) -> Result<bool, Fault> {
         let next = match self.peek() {
             Ok(next) => next,
@@ -329,15 +329,15 @@ impl<R: Read> Archive<R> {
         Ok(true)
     }
 
-    /// Cuts off the records that a block has swallowed, from the first that begins at `from` or later,
-    /// and puts them back. Returns whether there are any.
+    /// Cuts off the records that a block has swallowed, from the first that begins at `from` or
+    /// later, and puts them back. Returns whether there are any.
     fn put_back_records(&mut self, block: &mut Vec<u8>, from: usize) -> bool {
         let at = self.format.find_header(block, from);
         at.inspect(|&at| self.put_back_from(block, at)).is_some()
     }
 
-    /// Cuts off a block at a record, and puts the rest back. The total is bounded: otherwise a file of
-    /// nothing but wrong lengths would be read once per record.
+    /// Cuts off a block at a record, and puts the rest back. The total is bounded: otherwise a file
+    /// of nothing but wrong lengths would be read once per record.
     fn put_back_from(&mut self, block: &mut Vec<u8>, at: usize) {
         let records = block.split_off(at);
         if let Some(left) = self.put_back_left.checked_sub(records.len()) {

@@ -13,10 +13,11 @@ use super::survey::Survey;
 use super::tree;
 use crate::html::writer;
 
-/// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id", "html"}`.
-/// If there are files `first` and `second`, their lines are lists of the scores of the blocks; else the
-/// scores are those of today. Writes the blocks and the text of each page to `blocks`, and the values that
-/// the trees ask for, as little-endian numbers of 16 bits, to `values`.
+/// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id",
+/// "html"}`. If there are files `first` and `second`, their lines are lists of the scores of the
+/// blocks; else the scores are those of today. Writes the blocks and the text of each page to
+/// `blocks`, and the values that the trees ask for, as little-endian numbers of 16 bits, to
+/// `values`.
 #[test]
 #[ignore = "a step of tools/pages/fit.py"]
 fn write_blocks() {

@@ -9,8 +9,8 @@ pub(super) const LOGIT: i64 = 1000;
 /// The questions of a tree.
 const DEPTH: usize = 5;
 
-/// A tree that asks the same questions on each path: whether values are above thresholds. The answers,
-/// as the binary digits of an index, select the tree's part of the score.
+/// A tree that asks the same questions on each path: whether values are above thresholds. The
+/// answers, as the binary digits of an index, select the tree's part of the score.
 #[derive(Debug)]
 pub(super) struct Tree {
     /// Indices of values, and thresholds.

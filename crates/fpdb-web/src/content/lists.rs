@@ -1,7 +1,7 @@
 //! Lists beside a text: teasers of other articles, or comments on this one.
 //!
-//! Names and lengths do not tell them from content. But each of their elements has a linked headline,
-//! or a name with a date, and they score much lower than the running text of the page.
+//! Names and lengths do not tell them from content. But each of their elements has a linked
+//! headline, or a name with a date, and they score much lower than the running text of the page.
 
 use super::forest::LOGIT;
 use super::second::{Like, likes};
@@ -19,8 +19,8 @@ const HIGHEST: i64 = LOGIT;
 /// What is taken from the scores of a list.
 const PENALTY: i64 = 3 * LOGIT;
 
-/// Lowers the scores of lists beside the text of a page, and of the headings before them. On pages of
-/// forums, such a list is the text.
+/// Lowers the scores of lists beside the text of a page, and of the headings before them. On pages
+/// of forums, such a list is the text.
 pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
     let text = text(survey, scores);
     if text.count < 2 || survey.is_forum {

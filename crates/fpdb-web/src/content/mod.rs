@@ -3,8 +3,8 @@
 //! The page becomes a tree of elements and blocks ([`tree`]), which have marks by their attributes
 //! ([`marks`]). The blocks and the elements are measured ([`units`], [`survey`]). Decision trees
 //! ([`forest`]) score each block twice: by itself ([`features`]), and together with the others
-//! ([`second`]). Lists beside the text are recognised ([`lists`]), and the blocks with the best scores
-//! are kept ([`score`]).
+//! ([`second`]). Lists beside the text are recognised ([`lists`]), and the blocks with the best
+//! scores are kept ([`score`]).
 
 mod data;
 mod features;
@@ -27,8 +27,8 @@ use crate::html::{all_text, plain_text, writer};
 /// Bytes of text below which a page may keep its text in its data.
 const FEW: usize = 200;
 
-/// The largest number of blocks that are judged one by one. A page with more is all content: no real
-/// page is near it.
+/// The largest number of blocks that are judged one by one. A page with more is all content: no
+/// real page is near it.
 const MAX_BLOCKS: usize = 1 << 16;
 
 /// Returns the main content of a page.

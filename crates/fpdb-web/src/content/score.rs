@@ -62,8 +62,8 @@ fn probability(bucket: usize) -> u64 {
     logistic(middle - 8 * LOGIT)
 }
 
-/// Chooses all blocks above a threshold: the one with the greatest expected F1. There, the probability
-/// that a block is content is half of that F1.
+/// Chooses all blocks above a threshold: the one with the greatest expected F1. There, the
+/// probability that a block is content is half of that F1.
 fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
     let mut sizes = [0_u64; BUCKETS];
     for (unit, score) in survey.units.iter().zip(scores) {
@@ -89,8 +89,8 @@ fn is_index(survey: &Survey) -> bool {
     32 * marked <= Shape::FULL && 100 * linked >= 84 * Shape::FULL
 }
 
-/// Drops prose that the choice has already, as on pages that have their text once for small screens and
-/// once for large ones.
+/// Drops prose that the choice has already, as on pages that have their text once for small screens
+/// and once for large ones.
 fn drop_copies(survey: &Survey, chosen: &mut [bool]) {
     let mut kept = HashSet::new();
     for (unit, chosen) in survey.units.iter().zip(chosen).filter(|(unit, _)| unit.is_good) {

@@ -209,8 +209,8 @@ pub(super) fn likes(survey: &Survey, first: &[i64], key: fn(&Place) -> u64) -> H
     likes
 }
 
-/// Draws the score of each block towards the mean of those in like elements: all titles of a list, or all
-/// dates of a forum, are kept or dropped together more often than not.
+/// Draws the score of each block towards the mean of those in like elements: all titles of a list,
+/// or all dates of a forum, are kept or dropped together more often than not.
 pub(super) fn drawn_together(survey: &Survey, scores: &[i64]) -> Vec<i64> {
     let likes = likes(survey, scores, |place| place.like);
     let drawn = |(unit, score): (&Unit, &i64)| {

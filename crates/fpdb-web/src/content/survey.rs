@@ -1,5 +1,5 @@
-//! What is known of the elements of a page before the blocks are scored: sizes, prose, marks, and the
-//! parts of the page that stand out.
+//! What is known of the elements of a page before the blocks are scored: sizes, prose, marks, and
+//! the parts of the page that stand out.
 
 use super::marks::Marks;
 use super::tree::{Element, Page, Tag};
@@ -56,8 +56,8 @@ pub(super) struct Run {
     pub(super) count: u32,
     pub(super) bytes: u64,
     pub(super) plain: u64,
-    /// How many of its elements have a line that is mostly a link, a short line with a date or a time,
-    /// and prose.
+    /// How many of its elements have a line that is mostly a link, a short line with a date or a
+    /// time, and prose.
     pub(super) headlines: u32,
     pub(super) dates: u32,
     pub(super) texts: u32,

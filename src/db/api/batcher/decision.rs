@@ -18,8 +18,8 @@ use crate::fingerprint::Fingerprint;
 ///
 /// # Errors
 ///
-/// The same as the method of [`Db`](crate::Db) with the same name, and `Closed` if the last clone of
-/// the batcher was dropped before.
+/// The same as the method of [`Db`](crate::Db) with the same name, and `Closed` if the last clone
+/// of the batcher was dropped before.
 ///
 /// See the example of [`Batcher`](crate::Batcher).
 #[must_use = "nothing is written until it is awaited"]
@@ -40,8 +40,8 @@ impl<F: Fingerprint, T> fmt::Debug for Decision<F, T> {
 }
 
 impl<F: Fingerprint> Decision<F> {
-    /// Updates the document if its key exists, and says what becomes of the key if the document is a
-    /// duplicate of another one. See [`Write::or_update`](crate::Write::or_update).
+    /// Updates the document if its key exists, and says what becomes of the key if the document is
+    /// a duplicate of another one. See [`Write::or_update`](crate::Write::or_update).
     ///
     /// ```
     /// use fpdb::{Batcher, Db, DocId, Ids, OnDuplicate};

@@ -147,8 +147,8 @@ impl<F: Fingerprint> Batcher<F> {
     }
 
     /// Makes the fingerprint of a text, in the calling thread or task, and then does the same as
-    /// [`insert_if_novel`](Self::insert_if_novel). Returns `None` for a text that is too short to be
-    /// compared.
+    /// [`insert_if_novel`](Self::insert_if_novel). Returns `None` for a text that is too short to
+    /// be compared.
     ///
     /// Only with the feature `text`.
     ///
@@ -183,8 +183,8 @@ impl<F: Fingerprint> Batcher<F> {
     }
 
     /// Makes the fingerprint of a text, in the calling thread or task, and then does the same as
-    /// [`upsert_if_novel`](Self::upsert_if_novel). Returns `None` for a text that is too short to be
-    /// compared.
+    /// [`upsert_if_novel`](Self::upsert_if_novel). Returns `None` for a text that is too short to
+    /// be compared.
     ///
     /// Only with the feature `text`.
     ///
@@ -221,8 +221,8 @@ impl<F: Fingerprint> Batcher<F> {
         self.decide(Action::Remove, key.into().into(), Done::changed)
     }
 
-    /// Raises the stamp of a document; see [`Db::touch`]. Nothing happens until the decision is awaited
-    /// or [waited](Decision::wait) for.
+    /// Raises the stamp of a document; see [`Db::touch`]. Nothing happens until the decision is
+    /// awaited or [waited](Decision::wait) for.
     ///
     /// See the example of [`remove`](Self::remove).
     pub fn touch<'k>(&self, key: impl Into<Key<'k>>, stamp: u64) -> Decision<F, bool> {

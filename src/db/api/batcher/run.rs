@@ -23,8 +23,8 @@ pub(super) fn run<F: Fingerprint>(db: &Db<F>, queue: &Queue<F>) {
     }
 }
 
-/// Does requests of one kind together. If that fails, does each half by itself, so that in the end a
-/// request fails only if it would have failed alone. If all would, they all get the error.
+/// Does requests of one kind together. If that fails, does each half by itself, so that in the end
+/// a request fails only if it would have failed alone. If all would, they all get the error.
 fn perform<F: Fingerprint>(db: &Db<F>, mut batch: Vec<Request<F>>) {
     match perform_together(db, &batch) {
         Ok(done) => {

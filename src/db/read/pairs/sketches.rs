@@ -1,9 +1,10 @@
 //! All pairs of a database of sketches.
 //!
-//! Documents that share a band are next to each other in the table of that band. So each table is read
-//! once, in parts, and the documents of each band are compared. A pair that shares several bands is
-//! reported for the first of them, so nothing has to be remembered. If the documents of a band do not
-//! fit in memory, they are divided into shares by their sketches, and every two shares are compared.
+//! Documents that share a band are next to each other in the table of that band. So each table is
+//! read once, in parts, and the documents of each band are compared. A pair that shares several
+//! bands is reported for the first of them, so nothing has to be remembered. If the documents of a
+//! band do not fit in memory, they are divided into shares by their sketches, and every two shares
+//! are compared.
 
 use super::search::{PairOptions, Search};
 use super::visitor::Sink;
@@ -27,8 +28,8 @@ struct Part {
     high: u64,
 }
 
-/// The least number of documents in a share, however little memory is given. Smaller shares would be
-/// read too often.
+/// The least number of documents in a share, however little memory is given. Smaller shares would
+/// be read too often.
 const FIT: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
 
 /// A band, and where a document is that has it: the source, and there the page of the leaf, or the
@@ -105,8 +106,8 @@ struct PartSearch<'a> {
 }
 
 impl PartSearch<'_> {
-    /// Passes all pairs to the sink. Returns the number of rows. `check` is called for each row that
-    /// shares its band.
+    /// Passes all pairs to the sink. Returns the number of rows. `check` is called for each row
+    /// that shares its band.
     fn run(&self, check: &dyn Fn() -> Result<()>) -> Result<u64> {
         let (places, mask) = self.places()?;
         for same in places.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() > 1) {
@@ -141,8 +142,8 @@ impl PartSearch<'_> {
         sketch.band(self.part.table, self.test.rule.minima)
     }
 
-    /// Returns the places of all documents of the part, by band, and which bits of bands count: those
-    /// that all tables have.
+    /// Returns the places of all documents of the part, by band, and which bits of bands count:
+    /// those that all tables have.
     fn places(&self) -> Result<(Vec<Place>, u64)> {
         let Part { table, low, high } = *self.part;
         let mut places = Vec::new();
@@ -165,9 +166,9 @@ impl PartSearch<'_> {
         Ok((places, mask))
     }
 
-    /// Returns the live documents of one share, sorted by band, sketch and id. `places` agree in the
-    /// band as far as it is known. The share is given by its number and the number of shares; equal
-    /// sketches are in the same share.
+    /// Returns the live documents of one share, sorted by band, sketch and id. `places` agree in
+    /// the band as far as it is known. The share is given by its number and the number of shares;
+    /// equal sketches are in the same share.
     fn entries(
         &self,
         places: &[Place],

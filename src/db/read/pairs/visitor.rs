@@ -13,7 +13,8 @@ pub(super) const PAIRS: usize = 1 << 14;
 
 /// What takes the results of a search. Any thread may call it.
 pub(super) struct Sink<'a, F> {
-    /// Gets a fingerprint, the ids of a group or of a part of it, and how many were in parts before.
+    /// Gets a fingerprint, the ids of a group or of a part of it, and how many were in parts
+    /// before.
     pub(super) group: &'a Group<'a, F>,
     pub(super) pairs: Report<'a, F>,
     /// Gets the entries of two fingerprints that match, and their distance.

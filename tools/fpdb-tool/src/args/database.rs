@@ -88,8 +88,9 @@ pub(crate) struct NewDatabase {
     #[arg(long, value_name = "SHARE", requires = "jaccard", help_heading = "A new database")]
     recall: Option<f64>,
 
-    /// Layout of the tables: a preset such as ring-4 or half-2, a ring of cells of these widths, such
-    /// as ring:25/19/20, or `auto`, which chooses by distance and expected entries [default: auto]
+    /// Layout of the tables: a preset such as ring-4 or half-2, a ring of cells of these widths,
+    /// such as ring:25/19/20, or `auto`, which chooses by distance and expected entries [default:
+    /// auto]
     #[arg(long, value_name = "NAME", value_parser = suggested::layouts(), hide_possible_values = true, help_heading = "A new database")]
     layout: Option<String>,
 
@@ -125,8 +126,8 @@ impl NewDatabase {
         }
     }
 
-    /// Adds all but the similarity to `options`. The library has defaults for those that are absent, and
-    /// refuses to open an existing database whose options differ.
+    /// Adds all but the similarity to `options`. The library has defaults for those that are
+    /// absent, and refuses to open an existing database whose options differ.
     pub(crate) fn options<F: Fingerprint>(&self, mut options: Options<F>) -> Result<Options<F>> {
         self.check(F::BITS)?;
         if let Some(max_distance) = self.max_distance {
@@ -237,12 +238,12 @@ impl<F: Fingerprint> Target<F> {
     }
 }
 
-/// The files of a database before its first commit, in the order in which they are removed: the copy
-/// alone would look like a damaged database.
+/// The files of a database before its first commit, in the order in which they are removed: the
+/// copy alone would look like a damaged database.
 const FILES: [&str; 3] = ["MANIFEST.copy", "MANIFEST", "LOCK"];
 
-/// Removes the files of a database that was closed, if it holds nothing. Returns whether it did. The
-/// database is open meanwhile, so that no other process can write to it.
+/// Removes the files of a database that was closed, if it holds nothing. Returns whether it did.
+/// The database is open meanwhile, so that no other process can write to it.
 fn remove_if_empty<F: Fingerprint>(path: &Path) -> bool {
     let Ok(_locked) = Options::<F>::default().background(false).open(path) else { return false };
     let is_own = |entry: io::Result<fs::DirEntry>| {

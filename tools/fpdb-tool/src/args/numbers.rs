@@ -3,8 +3,8 @@
 /// The largest number of entries that commands accept.
 const MAX_ENTRIES: u64 = 1 << 36;
 
-/// Parses a number of entries: digits, a power of two such as `2^34`, or a decimal number, `e` and a
-/// power of ten that makes it whole.
+/// Parses a number of entries: digits, a power of two such as `2^34`, or a decimal number, `e` and
+/// a power of ten that makes it whole.
 pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
     let number = whole(text).filter(|n| (1..=MAX_ENTRIES).contains(n));
     number.ok_or_else(|| {

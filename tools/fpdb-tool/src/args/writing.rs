@@ -17,8 +17,8 @@ pub(crate) struct WritingArgs {
 /// On which file systems to write.
 #[derive(clap::Args, Clone, Default)]
 pub(crate) struct FileSystemArgs {
-    /// Write also on a file system whose locks and syncs may not work, such as NFS, SMB, Ceph, 9P and
-    /// FUSE. Two writers at the same time destroy a database
+    /// Write also on a file system whose locks and syncs may not work, such as NFS, SMB, Ceph, 9P
+    /// and FUSE. Two writers at the same time destroy a database
     #[arg(long)]
     trust_file_system: bool,
 }

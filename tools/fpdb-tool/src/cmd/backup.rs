@@ -102,8 +102,8 @@ impl Args {
     }
 }
 
-/// Returns whether the database can only be read here: another process writes to it, there is no right to
-/// write, or the file system is not one for it.
+/// Returns whether the database can only be read here: another process writes to it, there is no
+/// right to write, or the file system is not one for it.
 fn cannot_write(error: &fpdb::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, Unsupported};
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());

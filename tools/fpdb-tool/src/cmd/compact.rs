@@ -20,9 +20,9 @@ Example:
 /// Merges all segments into one
 ///
 /// This returns the space of removed entries to the disk, and leaves queries only one segment to
-/// search. A segment has fewer than 2^32 sketches; more are divided among as few segments as can hold
-/// them. While it runs, it needs disk space for a second copy, or somewhat more. Other processes
-/// can read the database at the same time, but not write to it.
+/// search. A segment has fewer than 2^32 sketches; more are divided among as few segments as can
+/// hold them. While it runs, it needs disk space for a second copy, or somewhat more. Other
+/// processes can read the database at the same time, but not write to it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {

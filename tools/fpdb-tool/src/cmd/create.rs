@@ -52,8 +52,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with = "recipe", help_heading = "A new database")]
     custom_recipe: Option<String>,
 
-    /// Extraction of texts from web pages, such as main/1 or strip/1. The database then refuses texts of
-    /// another extraction [default: as named by the first documents]
+    /// Extraction of texts from web pages, such as main/1 or strip/1. The database then refuses
+    /// texts of another extraction [default: as named by the first documents]
     #[arg(long, value_name = "NAME", help_heading = "A new database", value_parser = web::parse_extraction)]
     extraction: Option<Extraction>,
 

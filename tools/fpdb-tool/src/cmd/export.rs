@@ -31,9 +31,9 @@ Examples:
 /// With --all, writes everything that the database holds, from which `import --all` makes it again:
 /// lines of JSON with the settings first, then each entry or document with its id, name, stamp and
 /// original, and a checksum last. docs/export.md describes them. Removed entries and documents are
-/// left out, but the ids of removed documents do not come back. This is also the way from one version
-/// of the file format to another: export with the fpdb-tool that reads the old database, and import
-/// with the new one.
+/// left out, but the ids of removed documents do not come back. This is also the way from one
+/// version of the file format to another: export with the fpdb-tool that reads the old database,
+/// and import with the new one.
 ///
 /// The output is the state at one moment, even if another process is writing to the database.
 #[derive(clap::Args)]

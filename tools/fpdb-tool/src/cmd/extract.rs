@@ -28,12 +28,11 @@ Example:
 
 /// Prints the texts of web pages, from which fingerprints are computed
 ///
-/// Reads web archives (WARC 0.17 to 1.1 and ARC 1, uncompressed or gzip, also within WACZ and other zip
-/// files) or HTML files, and prints
-/// NDJSON, one page per line in the order of the files: {"id": URL or path, "text", "extraction",
-/// "charset", "charset_source", "language"}. The extraction is the name of the method that
-/// extracted the text. The charset source says what determined the charset: `bom`, `header`, `meta`
-/// or `detected`. The language is a guess, or null.
+/// Reads web archives (WARC 0.17 to 1.1 and ARC 1, uncompressed or gzip, also within WACZ and other
+/// zip files) or HTML files, and prints NDJSON, one page per line in the order of the files: {"id":
+/// URL or path, "text", "extraction", "charset", "charset_source", "language"}. The extraction is
+/// the name of the method that extracted the text. The charset source says what determined the
+/// charset: `bom`, `header`, `meta` or `detected`. The language is a guess, or null.
 ///
 /// Pages are responses with status 200 that hold HTML or plain text, and records of such documents
 /// without a response. All other records are counted. Damage in an archive is reported, and reading

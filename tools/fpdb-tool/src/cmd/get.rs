@@ -36,8 +36,8 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Names of documents, or ids in a database with unique ids. Bytes that are not UTF-8 are taken as
-    /// `%E9`, as in the names that dedup makes of paths
+    /// Names of documents, or ids in a database with unique ids. Bytes that are not UTF-8 are taken
+    /// as `%E9`, as in the names that dedup makes of paths
     #[arg(value_name = "NAME", required = true, value_parser = name_parser())]
     names: Vec<String>,
 

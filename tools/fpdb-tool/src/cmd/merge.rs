@@ -32,8 +32,8 @@ Example:
 /// assigned. If several databases have a document with the same name or unique id, the one with the
 /// greatest stamp is taken, and of equal stamps the last one.
 ///
-/// The databases are not changed, and can be in use. If the merge fails, what it wrote is removed. If it
-/// is interrupted, for instance by a signal, the next merge into the same folder removes it.
+/// The databases are not changed, and can be in use. If the merge fails, what it wrote is removed.
+/// If it is interrupted, for instance by a signal, the next merge into the same folder removes it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -49,8 +49,8 @@ pub(crate) struct Args {
 ///
 /// Options that are not given stay as they are, except that a new max distance leads to the layout
 /// that a new database would have. Ids, names and stamps stay. The database is not changed. If the
-/// rebuild fails, what it wrote is removed. If it is interrupted, for instance by a signal, the next
-/// rebuild into the same folder removes it.
+/// rebuild fails, what it wrote is removed. If it is interrupted, for instance by a signal, the
+/// next rebuild into the same folder removes it.
 #[derive(clap::Args)]
 #[command(after_help = REBUILD_EXAMPLE)]
 pub(crate) struct RebuildArgs {

@@ -67,8 +67,8 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns whether the command changes a database, or makes one. Then a reader of its output that
-    /// ends early is an error, because the command has not done what it was asked for.
+    /// Returns whether the command changes a database, or makes one. Then a reader of its output
+    /// that ends early is an error, because the command has not done what it was asked for.
     pub(crate) fn changes_database(&self) -> bool {
         matches!(
             self,

@@ -33,7 +33,8 @@ Examples:
 ///
 /// Prints one line per passage: the document's id, the first byte of its text, the byte after the
 /// last one, and the same of the earlier document, in columns divided by tabs. Bytes are those of
-/// the text in UTF-8. With --json, prints one record per passage, {"type":"passage","i":1,"id":"...",
+/// the text in UTF-8. With --json, prints one record per passage,
+/// {"type":"passage","i":1,"id":"...",
 /// "begin":9,"end":99,"source_i":0,"source":"...","source_begin":0,"source_end":90}, and a summary
 /// record last.
 ///
@@ -41,8 +42,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// Files, plain or compressed with gzip or zstd, and folders. In a folder, names that begin with
-    /// a dot or an underscore are left out
+    /// Files, plain or compressed with gzip or zstd, and folders. In a folder, names that begin
+    /// with a dot or an underscore are left out
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 

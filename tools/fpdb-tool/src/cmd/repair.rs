@@ -25,7 +25,8 @@ Example:
 /// and what was lost. The damaged database is not changed. The exit code is 0 if nothing was lost
 /// and 1 if something was.
 ///
-/// Documents whose names are lost keep their fingerprints, and each is called "(lost name of id N)".
+/// Documents whose names are lost keep their fingerprints, and each is called "(lost name of id
+/// N)".
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {

@@ -78,7 +78,8 @@ impl Lists<'_> {
         })
     }
 
-    /// Returns about how many fingerprints these files hold, if their sizes and first lines show it.
+    /// Returns about how many fingerprints these files hold, if their sizes and first lines show
+    /// it.
     pub(crate) fn estimate<F: Fingerprint>(&self, files: &[PathBuf]) -> Option<u64> {
         files.iter().map(|path| self.estimate_file::<F>(path)).sum()
     }

@@ -15,7 +15,8 @@ use super::{is_stdin, label};
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DocumentFormat {
     /// By the end of the file's name, before .gz or .zst: .ndjson, .jsonl, .csv, .tsv, .txt, .text,
-    /// .md, .html, .htm, .warc, .arc, .wacz; otherwise by its first bytes, if they identify the format
+    /// .md, .html, .htm, .warc, .arc, .wacz; otherwise by its first bytes, if they identify the
+    /// format
     Auto,
     /// One JSON object per line. The id is a string or a number; other fields are ignored
     Ndjson,
@@ -97,8 +98,8 @@ pub(crate) fn all_begin(files: &[PathBuf], is_wanted: fn(&[u8]) -> bool) -> Resu
 }
 
 /// Returns whether a file with these first bytes is a list of fingerprints: on each line, perhaps
-/// after a header that names the column, the first or second column is 0x and all digits of a width.
-/// Other lists are too much like text.
+/// after a header that names the column, the first or second column is 0x and all digits of a
+/// width. Other lists are too much like text.
 pub(crate) fn is_list(head: &[u8]) -> bool {
     let mut lines: Vec<&[u8]> = head.split(|&byte| byte == b'\n').collect();
     if lines.len() > 1 {

@@ -65,8 +65,8 @@ pub(crate) fn check_apart(what: &str, path: &Path, files: &[PathBuf]) -> Result<
     }
 }
 
-/// Opens an input. What a command prints must not go to the same file: it would be read again, or was
-/// emptied by the shell before.
+/// Opens an input. What a command prints must not go to the same file: it would be read again, or
+/// was emptied by the shell before.
 fn open_file(path: &Path) -> Result<File> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     if is_standard_output(&file).unwrap_or(false) {

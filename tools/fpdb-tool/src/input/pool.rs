@@ -4,10 +4,10 @@
 //! result for each part. The iterator returns the results in the order in which one thread would
 //! compute them: input by input and part by part.
 //!
-//! Memory is bounded. Each input has a queue of [`QUEUED`] parts, in which a part takes a place when
-//! it is read and frees it when its result is taken, and no part is read while those of its input
-//! take [`ROOM`] bytes or more. And at most as many inputs as there are readers are being read,
-//! while as many again are read to their end and wait for their turn.
+//! Memory is bounded. Each input has a queue of [`QUEUED`] parts, in which a part takes a place
+//! when it is read and frees it when its result is taken, and no part is read while those of its
+//! input take [`ROOM`] bytes or more. And at most as many inputs as there are readers are being
+//! read, while as many again are read to their end and wait for their turn.
 //!
 //! There is no deadlock: inputs are started in order, so the current input has a reader, and
 //! workers wait for no other thread.

@@ -13,8 +13,8 @@ use super::is_stdin;
 ///
 /// For a folder, returns all regular files in it and in its subfolders. They are sorted by name,
 /// with the files of a subfolder in the place of its name. What programs write beside data sets is
-/// left out: see [`is_data`]. Links are followed, except to a folder that contains them. A folder is read
-/// when its turn comes.
+/// left out: see [`is_data`]. Links are followed, except to a folder that contains them. A folder
+/// is read when its turn comes.
 pub(crate) struct Walk {
     /// The remaining steps, the next one last.
     stack: Vec<Step>,
@@ -101,8 +101,8 @@ pub(crate) fn id_of(path: &Path) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { text }
 }
 
-/// Returns a path or an argument as a name, which is UTF-8. Other bytes are written as in URLs, `%E9`,
-/// as the URLs of archives are, so that different paths stay different.
+/// Returns a path or an argument as a name, which is UTF-8. Other bytes are written as in URLs,
+/// `%E9`, as the URLs of archives are, so that different paths stay different.
 pub(crate) fn name_of(path: &OsStr) -> String {
     let mut name = String::with_capacity(path.len());
     for chunk in path.as_encoded_bytes().utf8_chunks() {

@@ -27,8 +27,8 @@ pub(crate) fn extractor(extraction: Extraction, max_document: usize) -> Extracto
     Extractor::new(extraction).limits(limits(max_document))
 }
 
-/// Opens an archive, or standard input for `-`, or the archives within a zip file. Each comes with its
-/// name for messages. The bar counts the bytes read.
+/// Opens an archive, or standard input for `-`, or the archives within a zip file. Each comes with
+/// its name for messages. The bar counts the bytes read.
 pub(crate) fn archives(
     path: &Path,
     limits: Limits,

@@ -48,8 +48,9 @@ fn list(path: &Path) -> Result<Vec<Member>> {
     Ok(members)
 }
 
-/// Refuses members that share bytes, as no program writes them. Otherwise a small file could stand for as much work as
-/// one that is as long as its members together (D. Fifield, *A better zip bomb*, WOOT 2019).
+/// Refuses members that share bytes, as no program writes them. Otherwise a small file could stand
+/// for as much work as one that is as long as its members together (D. Fifield, *A better zip
+/// bomb*, WOOT 2019).
 fn refuse_overlap(members: &[Member]) -> Result<()> {
     let mut ranges: Vec<_> = members.iter().map(|member| (member.range, &member.name)).collect();
     ranges.sort_unstable();

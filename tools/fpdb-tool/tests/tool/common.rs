@@ -138,8 +138,8 @@ pub(crate) fn records(text: &str) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// Parses JSON. Provenance, which differs between any two runs, and the schemas of summaries are left
-/// out: `reports` tests them.
+/// Parses JSON. Provenance, which differs between any two runs, and the schemas of summaries are
+/// left out: `reports` tests them.
 fn parse(json: &str) -> Value {
     let mut value: Value = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {json}"));
     if let Some(object) = value.as_object_mut() {

@@ -269,7 +269,8 @@ fn zip_file_whose_members_overlap_is_refused() {
     let wacz = zip(&files);
     folder.write("apart.wacz", &wacz);
     assert_eq!(texts(&folder.exits(0, "extract apart.wacz")).len(), 8);
-    // The offset of the local header is 42 bytes after the beginning of each entry of the directory.
+    // The offset of the local header is 42 bytes after the beginning of each entry of the
+    // directory.
     let is_entry = |at: &usize| wacz[*at..].starts_with(b"PK\x01\x02");
     let entries: Vec<usize> = (0..wacz.len()).filter(is_entry).collect();
     assert_eq!(entries.len(), 8);

@@ -1,5 +1,5 @@
-//! What fpdb is for: one test for each thing that people come for by its name. docs/sources.md lists
-//! the papers and programs.
+//! What fpdb is for: one test for each thing that people come for by its name. docs/sources.md
+//! lists the papers and programs.
 
 use std::path::Path;
 

@@ -133,8 +133,8 @@ fn matches_have_the_similarity_that_the_recipe_tells() {
         let table = folder.ok(&format!("query {db} --from ndjson queries")).text();
         assert_eq!(table.contains("similarity"), !similarity.is_null(), "{table}");
     }
-    // Four parities differ, so four of 2 · 49 features are in one text only: J is about 47/51. In 10 of
-    // 128 minima, a bit of the second plane differs: J is about .92.
+    // Four parities differ, so four of 2 · 49 features are in one text only: J is about 47/51. In
+    // 10 of 128 minima, a bit of the second plane differs: J is about .92.
     let records = folder.ok("query sketches --from ndjson queries --json").records();
     let mut sketch = Sketch::parse(records[0]["query"].as_str().unwrap()).unwrap();
     let (mut planes, mut parities) = (*sketch.planes(), *sketch.parities());

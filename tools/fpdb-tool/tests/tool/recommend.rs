@@ -36,8 +36,8 @@ fn the_layout_that_is_chosen_comes_first_and_can_be_created() {
     }
 }
 
-/// The paper (section 3.1.1) has the same candidates: 2^34 fingerprints, divided by two to the power
-/// of the leading bits.
+/// The paper (section 3.1.1) has the same candidates: 2^34 fingerprints, divided by two to the
+/// power of the leading bits.
 #[test]
 fn tables_and_candidates_stand_side_by_side_at_the_size_of_the_paper() {
     let folder = Folder::new();

@@ -85,8 +85,8 @@ fn duplicates_near_the_similarity_of_the_database_are_counted_as_uncertain() {
     assert!(run.err.contains(&expected), "{}", run.err);
 }
 
-/// Any two pages of a template share 299 of 421 pairs of words: J = .71. The luckiest of half a million
-/// estimates must not win.
+/// Any two pages of a template share 299 of 421 pairs of words: J = .71. The luckiest of half a
+/// million estimates must not win.
 #[test]
 fn different_pages_of_a_template_are_no_duplicates() {
     let folder = Folder::new();

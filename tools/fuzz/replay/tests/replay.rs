@@ -1,4 +1,5 @@
-//! Replays the corpora that the fuzzers found and real web archives, and a few changes of each input.
+//! Replays the corpora that the fuzzers found and real web archives, and a few changes of each
+//! input.
 
 use std::path::{Path, PathBuf};
 

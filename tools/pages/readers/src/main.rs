@@ -1,5 +1,5 @@
-//! Extracts the text of pages with other programs: `readers PROGRAM` reads lines of `{"id", "html"}` and
-//! writes lines of `{"id", "text"}`, for tools/pages/score.py.
+//! Extracts the text of pages with other programs: `readers PROGRAM` reads lines of `{"id",
+//! "html"}` and writes lines of `{"id", "text"}`, for tools/pages/score.py.
 
 use std::io::{BufRead, Write};
 use std::panic;

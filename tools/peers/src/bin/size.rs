@@ -1,9 +1,9 @@
 //! Measures the bits per fingerprint of each part of fpdb's tables, and compares them with the
 //! entropy of the fingerprints, with zstd, and with the paper's code.
 //!
-//! `n` is the number of different fingerprints. `table` is the sum of the four columns before it, and
-//! `over` what it takes above the entropy bound. `ids over` is what ids take above log2 of the number
-//! of ways to distribute them. `total` is bytes per fingerprint: all tables and the ids.
+//! `n` is the number of different fingerprints. `table` is the sum of the four columns before it,
+//! and `over` what it takes above the entropy bound. `ids over` is what ids take above log2 of the
+//! number of ways to distribute them. `total` is bytes per fingerprint: all tables and the ids.
 
 use std::f64::consts::{LN_2, PI};
 
@@ -210,8 +210,8 @@ mod tests {
 
     use super::*;
 
-    /// All sets of numbers of four bits, grouped by where their neighbours first differ. The numbers
-    /// are followed by 60 bits that are the same in all.
+    /// All sets of numbers of four bits, grouped by where their neighbours first differ. The
+    /// numbers are followed by 60 bits that are the same in all.
     #[test]
     fn entropy_counts_the_sets_that_branch_the_same_way() {
         let mut groups: HashMap<[u64; 64], (u32, f64)> = HashMap::new();

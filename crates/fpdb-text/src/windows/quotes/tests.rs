@@ -23,8 +23,8 @@ impl Random {
     }
 }
 
-/// Returns the runs of the quotes, by brute force from what was changed: the words of the quote that are left, as
-/// (place, place in the source), in order.
+/// Returns the runs of the quotes, by brute force from what was changed: the words of the quote
+/// that are left, as (place, place in the source), in order.
 fn expected(same: &[(usize, usize)], text: &Words, source: &Words, gaps: u32) -> Vec<Vec<Same>> {
     let mut runs: Vec<Same> = Vec::new();
     for &(word, source) in same {
@@ -75,7 +75,8 @@ fn quotes_are_the_runs_between_the_changes() {
         let text = windows.text(&text.concat()).unwrap();
         let found = windows.quotes(&text, gaps).from(&source_text);
         let expected = expected(&same, &text.words, &source_text.words, u32::from(gaps));
-        // Those with a run of 20 words are found for certain, and others if they have a window that is kept.
+        // Those with a run of 20 words are found for certain, and others if they have a window that
+        // is kept.
         let is_sure = |quote: &&Vec<Same>| quote.iter().any(|run| run.len >= SEED as usize * 8 / 5);
         assert!(expected.iter().filter(is_sure).all(|quote| found.contains(quote)));
         assert!(found.iter().all(|quote| expected.contains(quote)), "{found:?} {expected:?}");

@@ -53,7 +53,8 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     path: PathBuf,
 
-    /// Distance in bits, of sketches in minima [default: what counts as a duplicate in the database]
+    /// Distance in bits, of sketches in minima [default: what counts as a duplicate in the
+    /// database]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
     distance: Option<u32>,
 

@@ -231,8 +231,8 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
         self.report.flush()
     }
 
-    /// Returns whether two documents may be less similar than wanted: their estimated similarity is less
-    /// than two standard errors above it.
+    /// Returns whether two documents may be less similar than wanted: their estimated similarity is
+    /// less than two standard errors above it.
     fn is_uncertain(&self, fingerprint: Option<F>, other: F) -> bool {
         let Some(((recipe, least), own)) = self.compared.as_ref().zip(fingerprint) else {
             return false;

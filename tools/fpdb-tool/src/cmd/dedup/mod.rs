@@ -31,24 +31,25 @@ Examples:
 /// Prints the novel documents and stores their fingerprints
 ///
 /// Reads documents from files and folders, in the order given. A document is a duplicate if one
-/// stored earlier, in this run or before, matches by the database's rule: within its max distance, or
-/// by similarity (--jaccard). All other documents are novel. dedup stores their fingerprints under their ids, and prints them:
+/// stored earlier, in this run or before, matches by the database's rule: within its max distance,
+/// or by similarity (--jaccard). All other documents are novel. dedup stores their fingerprints
+/// under their ids, and prints them:
 ///
 /// - lines of NDJSON and text, and rows of tables below their header, as they are in the file
 ///
 /// - all others, such as pages, as one line of NDJSON: {"id": "...", "text": "..."}, for pages also
 ///   with "extraction", the name of the extraction that made the text
 ///
-/// The id of a page in an archive is its URL. The id of a file that is one document is its path. Bytes
-/// that are not UTF-8 are written as in URLs, such as `%E9`; get and remove take such names in the same
-/// way.
+/// The id of a page in an archive is its URL. The id of a file that is one document is its path.
+/// Bytes that are not UTF-8 are written as in URLs, such as `%E9`; get and remove take such names
+/// in the same way.
 ///
 /// A document is printed before it is stored. So if the run is interrupted, the next run over the
-/// same files may print some documents again, but none is lost. A document is printed once the system
-/// has its line. If the program that reads the lines ends early, the exit code is 2, the message says
-/// how many documents were stored, and the lines that it had not read are gone with it: print to a
-/// file if that must not happen. After a complete run without
-/// --recrawl, all documents of the same files are duplicates.
+/// same files may print some documents again, but none is lost. A document is printed once the
+/// system has its line. If the program that reads the lines ends early, the exit code is 2, the
+/// message says how many documents were stored, and the lines that it had not read are gone with
+/// it: print to a file if that must not happen. After a complete run without --recrawl, all
+/// documents of the same files are duplicates.
 ///
 /// An id may occur with several contents, such as a URL that a web archive has captured twice. Each
 /// content that is novel is printed, and stored: the first one under the id, and the others under
@@ -121,8 +122,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, requires = "recrawl", help_heading = "Visiting documents again")]
     on_duplicate: Option<OnDuplicateArg>,
 
-    /// Do not print documents whose fingerprint changed by at most this many bits, or sketch by this
-    /// many minima, since the last run. They are updated and counted all the same
+    /// Do not print documents whose fingerprint changed by at most this many bits, or sketch by
+    /// this many minima, since the last run. They are updated and counted all the same
     #[arg(
         long,
         value_name = "BITS",
@@ -132,8 +133,8 @@ pub(crate) struct Args {
     changed_by: Option<u32>,
 
     /// The documents' stamps: the same for all, which is `now`, the time at the start of the run in
-    /// seconds since 1970, or another stamp as `expire` takes it, with times in UTC; or the field or
-    /// column with a whole number, in NDJSON and tables only
+    /// seconds since 1970, or another stamp as `expire` takes it, with times in UTC; or the field
+    /// or column with a whole number, in NDJSON and tables only
     #[arg(
         long,
         value_name = "STAMP|FIELD",

@@ -24,8 +24,8 @@ pub(super) struct Summary {
     recrawl: Option<RecrawlCounts>,
     pub(super) novel: u64,
     pub(super) duplicates: u64,
-    /// The duplicates that may be less similar than the database asks for: their estimated similarity
-    /// is less than two standard errors above that. Only in databases of sketches.
+    /// The duplicates that may be less similar than the database asks for: their estimated
+    /// similarity is less than two standard errors above that. Only in databases of sketches.
     #[serde(skip_serializing_if = "Option::is_none")]
     uncertain: Option<u64>,
     /// Documents without a fingerprint: too short or bad.

@@ -35,12 +35,13 @@ pub(crate) struct Args {
     #[arg(value_name = "DB")]
     pub(super) path: PathBuf,
 
-    /// Fingerprints or sketches in hex, with or without 0x; or, with --from, files of queries, where
-    /// `-` is standard input
+    /// Fingerprints or sketches in hex, with or without 0x; or, with --from, files of queries,
+    /// where `-` is standard input
     #[arg(value_name = "FINGERPRINT|FILE", required = true)]
     pub(super) queries: Vec<OsString>,
 
-    /// Distance in bits, of sketches in minima [default: what counts as a duplicate in the database]
+    /// Distance in bits, of sketches in minima [default: what counts as a duplicate in the
+    /// database]
     #[arg(short = 'k', long = "distance", value_name = "BITS")]
     pub(super) distance: Option<u32>,
 
@@ -53,8 +54,8 @@ pub(crate) struct Args {
     pub(super) limit: Option<usize>,
 
     /// Return only documents with this stamp or a greater one: a number, a time in UTC such as
-    /// 2026-01-31, or a duration such as 30d, which means so long ago. Needs a database with names or
-    /// unique ids
+    /// 2026-01-31, or a duration such as 30d, which means so long ago. Needs a database with names
+    /// or unique ids
     #[arg(long, value_name = "STAMP", value_parser = stamp::parse, allow_negative_numbers = true)]
     pub(super) since: Option<u64>,
 

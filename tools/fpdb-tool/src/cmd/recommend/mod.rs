@@ -16,7 +16,8 @@ Examples:
   fpdb-tool recommend -n 1e9 -k 3
   fpdb-tool recommend --documents 1e8 --jaccard 0.8";
 
-/// Shows what finding near-duplicates costs for a number of documents and a distance or a similarity
+/// Shows what finding near-duplicates costs for a number of documents and a distance or a
+/// similarity
 ///
 /// For a distance, shows layouts. The first one is the one that `create` chooses by itself. The
 /// others are the presets, among them the paper's tables (paper-4 to paper-20). The figures are
@@ -51,9 +52,9 @@ Examples:
 /// - read: the share of them that share a band, so that a query reads them. So multiply it by how
 ///   many documents there are on the subject of the query, not by all documents
 ///
-/// Documents that have nothing in common may also share a band. Below a similarity of 0.7, this makes
-/// bands useless among 1e9 documents. Prints how many of them a query reads, and the sizes of the
-/// database, with all documents in one segment.
+/// Documents that have nothing in common may also share a band. Below a similarity of 0.7, this
+/// makes bands useless among 1e9 documents. Prints how many of them a query reads, and the sizes of
+/// the database, with all documents in one segment.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {

@@ -50,8 +50,8 @@ struct Row {
 const SIMILARITIES: [f64; 14] =
     [0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 
-/// The numbers of features for which shares are listed. The similarity of large documents is estimated
-/// less exactly.
+/// The numbers of features for which shares are listed. The similarity of large documents is
+/// estimated less exactly.
 const FEATURES: [u32; 4] = [100, 500, 2_000, 10_000];
 
 /// Unrelated documents that a query can read without harm.
@@ -132,8 +132,8 @@ impl Report {
     }
 }
 
-/// Returns the probability that two documents of this similarity share a band. The six bits of minima
-/// of different features agree with a probability of 1/64.
+/// Returns the probability that two documents of this similarity share a band. The six bits of
+/// minima of different features agree with a probability of 1/64.
 fn shares_band(similarity: f64, bands: u32, minima: u32) -> f64 {
     let agrees = similarity + (1.0 - similarity) / 64.0;
     let of_band = agrees.powf(minima.into());

@@ -9,9 +9,8 @@ use nix::sys::signal::{SigSet, Signal};
 /// The exit code that shells report for a process ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// Lets Ctrl-C, SIGTERM and, unless it is [blocked](block_hangup), SIGHUP stop the server from now on.
-/// The second signal ends the process
-/// at once.
+/// Lets Ctrl-C, SIGTERM and, unless it is [blocked](block_hangup), SIGHUP stop the server from now
+/// on. The second signal ends the process at once.
 pub(super) fn stop_on_signal() -> Result<Stop> {
     let stop = Stop::new();
     let requested = stop.clone();
@@ -27,8 +26,8 @@ pub(super) fn stop_on_signal() -> Result<Stop> {
     Ok(stop)
 }
 
-/// Keeps SIGHUP until [`on_hangup`] is called. All threads that start later inherit this, so it comes before
-/// them.
+/// Keeps SIGHUP until [`on_hangup`] is called. All threads that start later inherit this, so it
+/// comes before them.
 #[cfg(unix)]
 pub(super) fn block_hangup() {
     // It fails for invalid arguments only.
