@@ -38,8 +38,9 @@ pub(crate) enum IndexEntry {
     Record(DocId, DocumentRecord),
 }
 
-/// What is stored of a document: as the id of an entry, the digest in the upper and the count in
-/// the lower 32 bits.
+/// What is stored of a document: as the id of an entry, the count in the upper and the digest in
+/// the lower 32 bits. A block stores the ids of its entries in as many bits as the greatest needs,
+/// and counts are small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DocumentRecord {
     /// How many windows of it are kept. There are fewer than 2^29, as texts are shorter than that.
@@ -52,12 +53,12 @@ impl DocumentRecord {
     /// Returns the id under which the record is stored.
     #[cfg(feature = "text")]
     pub(crate) fn to_id(self) -> DocId {
-        DocId(u64::from(self.digest) << 32 | u64::from(self.windows))
+        DocId(u64::from(self.windows) << 32 | u64::from(self.digest))
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the halves of a number are wanted")]
     pub(crate) fn from_id(id: DocId) -> Self {
-        Self { windows: id.0 as u32, digest: (id.0 >> 32) as u32 }
+        Self { windows: (id.0 >> 32) as u32, digest: id.0 as u32 }
     }
 }
 

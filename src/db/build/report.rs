@@ -102,7 +102,9 @@ impl Loss {
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum LossKind {
-    /// Fingerprints without ids, or ids without fingerprints. They are not in the new database.
+    /// Fingerprints without ids, or ids without fingerprints. They are not in the new database. A
+    /// text of an index of passages of which nothing is left is among them, and not in
+    /// [`Texts`](Self::Texts).
     Entries,
     /// Removals of entries. Entries that were removed may be in the new database.
     Removals,
