@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use fpdb::{Db, DocId, Document, Ids, Options, QueryOptions, Sketch, Source, Within};
+use fpdb::{Db, DocId, Document, Ids, Options, QueryOptions, Sketch, Source, VerifyLevel, Within};
 
 /// The memory for pages: a quarter of what the leaves of the documents take.
 const PAGES: u64 = 8 << 20;
@@ -87,5 +87,12 @@ fn what_reads_four_times_the_memory_for_pages_does_not_take_more() {
             let new = outcomes.iter().filter(|outcome| !outcome.is_duplicate()).count();
             assert_eq!(new, 1 - expected);
         });
+        if is_equal {
+            // It compares the answers to some queries, each of which has all documents as matches,
+            // with a scan.
+            let (report, grown) = grown(|| db.verify(VerifyLevel::Deep).unwrap());
+            assert!(report.errors.is_empty(), "{report:?}");
+            assert!(grown <= most, "verify: {grown} bytes");
+        }
     }
 }

@@ -67,7 +67,7 @@ pub enum VerifyLevel {
     #[default]
     Full,
     /// Compares the segments with each other, and the answers to 32 queries with a scan of all
-    /// entries.
+    /// entries: of more than 8,192 matches, only the nearest.
     Deep,
 }
 
