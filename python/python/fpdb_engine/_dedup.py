@@ -21,7 +21,7 @@ from ._native import Comparer, Db
 from ._order import Order, order_of
 from ._passages import dedup_passages
 from ._report import Deduplicated
-from ._shown import Progress, reporter, shown
+from ._shown import Progress, reporter, shown, with_quoting
 
 if TYPE_CHECKING:
     from ._native import _ArrowArray, _ArrowStream
@@ -145,7 +145,7 @@ def dedup(
     def finish(found: Deduplicated) -> Deduplicated:
         if not passages:
             return found
-        return dataclasses.replace(found, passages=dedup_passages(texts, rows=found.keep, threads=threads))
+        return with_quoting(found, dedup_passages(texts, rows=found.keep, threads=threads), texts)
 
     return deduplicated(
         texts,

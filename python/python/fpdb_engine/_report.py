@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import html
-import os.path
-import re
-
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ._passages import Passages
+from ._html import document, notebook, pair
+from ._passages import Passages, Span
 
 # Pairs and clusters of which a report shows an example.
 _SHOWN = 5
 # Pairs whose texts a result keeps.
 EXAMPLES = 20
+# Rows with passages whose texts a result keeps.
+_QUOTING = 10
 # Characters of a text in an example.
 _EXCERPT = 240
 # A cluster with more than this share of the rows, and more than this number, is worth a warning.
@@ -41,17 +42,15 @@ class Example(NamedTuple):
     """The id of the kept row."""
 
     def _repr_html_(self) -> str:
-        a, b = marked(self.text, self.other)
-        of = self._named(self.of, self.of_id) if isinstance(self.of, int) else html.escape(self.of)
-        return (
-            f"<tr><td>{self._named(self.row, self.id)} is like {of}<br>similarity {self.similarity:.2f}</td>"
-            f'<td style="text-align:left">{a}</td><td style="text-align:left">{b}</td></tr>'
-        )
+        return pair(self)
 
 
-    @staticmethod
-    def _named(row: int, id: str | None) -> str:
-        return f"row {row:,}" + ("" if id is None else f" ({html.escape(id)})")
+class Quoting(NamedTuple):
+    """A row with passages of earlier rows."""
+
+    row: int
+    text: str
+    spans: list[Span]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,6 +139,7 @@ class Deduplicated:
     passages: Passages | None = None
     """The passages of kept rows that stand in an earlier kept row, if they were looked for."""
     shown: list[Example] = dataclasses.field(default_factory=list, repr=False)
+    quoting: list[Quoting] = dataclasses.field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
         return len(self.keep)
@@ -172,6 +172,7 @@ class Deduplicated:
             threshold=threshold,
             earlier={row: name for row, name in self.earlier.items() if not keep[row]},
             passages=None,
+            quoting=[],
             # It is not known which rows are of which folder.
             files=self.files and dataclasses.replace(self.files, folders={}),
             shown=[example for example in self.shown if not keep[example.row]],
@@ -199,7 +200,12 @@ class Deduplicated:
         """
         return self.shown[:number]
 
-    def _figures(self) -> list[tuple[str, str]]:
+    def figures(self) -> list[tuple[str, str]]:
+        """Returns the lines that str() shows: names and values.
+
+        >>> dedup(["a b c d e f g"] * 3).figures()[:3]
+        [('rows', '3'), ('kept', '1'), ('dropped', '2')]
+        """
         sizes = self.sizes()
         figures = [
             ("rows", len(self)),
@@ -236,21 +242,35 @@ class Deduplicated:
         return f"<fpdb_engine.Deduplicated: {len(self):,} rows, {self.dropped:,} to drop>"
 
     def __str__(self) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self._figures())
+        return "\n".join(f"{name}: {value}" for name, value in self.figures())
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>"
-            for name, value in self._figures()
-        )
-        pairs = "".join(example._repr_html_() for example in self.examples())
-        return f"<table>{rows}</table><table>{pairs}</table>" if pairs else f"<table>{rows}</table>"
+        return notebook(self)
+
+    def report(self, path: str | os.PathLike[str], title: str = "Deduplication") -> None:
+        """Writes what was found to a file of HTML, to look at: the counts; a histogram of the similarities of dropped
+        rows; how many rows stay at each threshold; the largest clusters; the pairs of examples() with their texts side by side,
+        in which the words are marked that only one has; and rows with passages. The file loads nothing from elsewhere, and has less
+        than 2 MB. Texts of an iterator are not known any more, so they are missing.
+
+        >>> dedup(["a b c d e f g", "A, b, c, d, e, f, g!"]).report(folder / "report.html")
+        >>> "row 1 is like row 0" in (folder / "report.html").read_text(encoding="utf-8")
+        True
+        """
+        Path(path).write_text(document(self, title), encoding="utf-8")
 
 
 def chosen(found: Deduplicated) -> npt.NDArray[np.int64]:
     """Returns the dropped rows to show: half of them the least similar, the others from everywhere."""
     rows = np.flatnonzero(~found.keep)
     return rows[np.argsort(found.similarity[rows], kind="stable")][:EXAMPLES]
+
+
+def quoting(passages: Passages) -> list[int]:
+    """Returns the rows with passages to show: those of which the most is in passages."""
+    repeated = passages.repeated()
+    rows = np.argsort(-repeated, kind="stable")[:_QUOTING]
+    return [row for row in rows.tolist() if repeated[row]]
 
 
 def excerpts(a: str | None, b: str | None) -> tuple[str | None, str | None]:
@@ -271,21 +291,3 @@ def excerpts(a: str | None, b: str | None) -> tuple[str | None, str | None]:
         return before + text[begin : begin + _EXCERPT] + after
 
     return part(a), part(b)
-
-
-def marked(a: str | None, b: str | None) -> tuple[str, str]:
-    """Returns both texts as HTML, with the words in bold that only one of them has.
-
-    >>> marked("one <two> three", "one two four")
-    ('one &lt;two&gt; <b>three</b>', 'one two <b>four</b>')
-    """
-    words = [set(re.findall(r"\w+", (text or "").lower())) for text in (a, b)]
-
-    def mark(text: str | None, others: set[str]) -> str:
-        parts = re.split(r"(\w+)", text or "")
-        is_other = [part[:1].isalnum() and part.lower() not in others for part in parts]
-        return "".join(
-            f"<b>{html.escape(part)}</b>" if other else html.escape(part) for part, other in zip(parts, is_other)
-        )
-
-    return mark(a, words[1]), mark(b, words[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 
 from . import _columns
 from ._documents import TextOf
-from ._report import Deduplicated, Example, chosen, excerpts
+from ._passages import Passages
+from ._report import Deduplicated, Example, Quoting, chosen, excerpts, quoting
 
 _log = logging.getLogger("fpdb_engine")
 
@@ -33,6 +35,13 @@ def _examples(found: Deduplicated, texts: Any, text_of: TextOf | None) -> Iterat
         else:
             other = None if text_of is None else next(iter(text_of([of])), None)
         yield Example(row, of, float(found.similarity[row]), *excerpts(_text_at(texts, row), other))
+
+
+def with_quoting(found: Deduplicated, passages: Passages, texts: Any) -> Deduplicated:
+    """Adds passages to what was found, and rows with some of them."""
+    known = [(row, _text_at(texts, row)) for row in quoting(passages)]
+    shown = [Quoting(row, text, passages.spans(row)) for row, text in known if text is not None]
+    return dataclasses.replace(found, passages=passages, quoting=shown)
 
 
 def _text_at(texts: Any, row: int) -> str | None:

@@ -15,7 +15,7 @@ import numpy as np
 from ._errors import InvalidArgumentError
 from ._passages import Passages, Span
 from ._paths import PathLike, Place, Sources, place_of
-from ._report import Deduplicated, excerpts
+from ._report import Deduplicated, Quoting, excerpts, quoting
 from ._rows import ENDINGS, Csv, File, Parquet, column_of, compression_of, delimiter_of, format_of, joined, parts_of, unified
 
 # A row group that is written has at most about these bytes.
@@ -141,6 +141,8 @@ class Writer:
         self._passages: Passages | None = found.passages if written.passages == "cut" else None
         # The texts of examples, by row.
         rows = [row for it in found.shown for row in (it.row, it.of) if isinstance(row, int)]
+        self._quoting = quoting(found.passages) if found.passages is not None else []
+        rows += self._quoting
         self._texts: dict[int, str | None] = dict.fromkeys(sorted(rows))
         self._begin = 0
 
@@ -161,6 +163,10 @@ class Writer:
             ids = self._ids or {}
             of_id = ids.get(it.of) if isinstance(it.of, int) else None
             self._found.shown[place] = it._replace(text=text, other=other, id=ids.get(it.row), of_id=of_id)
+        if self._found.passages is not None:
+            known = [(row, self._texts[row]) for row in self._quoting]
+            spans = self._found.passages.spans
+            self._found.quoting.extend(Quoting(row, text, spans(row)) for row, text in known if text is not None)
 
     def _write_head(self, files: list[File], stream: Any) -> None:
         heads = (_ended(file.renamed(self._added(0, 0))) for file in files if isinstance(file, Csv))
