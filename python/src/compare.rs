@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use fpdb::text::jaccard::Shingles;
-use fpdb::text::{FeatureHash, Recipe};
+use fpdb::text::Recipe;
 use fpdb::{Jaccard, Matcher, Sketch};
 use pyo3::prelude::*;
 
@@ -13,12 +12,13 @@ use crate::candidates::{Candidate, Candidates, EARLIER, Like};
 use crate::crowds::Crowds;
 use crate::errors::{self, OrRaise};
 use crate::interrupt::{Cancel, interruptible};
-use crate::jaccard::{or_whole, words_of};
+use crate::jaccard::words_of;
 use crate::kept::Kept;
 use crate::names;
 use crate::numbers::Number;
 use crate::parallel;
 use crate::reader::Reader;
+use crate::rows::{Kind, Row, Rows, key_of};
 use crate::rule::MatchRule;
 use crate::strings::Strings;
 use crate::width::Bits;
@@ -35,27 +35,6 @@ type Array<'py> = Bound<'py, PyAny>;
 /// What rows are like, how similar they are, what gives way to which row, which rows are in the
 /// crowd, and how many kept rows have more candidates than they are compared with.
 type Decided<'py> = (Array<'py>, Array<'py>, Vec<(usize, usize)>, Array<'py>, usize);
-
-/// What is compared of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// There is no text.
-    Nothing,
-    /// The sketch.
-    Sketch,
-    /// Whether the texts are equal, because this one is too short for a sketch. Its sketch is made
-    /// of the hash of the text, so it is at a great distance from all others.
-    Equality,
-}
-
-/// A row whose text has been read.
-#[derive(Debug, Clone)]
-struct Row {
-    kind: Kind,
-    sketch: Sketch,
-    /// Empty unless exact similarities are wanted.
-    features: Shingles,
-}
 
 /// What was decided of a row.
 #[derive(Debug, Default)]
@@ -77,9 +56,7 @@ struct Decision {
 /// sketches decide, too.
 #[pyclass(module = "fpdb_engine._native")]
 pub(crate) struct Comparer {
-    recipe: Recipe<Sketch>,
-    /// The number of words of a feature, if it is not the recipe's.
-    ngram: Option<usize>,
+    rows: Rows,
     rule: fpdb::MatchRule,
     matcher: Matcher,
     similarity: f64,
@@ -125,8 +102,7 @@ impl Comparer {
         };
         let crowds = has_crowds.then(|| Crowds::new(rule, similarity, expected.0)).transpose()?;
         Ok(Self {
-            recipe,
-            ngram,
+            rows: Rows { recipe, ngram, is_exact: exact },
             rule,
             matcher: rule.matcher(),
             similarity,
@@ -150,11 +126,20 @@ impl Comparer {
 
     /// Reads the next chunk. Returns the sketches, and what is compared of each row: 0 for nothing,
     /// 1 for the sketch, and 2 for whether the texts are equal.
-    fn read<'py>(&mut self, texts: &Bound<'py, PyAny>) -> PyResult<(Array<'py>, Array<'py>)> {
+    /// Rows of different groups are never alike.
+    #[pyo3(signature = (texts, groups = None))]
+    fn read<'py>(
+        &mut self,
+        texts: &Bound<'py, PyAny>,
+        groups: Option<Vec<Option<String>>>,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
         let py = texts.py();
         // The caller may try again with other texts, so nothing changes before these are accepted.
         let strings = Strings::new(texts, "text")?;
         let texts = strings.all()?;
+        let group_of = |row: usize| groups.as_ref()?.get(row)?.as_deref();
+        let keys = (0..).map(|row| group_of(row).map_or(0, key_of));
+        let texts: Vec<_> = texts.into_iter().zip(keys).collect();
         if let Some(kept) = &mut self.kept {
             let rows = self.chunk.iter().zip(&self.is_kept);
             kept.append(rows.map(|(row, &is_kept)| is_kept.then_some(&row.features)))?;
@@ -164,7 +149,11 @@ impl Comparer {
             crowds.extend(rows.map(|(row, it)| (self.before + row, it.sketch, &it.features)))?;
         }
         self.before += self.chunk.len();
-        let read = |text: &Option<&str>| self.row(text.unwrap_or_default());
+        let read = |&(text, key): &(Option<&str>, u64)| {
+            let text = text.unwrap_or_default();
+            let row = self.rows.row(text);
+            if key == 0 { row } else { self.rows.in_group(row, text, key) }
+        };
         self.chunk = interruptible(py, |cancel| parallel::map(&texts, self.threads, cancel, read))?;
         self.is_kept = vec![false; self.chunk.len()];
         let sketches = self.chunk.iter().map(|row| row.sketch).collect();
@@ -180,8 +169,7 @@ impl Comparer {
 
     /// Returns which names have not occurred before.
     fn are_new(&mut self, names: Vec<String>) -> Vec<bool> {
-        let hash = |name: &String| FeatureHash::Xxh3.hash(name).unwrap_or_default();
-        names.iter().map(|name| self.names.insert(hash(name))).collect()
+        names.iter().map(|name| self.names.insert(key_of(name))).collect()
     }
 
     /// Returns the first names of a database that are greater than `after` and begin with a prefix,
@@ -240,7 +228,7 @@ impl Comparer {
         let (distances, gives_way) = (numbers(distances, "distance")?, numbers(gives_way, "flag")?);
         let sketches = Sketch::with_batch(sketches, |all| Ok(all.to_vec()))?;
         let decided = interruptible(py, |cancel| {
-            let make = |text: &Option<&str>| text.map(|text| self.sketch_and_features(text).1);
+            let make = |text: &Option<&str>| text.map(|text| self.rows.sketch_and_features(text).1);
             let earlier = parallel::map(&earlier, self.threads, cancel, make);
             let candidates = Candidates {
                 offsets: &offsets,
@@ -272,35 +260,12 @@ impl Comparer {
 }
 
 impl Comparer {
-    fn row(&self, text: &str) -> Row {
-        let (sketch, features) = match self.kept {
-            None => (self.recipe.fingerprint(text).fingerprint, Shingles::default()),
-            Some(_) => self.sketch_and_features(text),
-        };
-        if let Some(sketch) = sketch {
-            return Row { kind: Kind::Sketch, sketch, features };
-        }
-        let (kind, sketch) = match self.recipe.text_hash(text) {
-            Some(hash) => (Kind::Equality, sketch_of(hash)),
-            None => (Kind::Nothing, Sketch::ZERO),
-        };
-        Row { kind, sketch, features: Shingles::default() }
-    }
-
-    fn sketch_and_features(&self, text: &str) -> (Option<Sketch>, Shingles) {
-        let (found, features) = match self.ngram {
-            None => self.recipe.fingerprint_with_features(text),
-            Some(words) => (self.recipe.fingerprint(text), self.recipe.runs(text, words)),
-        };
-        (found.fingerprint, or_whole(features, &self.recipe, text))
-    }
-
     fn is_unsure(&self, row: &Row, sketch: Sketch) -> bool {
         if row.kind != Kind::Sketch {
             return false;
         }
-        let estimate = self.recipe.similarity_of(row.sketch, sketch);
-        self.ngram.is_some()
+        let estimate = self.rows.recipe.similarity_of(row.sketch, sketch);
+        self.rows.ngram.is_some()
             || estimate.is_none_or(|(similarity, error)| {
                 (similarity - self.similarity).abs() <= ERRORS * error
             })
@@ -389,11 +354,11 @@ impl Comparer {
         }
         let estimate = match like {
             Like::Earlier(place) => {
-                self.recipe.similarity_of(own.sketch, candidates.sketches[place])
+                self.rows.recipe.similarity_of(own.sketch, candidates.sketches[place])
             }
             // The sketches of earlier chunks are not at hand, and how rows are divided must not
             // matter.
-            Like::Row(_) => self.recipe.similarity(distance),
+            Like::Row(_) => self.rows.recipe.similarity(distance),
         };
         let estimate = estimate.map_or(0.0, |(similarity, _)| similarity);
         let Some(kept) = &mut self.kept else { return Ok(Some(estimate)) };
@@ -462,11 +427,4 @@ impl Comparer {
             Some((distance, Like::Row(self.before + other), false))
         })
     }
-}
-
-/// Returns a sketch for a text that is too short to have one.
-fn sketch_of(hash: u128) -> Sketch {
-    // Odd multiples of a hash are as random as the hash.
-    let planes = [1, 3, 5, 7, 9, 11].map(|odd| hash.wrapping_mul(odd).rotate_left(64));
-    Sketch::of_parts(planes, 0, [0; 16])
 }

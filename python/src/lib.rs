@@ -16,7 +16,7 @@
 //! | `reader` `db` `read_only` | the classes of handles |
 //! | `repair` | repair of damaged databases |
 //! | `text` `jaccard` | fingerprints of texts; their exact similarity |
-//! | `compare` `candidates` `crowds` | which rows are duplicates; of what; and among rows made from a template |
+//! | `compare` `rows` `candidates` `crowds` | which rows are duplicates; what is compared; with what; and among rows made from a template |
 //! | `minhash` | minima, the similarity that they estimate, and bands |
 //! | `passages` `passage_index` | passages that texts repeat; an index of them that lasts |
 //! | `windows` `repetition` | what texts have in common; lines, paragraphs, and what a text repeats of itself |
@@ -52,6 +52,7 @@ mod reader;
 mod repair;
 mod repetition;
 mod results;
+mod rows;
 mod rule;
 mod source;
 mod stats;

@@ -191,6 +191,38 @@ def test_rows_of_a_crowd_are_found_whatever_chunks_they_are_in(
     assert np.allclose(exact, expected.similarity[dropped]) and (exact >= 0.8).all()
 
 
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("keep", ["first", "longest", "scores"])
+def test_rows_are_compared_only_within_their_group(monkeypatch: pytest.MonkeyPatch, verify: bool, keep: Any) -> None:
+    texts, _ = corpus(120)
+    texts += ["too short", "Too short!", "", "too short"] * 3
+    rng = random.Random(2)
+    groups = [rng.choice(["en", "zh", None, 5]) for _ in texts]
+    scores = [rng.random() for _ in texts] if keep == "scores" else keep
+    for chunk in (50, 4096):
+        monkeypatch.setattr(_columns, "CHUNK", chunk)
+        found = fpdb.dedup(texts, keep=scores, within=groups, verify=verify)
+        assert 20 < found.dropped < fpdb.dedup(texts, keep=scores, verify=verify).dropped
+        for group in set(groups):
+            rows = np.array([row for row, it in enumerate(groups) if it == group])
+            own = [scores[row] for row in rows] if keep == "scores" else keep
+            alone = fpdb.dedup([texts[row] for row in rows], keep=own, verify=verify)
+            assert found.keep[rows].tolist() == alone.keep.tolist()
+            expected = np.where(alone.duplicate_of >= 0, rows[alone.duplicate_of], -1)
+            assert found.duplicate_of[rows].tolist() == expected.tolist()
+            if verify:
+                assert np.array_equal(found.similarity[rows], alone.similarity, equal_nan=True)
+
+
+def test_wrong_groups_are_refused(tmp_path: Path) -> None:
+    for within, message in (["a"], "fewer than the 2 texts"), (["a"] * 3, "more than the 2 texts"):
+        for keep in ("first", "longest"):
+            with pytest.raises(fpdb.InvalidArgumentError, match=f"within: there are {message}"):
+                fpdb.dedup(["one two three", "four"], within=within, keep=keep)
+    with pytest.raises(fpdb.InvalidArgumentError, match="within: not together with against"):
+        fpdb.dedup(["one"], [1], within=["a"], against=tmp_path / "db", run="1")
+
+
 def test_what_is_kept_is_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_columns, "CHUNK", 2)
     texts = [document(1, 190), document(2), document(1, 190) + " " + document(3, 10), None, document(2)]

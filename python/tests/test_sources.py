@@ -478,6 +478,23 @@ def test_the_report_says_what_each_folder_lost(tmp_path: Path) -> None:
         assert found.files is not None and found.files.folders[f"{base}/b"] == (1, 1)
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
+def test_rows_of_files_are_compared_only_within_their_group(tmp_path: Path, ending: str) -> None:
+    pages = [(text(1), "en"), (text(1), "fr"), (text(1), "en"), (text(2), "fr"), (text(1), "fr")]
+    if ending == ".parquet":
+        pq.write_table(pa.table({"text": [it for it, _ in pages], "lang": [it for _, it in pages]}), tmp_path / "a.parquet")
+    elif ending == ".csv":
+        write(tmp_path / "a.csv", ["text,lang", *(",".join(page) for page in pages)])
+    else:
+        write(tmp_path / "a.jsonl", [{"text": it, "lang": lang} for it, lang in pages])
+    found = fpdb.dedup_files(tmp_path / f"a{ending}", tmp_path / f"kept{ending}", within="lang")
+    assert found.duplicate_of.tolist() == [-1, -1, 0, -1, 1]
+    with pytest.raises(INVALID, match="no.* column 'site'"):
+        fpdb.dedup_files(tmp_path / f"a{ending}", None, within="site")
+    with pytest.raises(TypeError, match="within: expected the name of a column"):
+        fpdb.dedup_files(tmp_path / f"a{ending}", None, within=["en", "fr"])
+
+
 @pytest.mark.parametrize("scores", [[3, None, 5], [3.5, float("nan"), 5.0], ["2026-01-01", "", "2026-02-01"], [2**60, None, 2**61]])
 def test_rows_without_a_score_come_last_and_are_counted(tmp_path: Path, scores: list[Any]) -> None:
     texts = [text(1), text(1), text(1)]

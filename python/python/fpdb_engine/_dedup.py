@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     recall: float | None
     verify: bool | Literal["all"]
     ngram: int | None
+    within: Any
     against: str | Path | None
     run: str | None
     replaces: Sequence[str]
@@ -63,6 +64,7 @@ def dedup(
     ngram: int | None = None,
     passages: bool = False,
     keep: Any = "first",
+    within: Iterable[Any] | _ArrowArray | _ArrowStream | None = None,
     against: str | Path | None = None,
     run: str | None = None,
     replaces: Sequence[str] = (),
@@ -97,6 +99,9 @@ def dedup(
     keep says which row of several to keep: the "first", the "longest", that with the "least id" as text, or, with
     scores in an array or a column, that with the greatest score. So a date keeps the newest. Scores are also compared with
     those of earlier runs. For that, all whole numbers of all runs must be at most 2^53, or all must be greater.
+
+    With within, a column of groups such as languages or sites, rows are compared only with rows of the same group. Rows
+    whose group is missing are a group, too.
 
     With against, the rows are also compared with the documents of a database, and kept rows are added to it. It is
     created if it is missing. ids are the names of the rows, and run is the name of this run, such as the month of the
@@ -151,6 +156,7 @@ def dedup(
         texts,
         ids,
         keep=keep,
+        within=within,
         similarity=similarity,
         recall=recall,
         verify=verify,
@@ -178,6 +184,7 @@ def deduplicated(
     recall: float | None = None,
     verify: bool | Literal["all"] = True,
     ngram: int | None = None,
+    within: Any = None,
     against: str | Path | None = None,
     run: str | None = None,
     replaces: Sequence[str] = (),
@@ -198,6 +205,8 @@ def deduplicated(
         if number is not None and number < 1:
             raise InvalidArgumentError(f"{name} {number}: expected a number of at least 1")
     _check_run(against, run, replaces, text_of)
+    if within is not None and against is not None:
+        raise InvalidArgumentError("within: not together with against; use a database for each group")
     total = _columns.length(texts)
     expected = max(expected or total or 0, _EXPECTED)
     settings: dict[str, Any] = {"similarity": similarity, "recall": recall, "recipe": recipe}
@@ -220,7 +229,7 @@ def deduplicated(
             documents, rule, announce = stored, db.match_rule, stored.announce if replaces else None
         settings = _defaults(settings)
         comparer = Comparer(**settings, rule=rule, expected=expected, ngram=ngram, exact=bool(verify), threads=threads)
-        order = order_of(keep, texts, ids, announce)
+        order = order_of(keep, texts, ids, within, announce)
         rows = _Rows(comparer, documents, order, strict_ids, is_exact=bool(verify))
         found = rows.all(total, reporter(progress), settings["similarity"])
         found = finish(shown(found, texts, text_of))
@@ -325,6 +334,8 @@ class _Rows:
             report(self.rows, total)
         if self.order.ids is not None and next(self.order.ids, self) is not self:
             raise InvalidArgumentError(f"ids: there are more than the {self.rows} texts")
+        if self.order.groups is not None and next(self.order.groups, self) is not self:
+            raise InvalidArgumentError(f"within: there are more than the {self.rows} texts")
         similarity = _joined(self.similarity, np.float32)
         is_estimated = _joined(self.is_estimated, np.bool_)
         found = Deduplicated(
@@ -388,12 +399,17 @@ class _Rows:
         self.is_estimated.append(is_estimated)
 
     def _read(self, texts: Any) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint8]]:
+        groups = None
+        if self.order.groups is not None:
+            groups = list(itertools.islice(self.order.groups, len(texts)))
+            if len(groups) < len(texts):
+                raise InvalidArgumentError(f"within: there are fewer than the {self.rows + len(texts)} texts")
         try:
-            return self.comparer.read(texts)
+            return self.comparer.read(texts, groups)
         except UnicodeEncodeError:
             texts, mended = _columns.without_surrogates(texts)
             self.mended += mended
-            return self.comparer.read(texts)
+            return self.comparer.read(texts, groups)
 
     def _named(self, first: int) -> list[Row]:
         """Returns the names of the rows of a chunk: unique ones in this run."""

@@ -85,7 +85,7 @@ def dedup_files(
 
     The files are read several times, in batches, and are never in memory as a whole. Rows are numbered through all
     files, in the order of their names in a folder or a pattern. The other options are those of dedup(). keep may be
-    the name of a column of scores. With against, id_column is the column of ids. Rows are added to the database
+    the name of a column of scores, and within that of a column of groups. With against, id_column is the column of ids. Rows are added to the database
     before the target is written, and documents that give way are removed after that, so repeat a run that was
     interrupted. text_of may be the files that earlier runs wrote, by run: {"2026-10": "kept-2026-10"}. They need the
     same columns, and whole texts: a text of which passages were cut is another one. They are copied to a temporary
@@ -118,7 +118,10 @@ def dedup_files(
         raise InvalidArgumentError("sources: there are no files of rows")
     keep = options.get("keep", "first")
     scores = keep if isinstance(keep, str) and keep not in ("first", "longest", "least id") else None
-    wanted = [name for name in (id_column, scores) if name is not None]
+    within = options.get("within")
+    if within is not None and not isinstance(within, str):
+        raise TypeError(f"within: expected the name of a column, not {type(within).__name__}")
+    wanted = [name for name in (id_column, scores, within) if name is not None]
     _check(files, [*columns, *wanted])
     goal = None if target is None else target_of(places, files, target)
     if goal is not None and isinstance(options.get("text_of"), Mapping):
@@ -127,6 +130,8 @@ def dedup_files(
     if scores is not None:
         values = [value for file in files for value in file.values(scores)]
         options["keep"] = np.array(values) if values else np.zeros(0)
+    if within is not None:
+        options["within"] = _Ids(files, within)
     text_of: Any = options.get("text_of")
     stored: StoredTexts | None = None
     if isinstance(text_of, Mapping):

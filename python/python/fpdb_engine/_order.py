@@ -34,22 +34,29 @@ class Order(NamedTuple):
     """The greatest is kept, for "longest" and scores."""
     unscored: int = 0
     """Number of rows without a score."""
+    groups: Iterator[str | None] | None = None
+    """Only rows of one group are compared with each other."""
 
 
-def order_of(keep: Any, texts: Any, ids: Any, announce: Callable[[Iterable[str | None]], None] | None) -> Order:
+def order_of(
+    keep: Any, texts: Any, ids: Any, within: Any, announce: Callable[[Iterable[str | None]], None] | None
+) -> Order:
     """Puts rows into their order. Calls announce with the ids, as they were given, before any text is compared."""
     names = None if ids is None else _columns.names(ids)
+    groups = None if within is None else _columns.names(within)
     is_first = isinstance(keep, str) and keep == "first"
     if is_first and names is not None and announce is not None and not hasattr(ids, "__next__"):
         announce(names)
         names, announce = _columns.names(ids), None
     if is_first and announce is None:
-        return Order(_columns.chunks(texts), names, None, None)
+        return Order(_columns.chunks(texts), names, None, None, groups=groups)
     spool = Texts(texts)
     listed = None if names is None else list(names)
-    if listed is not None and len(listed) != len(spool):
-        more = "more" if len(listed) > len(spool) else "fewer"
-        raise InvalidArgumentError(f"ids: there are {more} than the {len(spool)} texts")
+    listed_groups = None if groups is None else list(groups)
+    for name, column in (("ids", listed), ("within", listed_groups)):
+        if column is not None and len(column) != len(spool):
+            more = "more" if len(column) > len(spool) else "fewer"
+            raise InvalidArgumentError(f"{name}: there are {more} than the {len(spool)} texts")
     if announce is not None:
         announce(listed or [])
     if is_first:
@@ -66,8 +73,12 @@ def order_of(keep: Any, texts: Any, ids: Any, announce: Callable[[Iterable[str |
         # Of equal ones the first.
         rows = np.argsort(~priorities, kind="stable")
         priorities = priorities[rows]
-    ordered = None if listed is None else (listed[row] for row in rows.tolist())
-    return Order(spool.chunks(rows), ordered, rows, priorities, unscored)
+    ordered, ordered_groups = _in_order(listed, rows), _in_order(listed_groups, rows)
+    return Order(spool.chunks(rows), ordered, rows, priorities, unscored, ordered_groups)
+
+
+def _in_order(column: list[str | None] | None, rows: npt.NDArray[np.int64]) -> Iterator[str | None] | None:
+    return None if column is None else (column[row] for row in rows.tolist())
 
 
 def priorities_of(scores: Any) -> npt.NDArray[np.uint64]:
