@@ -49,8 +49,7 @@ impl Db {
     /// layout is the name of the tables: "half-2" and the others that fpdb-tool recommend lists,
     /// among them the paper's, "paper-4" to "paper-20"; by default, max_distance and
     /// expected_entries decide. recipe says how fingerprints are made of texts: a name of
-    /// recipes(), or custom_recipe, any name of your own. extraction says how texts are made of
-    /// pages.
+    /// recipes(), or custom_recipe, any name of your own; extraction, how texts are made of pages.
     ///
     /// Not stored: with durability "sync", the default, a write returns once it is on the disk;
     /// with "buffered", once the operating system has it, and the log is synced every sync_interval
@@ -80,8 +79,7 @@ impl Db {
         start(py, Mode::Create, &path, bits, options)
     }
 
-    /// Opens a database. The options are those of create(). Stored ones that are given must agree
-    /// with it.
+    /// Opens a database. The options are those of create(). Those that are stored must agree.
     ///
     /// >>> fpdb.Db.create(folder / "crawl.fpdb", bits=128).close()
     /// >>> with fpdb.Db.open(folder / "crawl.fpdb") as db:
@@ -144,8 +142,7 @@ impl Db {
     ///
     /// Instead of fingerprints, it takes texts, from which it makes fingerprints by the database's
     /// recipe. A text that is missing or too short to be compared is not written: it is no
-    /// duplicate, so novel is true, its kind is TOO_SHORT, and its id is 2**64 - 1, which no
-    /// document has.
+    /// duplicate: novel is true, kind is TOO_SHORT, and id is 2**64 - 1, which no document has.
     ///
     /// >>> db.write(np.array([1, 0xff00], np.uint64), [7, 8]).ids.tolist()
     /// [7, 8]
@@ -288,8 +285,7 @@ impl Db {
         })
     }
 
-    /// Removes the document with this key, and returns whether there was one. With names, the key
-    /// can also be the id.
+    /// Removes the document with this key, or with this id. Returns whether there was one.
     ///
     /// With user ids, this removes all entries with the id, and reads all entries to find them:
     /// remove_entry() is faster.
@@ -306,8 +302,7 @@ impl Db {
         })
     }
 
-    /// Removes one entry, and returns whether it existed. With user ids, the other entries with the
-    /// same id stay.
+    /// Removes one entry, and returns whether it existed. Other entries with the same id stay.
     ///
     /// >>> _ = db.write([7, 9], [1, 1])
     /// >>> db.remove_entry(7, 1), db.remove_entry(7, 1), len(db)
@@ -324,8 +319,7 @@ impl Db {
         })
     }
 
-    /// Raises the stamp of a document; one that is as great or greater stays. Returns whether the
-    /// document exists.
+    /// Raises the stamp of a document, if it is lower. Returns whether the document exists.
     fn touch(slf: &Bound<'_, Self>, key: OwnedKey, stamp: Number) -> PyResult<bool> {
         let py = slf.py();
         at_width!(source(slf)?, source => {
@@ -374,8 +368,7 @@ impl Db {
     }
 
     /// Reads into memory what queries need, as far as it fits into index_memory and page_memory.
-    /// The background does the same, so this is only needed by those who want to wait. Ctrl-C ends
-    /// it.
+    /// The background does the same, so call this only to wait for it. Ctrl-C ends it.
     fn warm(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
         at_width!(source(slf)?, source => {
@@ -431,8 +424,8 @@ impl Db {
         })
     }
 
-    /// Merges everything into one segment, and frees the space of removed entries. Reads and writes
-    /// go on during this.
+    /// Merges everything into one segment, and frees the space of removed entries. Others can read
+    /// and write meanwhile.
     fn compact(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
         at_width!(source(slf)?, source => {

@@ -219,8 +219,7 @@ enum FpdbCode fpdb_get(const struct FpdbDb *db,
 // `fpdb_free_text`.
 enum FpdbCode fpdb_name(const struct FpdbDb *db, uint64_t id, char **name, char **error);
 
-// Writes recent documents from memory to files, and starts a new log. A database does so by
-// itself.
+// Writes recent documents to files, and starts a new log. A database does so by itself.
 enum FpdbCode fpdb_flush(const struct FpdbDb *db, char **error);
 
 // Merges everything into one segment and frees the space of removed documents. A database merges

@@ -360,8 +360,7 @@ pub unsafe extern "C" fn fpdb_name(
     unsafe { call(error, work) }
 }
 
-/// Writes recent documents from memory to files, and starts a new log. A database does so by
-/// itself.
+/// Writes recent documents to files, and starts a new log. A database does so by itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_flush(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.

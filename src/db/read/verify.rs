@@ -2,13 +2,14 @@
 //! entries, which no single file can answer.
 
 mod deep;
+mod sum;
 
 use deep::BYTES_PER_RECORD;
-use twox_hash::XxHash3_64;
+use sum::Sum;
 
 use crate::db::read::reader::Reader;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fingerprint::{Entry, Fingerprint, Sketch};
+use crate::fingerprint::Fingerprint;
 use crate::inspection::Inspection;
 use crate::progress::{Meter, Phase};
 
@@ -69,28 +70,6 @@ pub enum VerifyLevel {
     /// Compares the segments with each other, and the answers to 32 queries with a scan of all
     /// entries: of more than 8,192 matches, only the nearest.
     Deep,
-}
-
-/// A sum over entries that does not depend on their order.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Sum {
-    count: u64,
-    hashes: u64,
-}
-
-impl Sum {
-    fn add<F: Fingerprint>(&mut self, entry: Entry<F>) {
-        self.count += 1;
-        self.hashes = self.hashes.wrapping_add(hash(entry));
-    }
-}
-
-fn hash<F: Fingerprint>(Entry { fingerprint, id }: Entry<F>) -> u64 {
-    let mut bytes = [0; 8 + size_of::<Sketch>()];
-    let (number, rest) = bytes.split_at_mut(8);
-    number.copy_from_slice(&id.0.to_le_bytes());
-    fingerprint.put_le(rest);
-    XxHash3_64::oneshot(&bytes[..8 + F::BYTES])
 }
 
 impl<F: Fingerprint> Reader<F> {

@@ -1,7 +1,7 @@
 //! What no segment shows by itself: that segments agree with each other, and that queries find what
 //! a scan finds.
 
-use super::Sum;
+use super::sum::Sum;
 use crate::db::read::reader::Reader;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Entry, Fingerprint, Match};
