@@ -289,8 +289,10 @@ impl Comparer {
                 break;
             }
             let mut near: Vec<_> = candidates.of(row).chain(self.near(&by_band, row)).collect();
-            let (sets, has_more) = of_crowd.get(row).map_or((&[][..], false), |it| (&it.0, it.1));
-            self.add_near_sets(row, sets, &mut near)?;
+            let mut has_more = false;
+            if let Some((sets, are_some)) = of_crowd.get(row) {
+                has_more = !self.add_near_sets(row, sets, &mut near)? || *are_some;
+            }
             near.retain(|(_, like, _)| !gone.contains(like));
             near.sort_unstable();
             let is_crowded = has_more || near.len() > MOST_CANDIDATES;
@@ -376,32 +378,38 @@ impl Comparer {
     }
 
     /// Returns, for each row of the chunk, the sets of the crowd that may be similar, and whether
-    /// there are more.
+    /// they are only some of these.
     fn of_crowd(&self, cancel: &Cancel) -> Vec<(Vec<usize>, bool)> {
         let Some(crowds) = &self.crowds else { return Vec::new() };
         let find = |row: &Row| match row.kind {
-            Kind::Sketch => crowds.candidates(row.sketch, &row.features, MOST_CANDIDATES),
+            Kind::Sketch => crowds.candidates(row.sketch, &row.features),
             Kind::Nothing | Kind::Equality => (Vec::new(), false),
         };
         parallel::map(&self.chunk, self.threads, cancel, find)
     }
 
     /// Adds those of these sets of the crowd whose sketches match, as a search by sketches would
-    /// find them.
+    /// find them, at most as many as a row is compared with. Returns whether it looked at all.
     fn add_near_sets(
         &mut self,
         row: usize,
         sets: &[usize],
         near: &mut Vec<Candidate>,
-    ) -> std::io::Result<()> {
-        let (Some(crowds), own) = (&mut self.crowds, self.chunk[row].sketch) else { return Ok(()) };
+    ) -> std::io::Result<bool> {
+        let (Some(crowds), own) = (&mut self.crowds, self.chunk[row].sketch) else {
+            return Ok(true);
+        };
+        let most = near.len() + MOST_CANDIDATES;
         for &number in sets {
+            if near.len() == most {
+                return Ok(false);
+            }
             let (other, sketch) = crowds.of(number)?;
             let distance = self.matcher.distance(own, sketch);
             let distance = distance.filter(|_| crowds.share_band(own, sketch));
             near.extend(distance.map(|distance| (distance, Like::Row(other), false)));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Returns the rows of the chunk by their band of each number.

@@ -5,20 +5,32 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use fpdb::text::jaccard::{Crowd, Shingles};
+use fpdb::text::jaccard::{Candidate, Crowd, Shingles};
 use fpdb::{MatchRule, Sketch};
 
-/// Kept rows that share a band, from which on further ones are in the crowd.
-const MANY: u8 = 100;
-/// Whether a row of the crowd has the band, beside the number of kept rows that have it.
-const IN_CROWD: u8 = 1 << 7;
+use crate::band_set::BandSet;
+
+/// How many kept rows must share a band before further ones go into the crowd, and how many times as
+/// many as share one by chance.
+const MANY: u64 = 100;
+const TIMES_CHANCE: u64 = 8;
+
+/// Bytes that the crowd takes at most. Then, rows are found by their sketches again.
+const MOST_MEMORY: usize = 1 << 30;
+
+/// Sets of the crowd whose sketches are compared with a row.
+const LOOKED_AT: usize = 1 << 11;
 
 /// The rows of crowds: those that share a band with many kept rows before them.
 pub(crate) struct Crowds {
     rule: MatchRule,
-    /// For each hash of a band, how many kept rows have it, up to `MANY`, and `IN_CROWD`. Two bands
-    /// with one hash put more rows into the crowd, where they are found, too.
-    bands: Vec<u8>,
+    /// For each hash of a band, how many kept rows have it. Two bands with one hash put more rows
+    /// into the crowd, where they are found, too.
+    counts: Vec<u16>,
+    /// The number of rows that were counted.
+    rows_counted: u64,
+    /// The bands of the rows of the crowd.
+    bands: BandSet,
     crowd: Crowd,
     /// The row of each set of the crowd.
     rows: Vec<usize>,
@@ -32,22 +44,46 @@ impl Crowds {
         let (bands, _) = rule.bands().unwrap_or_default();
         // A hash stands for about 32 bands, so few stand for many if the bands do not repeat.
         let hashes = (expected.saturating_mul(bands.into()) / 32).clamp(1 << 10, 1 << 30);
-        let bands = vec![0; usize::try_from(hashes.next_power_of_two()).unwrap_or(1 << 10)];
-        let sketches = tempfile::tempfile()?;
-        Ok(Self { rule, bands, crowd: Crowd::new(similarity), rows: Vec::new(), sketches })
+        let counts = vec![0; usize::try_from(hashes.next_power_of_two()).unwrap_or(1 << 10)];
+        Ok(Self {
+            rule,
+            counts,
+            rows_counted: 0,
+            bands: BandSet::default(),
+            crowd: Crowd::new(similarity),
+            rows: Vec::new(),
+            sketches: tempfile::tempfile()?,
+        })
     }
 
     /// Takes the next row that is kept. Returns whether it is in the crowd.
     pub(crate) fn add(&mut self, sketch: Sketch, features: &Shingles) -> bool {
-        let places: Vec<usize> = self.places(sketch).collect();
-        let is_one_of_many = places.iter().any(|&place| self.bands[place] & !IN_CROWD >= MANY);
-        let is_in_crowd = is_one_of_many && features.len() <= Crowd::MOST_SHINGLES;
-        for place in places {
-            let band = &mut self.bands[place];
-            *band += u8::from(*band & !IN_CROWD < MANY);
-            *band |= u8::from(is_in_crowd) * IN_CROWD;
+        let many = self.many();
+        self.rows_counted += 1;
+        let hashes: Vec<u64> = self.hashes(sketch).collect();
+        let (mut is_one_of_many, bits) = (false, self.counts.len().ilog2());
+        for hash in &hashes {
+            let place = usize::try_from(hash >> (u64::BITS - bits)).unwrap_or(0);
+            let count = &mut self.counts[place];
+            is_one_of_many |= u64::from(*count) >= many;
+            *count = count.saturating_add(1);
+        }
+        let is_in_crowd = is_one_of_many
+            && features.len() <= Crowd::MOST_SHINGLES
+            && self.crowd.memory() + self.bands.memory() < MOST_MEMORY;
+        if is_in_crowd {
+            hashes.into_iter().for_each(|hash| self.bands.insert(hash));
         }
         is_in_crowd
+    }
+
+    /// Returns how many rows with a band are many. A band of few minima has few values, so unrelated
+    /// rows share it; and if there are many more rows than expected, they share its hash.
+    fn many(&self) -> u64 {
+        let (bands, minima) = self.rule.bands().unwrap_or_default();
+        let values = 1u64 << (Sketch::BITS_PER_MINIMUM * minima).min(40);
+        let hashes = self.counts.len() as u64 / u64::from(bands.max(1));
+        MANY.max(TIMES_CHANCE * self.rows_counted / values.min(hashes).max(1))
     }
 
     /// Adds the rows of a chunk that are in the crowd.
@@ -66,23 +102,21 @@ impl Crowds {
         self.sketches.write_all(&sketches)
     }
 
-    /// Returns which sets of the crowd may be similar, at most so many, those that may be the most
-    /// similar ones; and whether there are more.
-    pub(crate) fn candidates(
-        &self,
-        sketch: Sketch,
-        features: &Shingles,
-        most: usize,
-    ) -> (Vec<usize>, bool) {
-        if !self.places(sketch).any(|place| self.bands[place] & IN_CROWD != 0) {
+    /// Returns which sets of the crowd may be similar, those that may be the most similar first: at
+    /// most `LOOKED_AT`. Also returns whether there are more.
+    pub(crate) fn candidates(&self, sketch: Sketch, features: &Shingles) -> (Vec<usize>, bool) {
+        if !self.hashes(sketch).any(|hash| self.bands.may_contain(hash)) {
             return (Vec::new(), false);
         }
         let mut found = self.crowd.candidates(features);
-        let has_more = found.len() > most;
+        let nearer =
+            |a: &Candidate, b: &Candidate| b.most.total_cmp(&a.most).then(a.number.cmp(&b.number));
+        let has_more = found.len() > LOOKED_AT;
         if has_more {
-            found.sort_by(|a, b| b.most.total_cmp(&a.most));
-            found.truncate(most);
+            found.select_nth_unstable_by(LOOKED_AT, nearer);
+            found.truncate(LOOKED_AT);
         }
+        found.sort_unstable_by(nearer);
         (found.into_iter().map(|it| it.number).collect(), has_more)
     }
 
@@ -99,13 +133,15 @@ impl Crowds {
         self.rule.bands_of(a).zip(self.rule.bands_of(b)).any(|(a, b)| a == b)
     }
 
-    /// Returns the place of each band of a sketch.
-    fn places(&self, sketch: Sketch) -> impl Iterator<Item = usize> + use<> {
-        let bits = self.bands.len().ilog2();
-        (1u64..).zip(self.rule.bands_of(sketch)).map(move |(number, band)| {
-            let mixed = (band ^ number.wrapping_mul(0xd6e8_feb8_6659_fd93)).rotate_right(32);
-            let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            usize::try_from(mixed >> (u64::BITS - bits)).unwrap_or(0)
+    /// Returns a hash of each band of a sketch, and of the band's number.
+    fn hashes(&self, sketch: Sketch) -> impl Iterator<Item = u64> + use<> {
+        (1u64..).zip(self.rule.bands_of(sketch)).map(|(number, band)| {
+            let mut hash = band ^ number.wrapping_mul(0xd6e8_feb8_6659_fd93);
+            for _ in 0..2 {
+                hash ^= hash >> 32;
+                hash = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            }
+            hash ^ hash >> 32
         })
     }
 }

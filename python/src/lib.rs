@@ -16,7 +16,8 @@
 //! | `reader` `db` `read_only` | the classes of handles |
 //! | `repair` | repair of damaged databases |
 //! | `text` `jaccard` | fingerprints of texts; their exact similarity |
-//! | `compare` `rows` `candidates` `crowds` | which rows are duplicates; what is compared; with what; and among rows made from a template |
+//! | `compare` `rows` `candidates` | which rows are duplicates; what is compared; with what |
+//! | `crowds` `band_set` | rows that were made from a template; their bands |
 //! | `minhash` | minima, the similarity that they estimate, and bands |
 //! | `passages` `passage_index` | passages that texts repeat; an index of them that lasts |
 //! | `windows` `repetition` | what texts have in common; lines, paragraphs, and what a text repeats of itself |
@@ -24,6 +25,7 @@
 
 mod answers;
 mod arrays;
+mod band_set;
 mod by_band;
 mod candidates;
 mod chunks;

@@ -7,8 +7,8 @@ use super::Shingles;
 /// The most sets of a run, so that the counters of a run stay in the processor's cache.
 const MOST_SETS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 
-/// A shingle is common in a run if more than one set in so many has it, but never if only a few
-/// have it.
+/// A shingle is common in a run if more than one in `COMMON` sets has it, but never if at most `FEW`
+/// do.
 const COMMON: usize = 16;
 const FEW: usize = if cfg!(test) { 4 } else { 16 };
 
@@ -18,11 +18,11 @@ const TOGETHER: usize = 64;
 /// Many sets of shingles in memory, of which most have much in common, such as the texts of a
 /// template.
 ///
-/// Two sets with a and b shingles have a Jaccard similarity of T or more only if they share at
-/// least T (a + b) / (1 + T) shingles. Nearly all pairs of a crowd share what is common in it, and
-/// fewer than these in all. So the shared shingles that are *not* common are counted, by lists of
-/// the sets that have each of them. To these, at most the number of common shingles of the smaller
-/// set are added. No similar set is missed, whatever counts as common.
+/// Two sets with a and b shingles have a Jaccard similarity of T or more only if they share at least
+/// T (a + b) / (1 + T) shingles. Nearly all pairs of a crowd share the common shingles, but fewer in
+/// all than that. So the shared shingles that are *not* common are counted, by lists of the sets that
+/// have each of them. To this count is added the smaller of the two sets' numbers of common shingles.
+/// No similar set is missed, whatever counts as common.
 ///
 /// A search takes a few steps for each shingle of the set, one more for each other set that has the
 /// shingle, if it is not common, and a fraction of a nanosecond for each set of the crowd. A set
@@ -68,7 +68,7 @@ impl Crowd {
     ///
     /// # Panics
     ///
-    /// Panics if the similarity is not greater than 0 and at most 1.
+    /// Panics unless the similarity is greater than 0 and at most 1.
     #[must_use]
     pub fn new(similarity: f64) -> Self {
         assert!(similarity > 0.0 && similarity <= 1.0, "similarity {similarity}: expected up to 1");
@@ -142,6 +142,11 @@ fn least_shared(share: f64, sizes: usize) -> usize {
     (share * sizes as f64 - 1e-6).ceil() as usize
 }
 
+/// Returns the similarity of two sets with so many shingles in both and in either.
+fn of_sizes(shared: usize, all: usize) -> f64 {
+    if all == 0 { 1.0 } else { shared as f64 / all as f64 }
+}
+
 /// Sets that were added one after another.
 #[derive(Debug)]
 struct Run {
@@ -153,8 +158,8 @@ struct Run {
     /// The other keys of all sets, and the number of the set for each.
     own: Keys,
     sets: Vec<u16>,
-    /// For each set the number of its common shingles, less the least number of shared ones that it
-    /// adds to this number for any other set.
+    /// For each set, the number of its common shingles minus its own part, T / (1 + T) of its size,
+    /// of the number that must be shared.
     start: Vec<i16>,
 }
 
@@ -215,6 +220,8 @@ impl Run {
             i32::from(common) as i16 - (share * f64::from(size)) as i16
         };
         let start = sizes.iter().zip(&common_of).map(start).collect();
+        own.shrink_to_fit();
+        sets.shrink_to_fit();
         Self { sizes, common_of, common: Keys::new(common), own: Keys::new(own), sets, start }
     }
 
@@ -248,7 +255,7 @@ impl Run {
                 *count = count.saturating_add(1);
             }
         }
-        // What both sets must share is at least what each of them adds to it.
+        // The number that must be shared is at least the sum of the two parts.
         let least = i16::try_from(least_shared(share, keys.len())).unwrap_or(i16::MAX);
         for (part, some) in counts.chunks(TOGETHER).enumerate() {
             if !some.iter().fold(false, |any, &count| any | (count >= least)) {
@@ -261,7 +268,7 @@ impl Run {
                 let own = usize::try_from(own).unwrap_or(0);
                 let shared = (own + common.min(of_other.into())).min(size).min(keys.len());
                 if shared >= least_shared(share, size + keys.len()) {
-                    visit(number, shared as f64 / (size + keys.len() - shared).max(1) as f64);
+                    visit(number, of_sizes(shared, size + keys.len() - shared));
                 }
             }
         }
