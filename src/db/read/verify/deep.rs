@@ -1,6 +1,8 @@
 //! What no segment shows by itself: that segments agree with each other, and that queries find what
 //! a scan finds.
 
+use std::collections::BTreeMap;
+
 use super::sum::Sum;
 use crate::db::read::reader::Reader;
 use crate::error::{Error, ErrorKind, Result};
@@ -24,7 +26,8 @@ const MATCHES: usize = if cfg!(test) { 1 << 3 } else { 1 << 13 };
 /// A query, and the entries that a scan finds.
 struct Sample<F> {
     fingerprint: F,
-    expected: Sum,
+    /// At each distance.
+    expected: BTreeMap<u32, Sum>,
 }
 
 impl<F: Fingerprint> Reader<F> {
@@ -63,29 +66,24 @@ impl<F: Fingerprint> Reader<F> {
             meter.advance(BYTES_PER_RECORD)?;
             for sample in &mut samples {
                 if self.read(|view| view.is_match(entry.fingerprint, sample.fingerprint)) {
-                    sample.expected.add(entry);
+                    let distance = entry.fingerprint.distance(sample.fingerprint);
+                    sample.expected.entry(distance).or_default().add(entry);
                 }
             }
         }
         for Sample { fingerprint, expected } in samples {
             let options = QueryOptions::within(Within::Rule).limit(MATCHES + 1);
             let matches = match self.query(fingerprint, options) {
-                // What is refused is no wrong answer.
+                // A refused query is not a wrong answer.
                 Err(error) if error.kind() == ErrorKind::TooManyCandidates => continue,
                 matches => matches?,
             };
-            let mut found = Sum::default();
-            matches.iter().map(Match::entry).for_each(|entry| found.add(entry));
-            let is_right = match matches.len() <= MATCHES {
-                true => found == expected,
-                false => expected.count >= found.count && self.are_matches(fingerprint, matches),
-            };
-            if !is_right {
+            if !self.is_right(fingerprint, &matches, &expected) {
                 let message = format!(
-                    "the query {} finds {} entries, but a scan finds {}",
+                    "the {} nearest matches of the query {} are not those that a scan finds, of {}",
+                    matches.len(),
                     fingerprint.to_hex(),
-                    found.count,
-                    expected.count
+                    expected.values().map(|sum| sum.count).sum::<u64>()
                 );
                 return Ok(Some(self.at_path(Error::corruption(message))));
             }
@@ -93,14 +91,32 @@ impl<F: Fingerprint> Reader<F> {
         Ok(None)
     }
 
+    /// Returns whether the nearest matches of a query, at most one more than `MATCHES`, are what a
+    /// scan found.
+    fn is_right(&self, query: F, matches: &[Match<F>], expected: &BTreeMap<u32, Sum>) -> bool {
+        let mut found: BTreeMap<u32, Sum> = BTreeMap::new();
+        for found_one in matches {
+            found.entry(found_one.distance).or_default().add(found_one.entry());
+        }
+        if matches.len() <= MATCHES {
+            return found == *expected;
+        }
+        // Of the farthest, any may be missing.
+        let Some((farthest, some)) = found.pop_last() else { return true };
+        let all = expected.get(&farthest).map_or(0, |sum| sum.count);
+        let some_matches = &matches[matches.len() - usize::try_from(some.count).unwrap_or(0)..];
+        found.iter().eq(expected.range(..farthest))
+            && some.count <= all
+            && self.are_matches(query, some_matches)
+    }
+
     /// Returns whether these entries match a query, and are different ones.
-    fn are_matches(&self, fingerprint: F, mut matches: Vec<Match<F>>) -> bool {
-        matches.sort_unstable_by_key(Match::entry);
-        let are_different = matches.windows(2).all(|two| two[0].entry() != two[1].entry());
-        let is_match = |found: &Match<F>| {
-            self.read(|view| view.is_match(found.entry().fingerprint, fingerprint))
-        };
-        are_different && matches.iter().all(is_match)
+    fn are_matches(&self, query: F, matches: &[Match<F>]) -> bool {
+        let mut entries: Vec<Entry<F>> = matches.iter().map(Match::entry).collect();
+        entries.sort_unstable();
+        let are_different = entries.windows(2).all(|two| two[0] != two[1]);
+        let is_match = |entry: &Entry<F>| self.read(|view| view.is_match(entry.fingerprint, query));
+        are_different && entries.iter().all(is_match)
     }
 
     /// Returns queries from 0 to `distance` bits from stored fingerprints.
@@ -119,7 +135,7 @@ impl<F: Fingerprint> Reader<F> {
                 let bit = number.wrapping_mul(37).wrapping_add(error * 11) % F::BITS;
                 fingerprint = fingerprint.with_flipped(bit);
             }
-            samples.push(Sample { fingerprint, expected: Sum::default() });
+            samples.push(Sample { fingerprint, expected: BTreeMap::new() });
         }
         Ok(samples)
     }
@@ -150,8 +166,10 @@ fn contradiction<F: Fingerprint>(changes: &[Merged<F::Word>]) -> Option<String> 
 
 #[cfg(test)]
 mod tests {
-    use super::MATCHES;
-    use crate::{Db, VerifyLevel};
+    use std::collections::BTreeMap;
+
+    use super::{MATCHES, Sum};
+    use crate::{Db, DocId, VerifyLevel};
 
     #[test]
     fn queries_with_more_matches_than_are_kept_are_compared_with_a_scan() {
@@ -160,9 +178,8 @@ mod tests {
             for (number, centre) in
                 [0, 0xffff_0000_ffff_0000, 0x0f0f_0f0f_0f0f_0f0f].iter().enumerate()
             {
-                let documents: Vec<(u64, u64)> = (0..family)
-                    .map(|bit| (centre ^ 1 << bit, family * number as u64 + bit))
-                    .collect();
+                let near = (0..family).map(|bit| (centre ^ 1 << bit, family * number as u64 + bit));
+                let documents: Vec<(u64, u64)> = near.chain([(*centre, 900)]).collect();
                 db.write(&documents).run().unwrap();
                 db.flush().unwrap();
             }
@@ -171,13 +188,21 @@ mod tests {
             assert!(report.errors.is_empty(), "{family}: {report:?}");
             let reader = snapshot.reader();
             let found = snapshot.query(0, 3).unwrap();
-            assert_eq!(found.len() as u64, family);
-            assert!(reader.are_matches(0, found.clone()));
-            // Neither one that is no match, nor one that comes twice.
-            let mut twice = found.clone();
-            twice.push(found[0]);
-            assert!(!reader.are_matches(0, twice));
-            assert!(!reader.are_matches(0xffff_0000_ffff_0000, found));
+            assert_eq!(found.len() as u64, family + 1);
+            let mut expected: BTreeMap<u32, Sum> = BTreeMap::new();
+            found.iter().for_each(|it| expected.entry(it.distance).or_default().add(it.entry()));
+            let asked: Vec<_> = found.iter().copied().take(MATCHES + 1).collect();
+            assert!(reader.is_right(0, &asked, &expected));
+            // Neither one that is not there, nor one that comes twice, nor one too few.
+            let mut wrong = asked.clone();
+            wrong[0].id = DocId(1000);
+            assert!(!reader.is_right(0, &wrong, &expected));
+            let mut twice = asked.clone();
+            twice[1] = twice[0];
+            assert!(!reader.is_right(0, &twice, &expected));
+            assert!(!reader.is_right(0, &asked[1..], &expected));
+            expected.insert(0, Sum::default());
+            assert!(!reader.is_right(0, &asked, &expected));
         }
     }
 }
