@@ -215,6 +215,9 @@ def test_rows_are_compared_only_within_their_group(monkeypatch: pytest.MonkeyPat
 
 
 def test_wrong_groups_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="within: expected a column"):
+        fpdb.dedup(["one", "two"], within="ab")
+    assert fpdb.dedup(["a b c d e", "a b c d e"], within=["\ud800", "\udfff"]).dropped == 0
     for within, message in (["a"], "fewer than the 2 texts"), (["a"] * 3, "more than the 2 texts"):
         for keep in ("first", "longest"):
             with pytest.raises(fpdb.InvalidArgumentError, match=f"within: there are {message}"):

@@ -78,6 +78,28 @@ def test_no_text_becomes_markup_and_nothing_is_loaded(tmp_path: Path) -> None:
     assert set(Parsed(found._repr_html_()).tags) <= TAGS
 
 
+def test_texts_that_are_not_known_or_have_lone_surrogates_are_shown(tmp_path: Path) -> None:
+    start, quote = "\ud800 \ud83d\ude00 before ", " ".join(f"w{number}" for number in range(60))
+    broken = [quote, f"{start}{quote} {quote[::-1]} after \udfff", "one two three \ud800 four five", "one two three \ud800 four five"]
+    found = fpdb.dedup(broken, passages=True)
+    assert found.dropped == 1 and [it.row for it in found.quoting] == [1]
+    report = written(found, tmp_path / "report.html")
+    assert f"\ufffd \U0001f600 before <mark>{quote}</mark> {quote[::-1][:79]}" in report
+    # An iterator's texts are gone, and nothing is marked.
+    gone = fpdb.dedup(iter(texts("other")))
+    gone.shown[0] = gone.shown[0]._replace(text="left alone")
+    pairs = written(gone, tmp_path / "report.html").partition("Least similar pairs")[2]
+    assert "left alone" in pairs and "<small>not known</small>" in pairs and "<b>" not in pairs
+
+
+def test_lines_that_a_row_repeats_itself_are_named(tmp_path: Path) -> None:
+    with (tmp_path / "in.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": it}) + "\n" for it in ("Home\nonce upon a time\nHome", "Home\nthe end"))
+    found = fpdb.dedup_files(tmp_path / "in.jsonl", None, lines="mark")
+    report = Parsed(written(found, tmp_path / "report.html")).text
+    assert "also earlier in this row" in report and "also in row 0" in report
+
+
 def test_a_report_says_what_the_result_says(tmp_path: Path) -> None:
     found = fpdb.dedup(texts("other"), passages=True)
     report = Parsed(written(found, tmp_path / "report.html")).text

@@ -120,8 +120,20 @@ def test_every_file_of_a_folder_is_read_or_an_error_or_reported(tmp_path: Path) 
         (source / name).unlink()
     # A link to a file that is missing.
     (source / "gone.jsonl").symlink_to(tmp_path / "nowhere.jsonl")
-    with pytest.raises(FileNotFoundError, match="gone.jsonl"):
-        fpdb.dedup_files(source, tmp_path / "kept")
+    for sources in (source, source / "*.jsonl", tmp_path / "m*"):
+        with pytest.raises(FileNotFoundError, match="gone.jsonl: broken link"):
+            fpdb.dedup_files(sources, tmp_path / "kept")
+    # What is left out, or does not match, may be anything; and links may lead in a circle.
+    for name in ("README.md", "_x.jsonl", "_log/1.jsonl", ".git/HEAD"):
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).unlink(missing_ok=True)
+        (source / "gone.jsonl").rename(source / name)
+        assert fpdb.dedup_files(source, tmp_path / "kept").files.read == 12  # type: ignore[union-attr]
+        (source / name).rename(source / "gone.jsonl")
+    assert fpdb.dedup_files(source / "*.parquet", tmp_path / "kept").files.read == 1  # type: ignore[union-attr]
+    (source / "gone.jsonl").unlink()
+    (source / "_log" / "circle").symlink_to(source)
+    assert fpdb.dedup_files(source, tmp_path / "kept").files.read == 12  # type: ignore[union-attr]
 
 
 def test_a_column_that_no_row_has_is_an_error(tmp_path: Path) -> None:

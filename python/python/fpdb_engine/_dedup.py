@@ -85,7 +85,8 @@ def dedup(
     default; with recipe="fives/1", that of their runs of five words, as MinHash programs compare them; with ngram,
     that of the runs of this number of words. Of pairs of exactly this similarity, the share recall is found, 0.95 by
     default, and of more similar ones more. A row is compared with at most 256 others, the nearest by their estimates. If
-    it has more, fewer near-duplicates may be found, so the report counts the kept rows that have more. A row is kept
+    more are near it, some near-duplicates may be missed, and which ones may depend on how the texts are divided into chunks.
+    The report counts the kept rows that have more. A row is kept
     unless it is like one that is kept already. Texts that are too short to be compared are dropped only if they are equal
     to a kept one, but for case and punctuation.
 
@@ -101,7 +102,7 @@ def dedup(
     those of earlier runs. For that, all whole numbers of all runs must be at most 2^53, or all must be greater.
 
     With within, a column of groups such as languages or sites, rows are compared only with rows of the same group. Rows
-    whose group is missing are a group, too.
+    whose group is missing are a group, too. Passages are looked for in the rows of all groups.
 
     With against, the rows are also compared with the documents of a database, and kept rows are added to it. It is
     created if it is missing. ids are the names of the rows, and run is the name of this run, such as the month of the
@@ -120,10 +121,11 @@ def dedup(
     its sketch matches that of the document. With keep, an earlier document that loses is removed from the database, and listed in
     replaced.
 
-    Time grows linearly with the length of the texts. Rows that share a band of their sketches with a hundred kept rows,
-    such as pages of one template, are not searched by their sketches: what they share is counted, in 6 bytes of memory
-    for each pair of words of such a row that few others have. With against or verify=False, each row is compared with
-    all of its crowd. On the disk, temporary files take about one and a half times the
+    Time grows linearly with the length of the texts. Rows that share a band of their sketches with a hundred kept rows and
+    more than by chance, such as pages of one template, are not searched by their sketches: what they share is counted, in
+    6 bytes of memory for each pair of words of such a row that few others have, up to 1 GiB. A million of them take a
+    quarter of a millisecond each. With against or verify=False, their time grows with the square of their number. On the
+    disk, temporary files take about one and a half times the
     size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the result takes 13 bytes per row,
     comparing about 10 more, and recent sketches up to 40 MB. Other values of keep than "first" write texts
     that are not in memory to a temporary file. Temporary files are where the module tempfile puts them.
@@ -205,6 +207,8 @@ def deduplicated(
         if number is not None and number < 1:
             raise InvalidArgumentError(f"{name} {number}: expected a number of at least 1")
     _check_run(against, run, replaces, text_of)
+    if isinstance(within, str):
+        raise TypeError("within: expected a column of groups, not a str")
     if within is not None and against is not None:
         raise InvalidArgumentError("within: not together with against; use a database for each group")
     total = _columns.length(texts)
@@ -401,7 +405,8 @@ class _Rows:
     def _read(self, texts: Any) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint8]]:
         groups = None
         if self.order.groups is not None:
-            groups = list(itertools.islice(self.order.groups, len(texts)))
+            some = itertools.islice(self.order.groups, len(texts))
+            groups = [None if it is None else it.encode(errors="backslashreplace").decode() for it in some]
             if len(groups) < len(texts):
                 raise InvalidArgumentError(f"within: there are fewer than the {self.rows + len(texts)} texts")
         try:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import _columns
 from ._errors import InvalidArgumentError
 from ._arrays import SKETCH as _SKETCH
 from ._native import MOST_CANDIDATES, Comparer, Db, Document, Nearest
@@ -187,7 +188,7 @@ class Stored(Documents):
         if len(given) != len(places):
             raise InvalidArgumentError(f"text_of: it was asked for {len(places)} texts and returned {len(given)}")
         for place, text in zip(places, given):
-            texts[place] = text
+            texts[place] = _columns.without_surrogates([text])[0][0] if isinstance(text, str) else text
         return texts
 
     def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:

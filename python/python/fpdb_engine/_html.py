@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import html
 import math
 import re
@@ -9,6 +10,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from . import _columns
 
 if TYPE_CHECKING:
     from ._passages import Span
@@ -127,25 +130,27 @@ def _thresholds(found: Deduplicated) -> str:
     if not len(similarity) or found.threshold >= 1:
         return ""
     kept = len(found) - found.dropped
-    thresholds = np.unique(np.linspace(found.threshold, 1, _THRESHOLDS).round(3))
+    thresholds = np.unique([found.threshold, *np.linspace(found.threshold, 1, _THRESHOLDS)[1:].round(3)])
     rows = []
     for threshold in thresholds.tolist():
-        stay = kept + int(np.count_nonzero(similarity < np.float32(threshold)))
+        # Estimates may be below the threshold that decided.
+        back = np.count_nonzero(similarity < np.float32(threshold)) if threshold > found.threshold else 0
+        stay = kept + int(back)
         cells = (f"{threshold:g}", f"{stay:,}", f"{len(found) - stay:,}", f"{stay / max(len(found), 1):.1%}")
         rows.append("<tr>" + "".join(f"<td class=number>{cell}</td>" for cell in cells) + "</tr>")
     head = "".join(f"<th class=number>{name}</th>" for name in ("threshold", "kept", "dropped", "share kept"))
-    about = "How many rows would stay at a higher threshold, if dropped rows came back that are less similar than it."
+    about = "How many rows would stay at a higher threshold, if the dropped rows that are less similar than that came back."
     return _section("Rows by threshold", about, f"<table><tr>{head}</tr>{''.join(rows)}</table>")
 
 
 def _clusters(found: Deduplicated) -> str:
     dropped = found.duplicate_of >= 0
     rows, counts = np.unique(found.duplicate_of[dropped], return_counts=True)
-    names, of_names = np.unique(list(found.earlier.values()), return_counts=True)
+    earlier = collections.Counter(found.earlier.values())
     sizes = [(count, f"row {row:,}") for row, count in zip(rows.tolist(), counts.tolist())] if len(rows) <= _CLUSTERS else [
         (int(counts[at]), f"row {int(rows[at]):,}") for at in np.argsort(-counts, kind="stable")[:_CLUSTERS].tolist()
     ]
-    sizes += [(count, str(name)) for name, count in zip(names.tolist(), of_names.tolist())]
+    sizes += [(count, name) for name, count in earlier.most_common(_CLUSTERS)]
     if not sizes:
         return ""
     sizes.sort(key=lambda it: -it[0])
@@ -164,7 +169,7 @@ def _pairs(found: Deduplicated) -> str:
         for example in found.shown
         for a, b in [marked(example.text, example.other)]
     )
-    about = "Dropped rows on the left, and what each is like. Words that only one of the two has are marked."
+    about = "Dropped rows on the left, and what each is like. Words that only one of the two parts has are marked."
     return _section("Least similar pairs", about, pairs)
 
 
@@ -185,15 +190,17 @@ def pair(example: Example) -> str:
 
 
 def marked(a: str | None, b: str | None) -> tuple[str, str]:
-    """Returns both texts as HTML, with the words in bold that only one of them has.
+    """Returns both texts as HTML, with the words in bold that only one of them has, if both are known.
 
     >>> marked("one <two> three", "one two four")
     ('one &lt;two&gt; <b>three</b>', 'one two <b>four</b>')
     """
-    words = [set(re.findall(r"\w+", (text or "").lower())) for text in (a, b)]
+    if a is None or b is None:
+        return tuple("<small>not known</small>" if text is None else html.escape(text) for text in (a, b))  # type: ignore[return-value]
+    words = [set(re.findall(r"\w+", text.lower())) for text in (a, b)]
 
-    def mark(text: str | None, others: set[str]) -> str:
-        parts = re.split(r"(\w+)", text or "")
+    def mark(text: str, others: set[str]) -> str:
+        parts = re.split(r"(\w+)", text)
         is_other = [part[:1].isalnum() and part.lower() not in others for part in parts]
         return "".join(
             f"<b>{html.escape(part)}</b>" if other else html.escape(part) for part, other in zip(parts, is_other)
@@ -205,13 +212,14 @@ def marked(a: str | None, b: str | None) -> tuple[str, str]:
 def _passages(found: Deduplicated) -> str:
     if not found.quoting:
         return ""
-    about = "Rows with the longest passages that an earlier kept row has, too. The passages are marked."
-    return _section("Passages", about, *(_quoting(it) for it in found.quoting))
+    about = "The rows of which the most stands elsewhere, too. This is marked."
+    return _section("Repeated text", about, *(_quoting(it, found.keep) for it in found.quoting))
 
 
-def _quoting(quoting: Quoting) -> str:
-    """Returns the passages of a row, with a little of the text around each."""
-    data = quoting.text.encode(errors="replace")
+def _quoting(quoting: Quoting, keep: Any) -> str:
+    """Returns what a row repeats, with a little of the text around each passage or line."""
+    # Spans are places in what was compared.
+    data = (_columns.without_surrogates([quoting.text])[0][0] or "").encode()
     spans = _apart(quoting.spans)
     parts = []
     for begin, end, source in spans[:_PASSAGES]:
@@ -220,9 +228,11 @@ def _quoting(quoting: Quoting) -> str:
             passage = f"{passage[: _PASSAGE // 2]} ... {passage[-_PASSAGE // 2 :]}"
         around = f"{'...' if len(before) > _AROUND else ''}{before[-_AROUND:]}", after[:_AROUND] + "..." * (len(after) > _AROUND)
         shown = f"{html.escape(around[0])}<mark>{html.escape(passage)}</mark>{html.escape(around[1])}"
-        parts.append(f'<p dir="auto">{shown}<br><small>in row {source:,}, too</small></p>')
+        where = "earlier in this row" if source == quoting.row else f"in row {source:,}"
+        parts.append(f'<p dir="auto">{shown}<br><small>also {where}</small></p>')
     more = f"<p>and {len(spans) - _PASSAGES:,} more</p>" if len(spans) > _PASSAGES else ""
-    return f"<div class=pair>row {quoting.row:,}{''.join(parts)}{more}</div>"
+    dropped = "" if keep[quoting.row] else ", which is dropped"
+    return f"<div class=pair>row {quoting.row:,}{dropped}{''.join(parts)}{more}</div>"
 
 
 def _apart(spans: Iterable[Span]) -> list[tuple[int, int, int]]:

@@ -60,7 +60,8 @@ def order_of(
     if announce is not None:
         announce(listed or [])
     if is_first:
-        return Order(spool.chunks(np.arange(len(spool))), iter(listed or []), None, None)
+        chunks = spool.chunks(np.arange(len(spool)))
+        return Order(chunks, iter(listed or []), None, None, groups=None if listed_groups is None else iter(listed_groups))
     priorities, unscored = None, 0
     if isinstance(keep, str) and keep == "least id":
         assert listed is not None, "dedup checks that there are ids"
@@ -68,7 +69,7 @@ def order_of(
         rows = np.array(places, np.int64)
     else:
         priorities = spool.priorities(keep)
-        # Only missing scores become 0, if not all are greater than 2**63.
+        # Only missing scores become 0, unless scores reach 2**63.
         unscored = 0 if isinstance(keep, str) else int(np.count_nonzero(priorities == 0))
         # Of equal ones the first.
         rows = np.argsort(~priorities, kind="stable")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
@@ -50,15 +50,6 @@ class Place:
     def file(self, name: str) -> Place:
         """Returns the file with this name in this folder."""
         return Place(self.system, f"{self.path.rstrip('/')}/{name}")
-
-    def check_links(self) -> None:
-        """Refuses a folder with a link to a file that is missing, which pyarrow leaves out."""
-        if not self._is_local():
-            return
-        for parent, _, names in os.walk(self.path):
-            for path in (os.path.join(parent, name) for name in names if not name.startswith(("_", "."))):
-                if os.path.islink(path) and not os.path.exists(path):
-                    raise FileNotFoundError(f"{path}: the link leads to a file that is missing")
 
     def exists(self) -> bool:
         return bool(self.system.get_file_info(self.path).type.name != "NotFound")
@@ -113,6 +104,7 @@ class Sources:
         if pattern is None or not pattern.folder.exists():
             raise FileNotFoundError(f"{os.fspath(source)}: there is no such file or folder")
         self.patterns.append(pattern)
+        _check_links(pattern.folder, pattern.is_deep, lambda name: pattern.names.fullmatch(name) is not None)
         names, folders = _listed(pattern.folder, pattern.is_deep)
         names = [name for name in names if pattern.names.fullmatch(name)]
         # As a shell would pass them.
@@ -127,15 +119,13 @@ class Sources:
 
     def _add_folder(self, base: Place, folder: str, known: set[str]) -> set[str]:
         """Adds the files of a folder, but for those that are known. Returns their names."""
-        base.file(folder).check_links()
+        _check_links(base.file(folder), True, lambda name: not _is_left_out(name))
         new = []
         for name in _listed(base.file(folder) if folder else base, True)[0]:
             if folder + name in known:
                 continue
             new.append(folder + name)
-            # As Spark and pyarrow's datasets do.
-            is_hidden = any(part.startswith(("_", ".")) for part in PurePosixPath(name).parts)
-            if is_hidden or _NO_DATA.fullmatch(PurePosixPath(name).name):
+            if _is_left_out(name):
                 self.left_out.append(name)
             else:
                 self.files.append(Named(base.file(folder + name), name))
@@ -233,6 +223,34 @@ def _of_token(token: str) -> str:
 def _name_in(folder: Place, path: str) -> str:
     base = folder.path.rstrip("/") + "/"
     return path[len(base) :] if path.startswith(base) else path
+
+
+def _is_left_out(name: str) -> bool:
+    """Returns whether a file of a folder is left out: if it is hidden, as Spark and pyarrow's datasets do, or never has
+    rows."""
+    path = PurePosixPath(name)
+    return any(part.startswith(("_", ".")) for part in path.parts) or _NO_DATA.fullmatch(path.name) is not None
+
+
+def _check_links(folder: Place, is_deep: bool, is_wanted: Callable[[str], bool]) -> None:
+    """Refuses links whose target does not exist, which pyarrow leaves out."""
+    from pyarrow import fs
+
+    if not isinstance(folder.system, fs.LocalFileSystem):
+        return
+    seen: set[str] = set()
+    for parent, folders, names in os.walk(folder.path, followlinks=True):
+        # Links may lead in a circle.
+        real = os.path.realpath(parent)
+        if real in seen or not is_deep:
+            folders.clear()
+        if real in seen:
+            continue
+        seen.add(real)
+        for name in names:
+            path = os.path.join(parent, name)
+            if os.path.islink(path) and not os.path.exists(path) and is_wanted(_name_in(folder, PurePath(path).as_posix())):
+                raise FileNotFoundError(f"{path}: broken link: its target does not exist")
 
 
 def _listed(folder: Place, is_deep: bool) -> tuple[list[str], list[str]]:

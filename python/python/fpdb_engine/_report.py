@@ -126,7 +126,8 @@ class Deduplicated:
     stored_before: int = 0
     """Number of kept rows that were stored already, because the run is repeated."""
     crowded: int = 0
-    """Number of kept rows that were compared with some of the documents near them only, the nearest 256, or with
+    """Number of kept rows that were compared with some of the documents near them only, the nearest 256 or, among
+    rows of one template, those that may share most; or with
     dedup_contained() the first 128 that have a rare run of words."""
     unnamed: int = 0
     """Number of rows whose id is missing or occurred before in the run."""
@@ -248,16 +249,16 @@ class Deduplicated:
         return notebook(self)
 
     def report(self, path: str | os.PathLike[str], title: str = "Deduplication") -> None:
-        """Writes what was found to a file of HTML, to look at: the counts; a histogram of the similarities of dropped
-        rows; how many rows stay at each threshold; the largest clusters; the pairs of examples() with their texts side by side,
-        in which the words are marked that only one has; and rows with passages. The file loads nothing from elsewhere, and has less
-        than 2 MB. Texts of an iterator are not known any more, so they are missing.
+        """Writes what was found to an HTML file: the counts; a histogram of the similarities of dropped rows; how many
+        rows stay at each threshold; the largest clusters; the pairs of examples() with their texts side by side, with the
+        words marked that only one of them has; and rows with passages. The file loads nothing from elsewhere, and its size
+        does not grow with the number of rows. Texts of an iterator are not known any more, so they are missing.
 
         >>> dedup(["a b c d e f g", "A, b, c, d, e, f, g!"]).report(folder / "report.html")
         >>> "row 1 is like row 0" in (folder / "report.html").read_text(encoding="utf-8")
         True
         """
-        Path(path).write_text(document(self, title), encoding="utf-8")
+        Path(path).write_bytes(document(self, title).encode(errors="replace"))
 
 
 def chosen(found: Deduplicated) -> npt.NDArray[np.int64]:

@@ -187,7 +187,8 @@ class Writer:
             if not self._annotate and not self._found.keep[row]:
                 continue
             changes |= {name: value for name, (value,) in self._added(row, row + 1).items()}
-            if self._annotate and self._ids is None and "fpdb_duplicate_id" in file.names(record):
+            has_ids = self._annotate and self._ids is None and (b"fpdb_duplicate_id" in record or isinstance(file, Csv))
+            if has_ids and "fpdb_duplicate_id" in file.names(record):
                 changes["fpdb_duplicate_id"] = None
             stream.write(_ended(file.changed(record, changes) if changes else record))
 
