@@ -84,11 +84,11 @@ def dedup(
     Two texts are near-duplicates if the Jaccard similarity of their pairs of words is at least similarity, 0.8 by
     default; with recipe="fives/1", that of their runs of five words, as MinHash programs compare them; with ngram,
     that of the runs of this number of words. Of pairs of exactly this similarity, the share recall is found, 0.95 by
-    default, and of more similar ones more. A row is compared with at most 256 others, the nearest by their estimates. If
-    more are near it, some near-duplicates may be missed, and which ones may depend on how the texts are divided into chunks.
-    The report counts the kept rows that have more. A row is kept
-    unless it is like one that is kept already. Texts that are too short to be compared are dropped only if they are equal
-    to a kept one, but for case and punctuation.
+    default, and of more similar ones more. A row is compared with at most 256 others, the nearest by their estimates.
+    If more are near it, some near-duplicates may be missed, and which ones may depend on how the texts are divided
+    into chunks. The report counts the kept rows that have more. A row is kept unless it is like one that is kept
+    already. Texts that are too short to be compared are dropped only if they are equal to a kept one, but for case
+    and punctuation.
 
     Near-duplicates are found by sketches, which estimate the similarity. Then the exact one is computed, as jaccard()
     does, so no row is dropped that is less similar. With verify=False the sketches decide, in less time: they tell
@@ -114,21 +114,21 @@ def dedup(
     to a temporary file. Rows whose id is missing or occurred before in the run are named by their row, and counted; with
     strict_ids they are refused.
 
-    A database has no texts. text_of is a function that takes names of earlier documents, and returns their texts,
-    or None for those that it does not know. It is asked for the texts of documents whose sketches do not tell on which
+    A database has no texts. text_of is a function that takes names of earlier documents, and returns their texts, or
+    None for those that it does not know. It is asked for the texts of documents whose sketches do not tell on which
     side of the threshold the similarity is, because the estimate is within three standard errors of it; with
-    verify="all", for those of all documents that are near. Without the text of an earlier document, a row is dropped if
-    its sketch matches that of the document. With keep, an earlier document that loses is removed from the database, and listed in
-    replaced.
+    verify="all", for those of all documents that are near. Without the text of an earlier document, a row is dropped
+    if its sketch matches that of the document. With keep, an earlier document that loses is removed from the
+    database, and listed in replaced.
 
-    Time grows linearly with the length of the texts. Rows that share a band of their sketches with a hundred kept rows and
-    more than by chance, such as pages of one template, are not searched by their sketches: what they share is counted, in
-    6 bytes of memory for each pair of words of such a row that few others have, up to 1 GiB. A million of them take a
-    quarter of a millisecond each. With against or verify=False, their time grows with the square of their number. On the
-    disk, temporary files take about one and a half times the
-    size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the result takes 13 bytes per row,
-    comparing about 10 more, and recent sketches up to 40 MB. Other values of keep than "first" write texts
-    that are not in memory to a temporary file. Temporary files are where the module tempfile puts them.
+    Time grows linearly with the length of the texts. Rows that share a band of their sketches with a hundred kept
+    rows and more than by chance, such as pages of one template, are not searched by their sketches: what they share
+    is counted, in 6 bytes of memory for each pair of words of such a row that few others have, up to 1 GiB. In a
+    template with a million rows, each takes about half a millisecond. With against or verify=False, the time for a
+    template grows with the square of its number of rows. On the disk, temporary files take about one and a half times
+    the size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the result takes 13 bytes per
+    row, comparing about 10 more, and recent sketches up to 40 MB. Other values of keep than "first" write texts that
+    are not in memory to a temporary file. Temporary files are where the module tempfile puts them.
 
     expected is needed for iterators of more than ten million texts, for which other bands are chosen. progress is
     called with the number of rows so far and the number of all, or None if that is not known; True shows tqdm's bar.

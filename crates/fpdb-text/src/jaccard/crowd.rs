@@ -22,7 +22,9 @@ const TOGETHER: usize = 64;
 /// T (a + b) / (1 + T) shingles. Nearly all pairs of a crowd share the common shingles, but fewer in
 /// all than that. So the shared shingles that are *not* common are counted, by lists of the sets that
 /// have each of them. To this count is added the smaller of the two sets' numbers of common shingles.
-/// No similar set is missed, whatever counts as common.
+/// No similar set is missed, whatever counts as common. Leaving the long lists out of the count is
+/// from Sarawagi and Kirpal (*Efficient set joins on similarity predicates*, SIGMOD 2004), who search
+/// in them later.
 ///
 /// A search takes a few steps for each shingle of the set, one more for each other set that has the
 /// shingle, if it is not common, and a fraction of a nanosecond for each set of the crowd. A set
