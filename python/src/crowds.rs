@@ -10,8 +10,8 @@ use fpdb::{MatchRule, Sketch};
 
 use crate::band_set::BandSet;
 
-/// How many kept rows must share a band before further ones go into the crowd, and how many times as
-/// many as share one by chance.
+/// How many kept rows must share a band before further ones go into the crowd, and how many times
+/// as many as share one by chance.
 const MANY: u64 = 100;
 const TIMES_CHANCE: u64 = 8;
 
@@ -77,8 +77,8 @@ impl Crowds {
         is_in_crowd
     }
 
-    /// Returns how many rows with a band are many. A band of few minima has few values, so unrelated
-    /// rows share it; and if there are many more rows than expected, they share its hash.
+    /// Returns how many rows with a band are many. A band of few minima has few values, so
+    /// unrelated rows share it; and if there are many more rows than expected, they share its hash.
     fn many(&self) -> u64 {
         let (bands, minima) = self.rule.bands().unwrap_or_default();
         let values = 1u64 << (Sketch::BITS_PER_MINIMUM * minima).min(40);

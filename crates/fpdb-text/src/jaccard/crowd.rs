@@ -7,8 +7,8 @@ use super::Shingles;
 /// The most sets of a run, so that the counters of a run stay in the processor's cache.
 const MOST_SETS: usize = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 
-/// A shingle is common in a run if more than one in `COMMON` sets has it, but never if at most `FEW`
-/// do.
+/// A shingle is common in a run if more than one in `COMMON` sets has it, but never if at most
+/// `FEW` do.
 const COMMON: usize = 16;
 const FEW: usize = if cfg!(test) { 4 } else { 16 };
 
@@ -18,13 +18,13 @@ const TOGETHER: usize = 64;
 /// Many sets of shingles in memory, of which most have much in common, such as the texts of a
 /// template.
 ///
-/// Two sets with a and b shingles have a Jaccard similarity of T or more only if they share at least
-/// T (a + b) / (1 + T) shingles. Nearly all pairs of a crowd share the common shingles, but fewer in
-/// all than that. So the shared shingles that are *not* common are counted, by lists of the sets that
-/// have each of them. To this count is added the smaller of the two sets' numbers of common shingles.
-/// No similar set is missed, whatever counts as common. Leaving the long lists out of the count is
-/// from Sarawagi and Kirpal (*Efficient set joins on similarity predicates*, SIGMOD 2004), who search
-/// in them later.
+/// Two sets with a and b shingles have a Jaccard similarity of T or more only if they share at
+/// least T (a + b) / (1 + T) shingles. Nearly all pairs of a crowd share the common shingles, but
+/// fewer in all than that. So the shared shingles that are *not* common are counted, by lists of
+/// the sets that have each of them. To this count is added the smaller of the two sets' numbers of
+/// common shingles. No similar set is missed, whatever counts as common. Leaving the long lists out
+/// of the count is from Sarawagi and Kirpal (*Efficient set joins on similarity predicates*, SIGMOD
+/// 2004), who search in them later.
 ///
 /// A search takes a few steps for each shingle of the set, one more for each other set that has the
 /// shingle, if it is not common, and a fraction of a nanosecond for each set of the crowd. A set
