@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -17,6 +19,8 @@ Numbers = npt.NDArray[np.int64]
 _BYTES = 32 << 20
 # Windows of which the pairs are in memory at the same time.
 _PART = 1 << 14
+# Windows of texts that are in memory before they are written to files, and the number of files.
+_WAITING, _FILES = 1 << 21, 64
 
 
 class Shared(NamedTuple):
@@ -76,25 +80,87 @@ def _ranks(rows: Numbers) -> Numbers:
 
 
 def shared_windows(chunks: Iterable[Any], min_words: int, seed: int, threads: int | None) -> Shared:
-    """Finds the windows that several texts have. In memory, this takes 24 bytes per window that is kept."""
-    found = [kept_windows(chunk, min_words, seed, threads) for chunk in chunks]
-    ends = np.cumsum(np.concatenate([np.zeros(0, np.uint64), *(counts for counts, _ in found)]))
-    hashes = np.concatenate([np.zeros(0, np.uint64), *(hashes for _, hashes in found)])
-    del found
-    ordered = np.sort(hashes)
-    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    del ordered
-    window = np.searchsorted(repeated, hashes)
-    places = np.flatnonzero(np.append(repeated, repeated[:1])[window] == hashes) if len(repeated) else window[:0]
-    rows = np.searchsorted(ends, places.astype(np.uint64), "right")
-    total = max(len(ends), 1)
-    window, rows = np.divmod(np.unique(window[places] * total + rows), total)
-    begins = np.searchsorted(window, window)
-    counts = np.searchsorted(window, window, "right") - begins
+    """Finds the windows that several texts have. Those of each text are in temporary files if there are many. In memory,
+    this takes 24 bytes for each window of a text that another text has."""
+    total, shared = 0, 0
+    found = [np.zeros((3, 0), np.int64)]
+    with contextlib.ExitStack() as stack:
+        parts = _Parts(stack)
+        for chunk in chunks:
+            counts, hashes = kept_windows(chunk, min_words, seed, threads)
+            parts.add(hashes, np.repeat(np.arange(total, total + len(counts)), counts.astype(np.int64)))
+            total += len(counts)
+        for hashes, rows in parts.each():
+            found.append(_shared(hashes, rows))
+            found[-1][1] += shared
+            shared += found[-1].shape[1]
+    rows, begins, counts = np.concatenate(found, axis=1)
+    return Shared(rows, begins, counts, max(total, 1))
+
+
+def _shared(hashes: npt.NDArray[np.uint64], rows: Numbers) -> Numbers:
+    """Returns the rows of each window that several have, where those of the window begin, and how many they are."""
+    if not len(rows):
+        return np.zeros((3, 0), np.int64)
+    order = np.lexsort((rows, hashes))
+    hashes, rows = hashes[order], rows[order]
+    is_first = np.ones(len(rows), np.bool_)
+    is_first[1:] = (np.diff(hashes) != 0) | (np.diff(rows) != 0)
+    hashes, rows = hashes[is_first], rows[is_first]
+    starts = np.flatnonzero(np.append(np.diff(hashes) != 0, True)) + 1
+    counts = np.diff(starts, prepend=0)
     several = counts > 1
-    # Windows of one row leave, so the others move.
-    before = np.cumsum(~several)
-    return Shared(rows[several], (begins - before)[several], counts[several], total)
+    ends = np.cumsum(counts[several])
+    numbers = counts[several]
+    return np.stack([rows[np.repeat(several, counts)], np.repeat(ends - numbers, numbers), np.repeat(numbers, numbers)])
+
+
+class _Parts:
+    """Windows and their rows, in parts with the same windows. If there are many, they are in files without names."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        """The files are closed with the stack."""
+        self._stack = stack
+        self._waiting: list[tuple[npt.NDArray[np.uint64], Numbers]] = []
+        self._size = 0
+        self._files: list[Any] = []
+
+    def add(self, hashes: npt.NDArray[np.uint64], rows: Numbers) -> None:
+        self._waiting.append((hashes, rows))
+        self._size += len(rows)
+        if self._size >= _WAITING:
+            self._write()
+
+    def each(self) -> Iterator[tuple[npt.NDArray[np.uint64], Numbers]]:
+        """Yields the parts. No more can be added."""
+        if not self._files:
+            yield self._taken()
+            return
+        self._write()
+        for file in self._files:
+            file.seek(0)
+            records = np.frombuffer(file.read(), np.uint64).reshape(-1, 2)
+            file.close()
+            yield records[:, 0], records[:, 1].astype(np.int64)
+
+    def _taken(self) -> tuple[npt.NDArray[np.uint64], Numbers]:
+        hashes = np.concatenate([np.zeros(0, np.uint64), *(hashes for hashes, _ in self._waiting)])
+        rows = np.concatenate([np.zeros(0, np.int64), *(rows for _, rows in self._waiting)])
+        self._waiting, self._size = [], 0
+        return hashes, rows
+
+    def _write(self) -> None:
+        if not self._files:
+            files = (tempfile.TemporaryFile(prefix="fpdb-") for _ in range(_FILES))
+            self._files = [self._stack.enter_context(file) for file in files]
+        hashes, rows = self._taken()
+        # Windows with small hashes are kept, so the hashes are mixed.
+        part = ((hashes * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(58)).astype(np.int64) % _FILES
+        order = np.argsort(part, kind="stable")
+        records = np.stack([hashes, rows.astype(np.uint64)], axis=1)[order]
+        ends = np.searchsorted(part[order], np.arange(_FILES + 1))
+        for number, file in enumerate(self._files):
+            file.write(records[ends[number] : ends[number + 1]].tobytes())
 
 
 class Batch(NamedTuple):
