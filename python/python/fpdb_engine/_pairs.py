@@ -85,7 +85,7 @@ def shared_windows(chunks: Iterable[Any], min_words: int, seed: int, threads: in
     total, shared = 0, 0
     found = [np.zeros((3, 0), np.int64)]
     with contextlib.ExitStack() as stack:
-        parts = _Parts(stack)
+        parts = Parts(stack)
         for chunk in chunks:
             counts, hashes = kept_windows(chunk, min_words, seed, threads)
             parts.add(hashes, np.repeat(np.arange(total, total + len(counts)), counts.astype(np.int64)))
@@ -102,11 +102,7 @@ def _shared(hashes: npt.NDArray[np.uint64], rows: Numbers) -> Numbers:
     """Returns the rows of each window that several have, where those of the window begin, and how many they are."""
     if not len(rows):
         return np.zeros((3, 0), np.int64)
-    order = np.lexsort((rows, hashes))
-    hashes, rows = hashes[order], rows[order]
-    is_first = np.ones(len(rows), np.bool_)
-    is_first[1:] = (np.diff(hashes) != 0) | (np.diff(rows) != 0)
-    hashes, rows = hashes[is_first], rows[is_first]
+    hashes, rows = by_hash(hashes, rows)
     starts = np.flatnonzero(np.append(np.diff(hashes) != 0, True)) + 1
     counts = np.diff(starts, prepend=0)
     several = counts > 1
@@ -115,8 +111,18 @@ def _shared(hashes: npt.NDArray[np.uint64], rows: Numbers) -> Numbers:
     return np.stack([rows[np.repeat(several, counts)], np.repeat(ends - numbers, numbers), np.repeat(numbers, numbers)])
 
 
-class _Parts:
-    """Windows and their rows, in parts with the same windows. If there are many, they are in files without names."""
+def by_hash(hashes: npt.NDArray[np.uint64], rows: Numbers) -> tuple[npt.NDArray[np.uint64], Numbers]:
+    """Sorts rows by their hashes, and removes what is repeated."""
+    order = np.lexsort((rows, hashes))
+    hashes, rows = hashes[order], rows[order]
+    is_first = np.ones(len(rows), np.bool_)
+    is_first[1:] = (np.diff(hashes) != 0) | (np.diff(rows) != 0)
+    return hashes[is_first], rows[is_first]
+
+
+class Parts:
+    """Hashes and the rows that have them, in parts with the same hashes. If there are many, they are in files without
+    names."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:
         """The files are closed with the stack."""
