@@ -1,7 +1,7 @@
-//! A set of hashes that grows, and sometimes says that it has one that it does not have.
+//! A set of hashes that grows. Sometimes, it says that it has a hash that it does not have.
 
-/// Bits per hash, and how many of them a hash sets: one in 8,000 that is not in a filter seems to
-/// be.
+/// Bits per hash, and how many of them a hash sets. Of 8,000 hashes that are not in a filter, one
+/// seems to be.
 const BITS: usize = 24;
 const PROBES: u64 = 6;
 /// Hashes in the first filter. Each further one has twice as many.

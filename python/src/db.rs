@@ -79,7 +79,7 @@ impl Db {
         start(py, Mode::Create, &path, bits, options)
     }
 
-    /// Opens a database. The options are those of create(). Those that are stored must agree.
+    /// Opens a database. The options are those of create(). Stored ones must agree with the database.
     ///
     /// >>> fpdb.Db.create(folder / "crawl.fpdb", bits=128).close()
     /// >>> with fpdb.Db.open(folder / "crawl.fpdb") as db:

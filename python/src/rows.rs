@@ -53,8 +53,8 @@ impl Rows {
         Row { kind, sketch, features: Shingles::default() }
     }
 
-    /// Returns a row with other features than those of the same text in any other group, so that
-    /// nothing leads from one to the other.
+    /// Returns a row whose features differ from those of the same text in any other group, so that
+    /// no search leads from one to the other.
     pub(crate) fn in_group(&self, row: Row, text: &str, key: u64) -> Row {
         let of_group = |features: &Shingles| {
             Shingles::of_hashes(features.hashes().iter().map(|hash| hash ^ key).collect())

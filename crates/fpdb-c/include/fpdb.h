@@ -161,8 +161,8 @@ enum FpdbCode fpdb_insert_batch_if_novel(const struct FpdbDb *db,
 
 // Inserts a document, or gives the one with its name the new fingerprint, unless another document
 // is near that: then it stays as it was. For pages that are visited again and again, in a database
-// with names. There, `name` may be null and `id` that of a document. `stamp` may be null. A
-// document keeps the greatest stamp that it was given.
+// with names. If `name` is null, `id` is that of the document. `stamp` may be null. A document
+// keeps the greatest stamp that it was given.
 enum FpdbCode fpdb_upsert_if_novel(const struct FpdbDb *db,
                                    uint64_t fingerprint,
                                    const char *name,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ._errors import InvalidArgumentError
 from ._native import shares_contained, word_counts
-from ._order import Texts
+from ._order import Texts, unscored_of
 from ._pairs import batches, shared_windows
 from ._report import Deduplicated
 from ._seed import random_seed
@@ -61,7 +61,7 @@ def _contained(texts: Any, keep: Any, share: float, threads: int | None, progres
     # From here on, rows are places in the order of priority.
     priorities = _priorities(spool, keep, threads)
     order = np.argsort(~priorities, kind="stable")
-    unscored = 0 if isinstance(keep, str) else int(np.count_nonzero(priorities == 0))
+    unscored = unscored_of(keep, priorities)
     done = 0
     seed = random_seed()
 

@@ -85,11 +85,11 @@ def dedup_files(
 
     The files are read several times, in batches, and are never in memory as a whole. Rows are numbered through all
     files, in the order of their names in a folder or a pattern. The other options are those of dedup(). keep may be
-    the name of a column of scores, and within the name of a column of groups. With against, id_column is the column of ids. Rows are added to the database
-    before the target is written, and documents that give way are removed after that, so repeat a run that was
-    interrupted. text_of may be the files that earlier runs wrote, by run: {"2026-10": "kept-2026-10"}. They need the
-    same columns, and whole texts: a text of which passages were cut is another one. They are copied to a temporary
-    file. Needs pyarrow.
+    the name of a column of scores, and within the name of a column of groups. With against, id_column is the column
+    of ids. Rows are added to the database before the target is written, and documents that give way are removed after
+    that, so repeat a run that was interrupted. text_of may be the files that earlier runs wrote, by run: {"2026-10":
+    "kept-2026-10"}. They need the same columns, and whole texts: a text of which passages were cut is another one.
+    They are copied to a temporary file. Needs pyarrow.
 
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> texts = ["one two three four five six", "ONE two three four five six!", "short", None]

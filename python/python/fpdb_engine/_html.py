@@ -147,9 +147,8 @@ def _clusters(found: Deduplicated) -> str:
     dropped = found.duplicate_of >= 0
     rows, counts = np.unique(found.duplicate_of[dropped], return_counts=True)
     earlier = collections.Counter(found.earlier.values())
-    sizes = [(count, f"row {row:,}") for row, count in zip(rows.tolist(), counts.tolist())] if len(rows) <= _CLUSTERS else [
-        (int(counts[at]), f"row {int(rows[at]):,}") for at in np.argsort(-counts, kind="stable")[:_CLUSTERS].tolist()
-    ]
+    largest = np.argsort(-counts, kind="stable")[:_CLUSTERS]
+    sizes = [(count, f"row {row:,}") for row, count in zip(rows[largest].tolist(), counts[largest].tolist())]
     sizes += [(count, name) for name, count in earlier.most_common(_CLUSTERS)]
     if not sizes:
         return ""

@@ -69,8 +69,7 @@ def order_of(
         rows = np.array(places, np.int64)
     else:
         priorities = spool.priorities(keep)
-        # Only missing scores become 0, unless scores reach 2**63.
-        unscored = 0 if isinstance(keep, str) else int(np.count_nonzero(priorities == 0))
+        unscored = unscored_of(keep, priorities)
         # Of equal ones the first.
         rows = np.argsort(~priorities, kind="stable")
         priorities = priorities[rows]
@@ -80,6 +79,12 @@ def order_of(
 
 def _in_order(column: list[str | None] | None, rows: npt.NDArray[np.int64]) -> Iterator[str | None] | None:
     return None if column is None else (column[row] for row in rows.tolist())
+
+
+def unscored_of(keep: Any, priorities: npt.NDArray[np.uint64]) -> int:
+    """Returns the number of rows without a score."""
+    # Only missing scores become 0, unless scores reach 2**63.
+    return 0 if isinstance(keep, str) else int(np.count_nonzero(priorities == 0))
 
 
 def priorities_of(scores: Any) -> npt.NDArray[np.uint64]:

@@ -19,7 +19,7 @@ Numbers = npt.NDArray[np.int64]
 _BYTES = 32 << 20
 # Windows of which the pairs are in memory at the same time.
 _PART = 1 << 14
-# Windows of texts that are in memory before they are written to files, and the number of files.
+# Hashes that are in memory before they are written to files, and the number of these files.
 _WAITING, _FILES = 1 << 21, 64
 
 
@@ -80,8 +80,8 @@ def _ranks(rows: Numbers) -> Numbers:
 
 
 def shared_windows(chunks: Iterable[Any], min_words: int, seed: int, threads: int | None) -> Shared:
-    """Finds the windows that several texts have. Those of each text are in temporary files if there are many. In memory,
-    this takes 24 bytes for each window of a text that another text has."""
+    """Finds the windows that several texts have. If there are many windows, they are written to temporary files. In
+    memory, this takes 24 bytes for each window of a text that another text has."""
     total, shared = 0, 0
     found = [np.zeros((3, 0), np.int64)]
     with contextlib.ExitStack() as stack:
