@@ -104,9 +104,9 @@ mod tombstones;
 mod version;
 
 pub use db::{
-    Batcher, Cluster, ClusterMethod, Clusters, Db, Decision, Description, Documents, Durability,
-    ExtractionName, Found, Iter, Join, Key, OnDuplicate, Options, Outcome, Pair, Pairs, ReadOnlyDb,
-    RecipeName, Snapshot, Source, Stamped, Stats, VerifyLevel, Write,
+    Batcher, Candidate, Cluster, ClusterMethod, Clusters, Db, Decision, Description, Documents,
+    Durability, ExtractionName, Found, Iter, Join, Key, OnDuplicate, Options, Outcome, Pair, Pairs,
+    ReadOnlyDb, RecipeName, Snapshot, Source, Stamped, Stats, VerifyLevel, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match, Sketch, Word};

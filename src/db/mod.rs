@@ -45,6 +45,7 @@ pub use read::verify::{VerifyLevel, VerifyReport};
 pub use recovery::recover::RecoveryReport;
 pub use state::key::{Key, Stamped};
 pub use upkeep::compact::CompactReport;
+pub use write::confirm::Candidate;
 pub use write::expire::ExpireReport;
 pub use write::load::LoadReport;
 pub use write::outcome::{OnDuplicate, Outcome};

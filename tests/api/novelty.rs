@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fpdb::{Db, DocId, Ids, Key, Match, Outcome};
+use fpdb::{Db, DocId, ErrorKind, Ids, Key, Match, Outcome};
 
 /// All fingerprints at one distance from 0, the flipped bits spread over the width.
 fn at_distance(distance: u32) -> u64 {
@@ -84,4 +84,63 @@ fn batch_takes_owned_borrowed_and_copied_keys() {
     numbered.write(&[(1, 10)]).run().unwrap();
     numbered.write(&[(2, DocId(20))]).run().unwrap();
     assert_eq!(numbered.snapshot().ids(2).unwrap(), [DocId(20)]);
+}
+
+#[test]
+fn the_nearest_document_that_is_confirmed_makes_a_duplicate() {
+    let db = Db::options().in_memory().unwrap();
+    db.write(&[(0b0001, 1), (0b0011, 2), (0b0101, 3), (0b0111, 4)]).run().unwrap();
+    let asked_with = |most: usize, confirmed: u64| {
+        let mut asked = Vec::new();
+        let outcomes = db
+            .write(&[(0, 9)])
+            .unless_near(3)
+            .confirm(most, |own, other| {
+                assert_eq!((own, other.given), (0, None));
+                asked.push(other.found.id.0);
+                Ok(other.found.id.0 == confirmed)
+            })
+            .before_commit(|_| Err(std::io::Error::other("only asked")))
+            .run();
+        assert_eq!(outcomes.unwrap_err().kind(), ErrorKind::Io);
+        asked
+    };
+    assert_eq!(asked_with(9, 3), [1, 2, 3]);
+    assert_eq!(asked_with(9, 5), [1, 2, 3, 4]);
+    assert_eq!(asked_with(2, 3), [1, 2]);
+    assert!(db.get(9).is_err() && db.snapshot().len() == 4);
+}
+
+#[test]
+fn an_error_of_whoever_confirms_ends_the_write() {
+    let db = Db::options().in_memory().unwrap();
+    let refuse = |_, _| Err(std::io::ErrorKind::NotFound.into());
+    let error = db.write(&[(7, 1), (6, 2)]).unless_near(3).confirm(9, refuse).run().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(db.snapshot().is_empty());
+}
+
+#[test]
+fn what_is_stored_while_it_is_asked_is_asked_about_too() {
+    for ids in [Ids::User, Ids::Unique] {
+        let db = Db::options().ids(ids).in_memory().unwrap();
+        db.insert(0b0011, 1).unwrap();
+        let mut asked = Vec::new();
+        let outcomes = db
+            .write(&[(0b0000, 9)])
+            .unless_near(3)
+            .confirm(9, |_, other| {
+                asked.push(other.found.id.0);
+                if other.found.id.0 == 1 {
+                    // No lock is held yet.
+                    db.write(&[(0b0111, 2), (0b0001, 3), (0b0101, 4)]).run().unwrap();
+                }
+                Ok(other.found.id.0 == 2)
+            })
+            .run()
+            .unwrap();
+        assert_eq!(outcomes[0].id(), DocId(2));
+        assert!(outcomes[0].is_duplicate());
+        assert_eq!(asked, [1, 3, 4, 2]);
+    }
 }

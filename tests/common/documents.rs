@@ -6,7 +6,7 @@ use fpdb::{
     DocId, Document, Entry, Fingerprint, Ids, Key, Match, OnDuplicate, Outcome, Snapshot, Stamped,
 };
 
-use super::{Oracle, assert_entries};
+use super::{Oracle, assert_entries, is_confirmed};
 
 /// What the database should know about a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +40,18 @@ pub(crate) struct Model<F> {
     /// The next id of a database with names.
     pub(crate) next_id: u64,
     pub(crate) is_named: bool,
+    /// Whether only what [`is_confirmed`] counts as near.
+    pub(crate) confirms: bool,
 }
 
 impl<F: Fingerprint> Model<F> {
     pub(crate) fn new(ids: Ids) -> Self {
-        Self { documents: BTreeMap::new(), next_id: 0, is_named: ids == Ids::Names }
+        Self {
+            documents: BTreeMap::new(),
+            next_id: 0,
+            is_named: ids == Ids::Names,
+            confirms: false,
+        }
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<F>> {
@@ -74,7 +81,9 @@ impl<F: Fingerprint> Model<F> {
             fingerprint: entry.fingerprint,
             id: entry.id,
         });
-        near.filter(|m| m.distance <= distance && Some(m.id) != but).min()
+        let counts =
+            |found: Match<F>| !self.confirms || is_confirmed(fingerprint, found.fingerprint);
+        near.filter(|m| m.distance <= distance && Some(m.id) != but && counts(*m)).min()
     }
 
     fn id(&mut self, key: &[u8]) -> DocId {

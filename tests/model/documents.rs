@@ -12,7 +12,7 @@ use fpdb::{
 };
 
 use crate::common::documents::{Known, Model, assert_documents, stamped};
-use crate::common::{Rng, assert_answers};
+use crate::common::{Rng, assert_answers, is_confirmed};
 
 /// Prints on a panic which run to repeat.
 struct Trace {
@@ -159,8 +159,18 @@ impl<F: Fingerprint> Run<F> {
         let (key, fingerprint, stamp) = (self.key(), self.fingerprint(), self.stamp());
         let within = self.rng.pick(&[0, self.distance, self.distance + 1]);
         let given = stamped(&key, stamp, self.ids);
-        let outcomes = self.db().write(&[(fingerprint, given)]).unless_near(within).run().unwrap();
+        let (db, documents) = (self.db(), [(fingerprint, given)]);
+        let mut write = db.write(&documents).unless_near(within);
+        self.model.confirms = self.rng.one_in(2);
+        if self.model.confirms {
+            write = write.confirm(usize::MAX, |own, other| {
+                assert_eq!((own, other.given), (0, None));
+                Ok(is_confirmed(fingerprint, other.found.fingerprint))
+            });
+        }
+        let outcomes = write.run().unwrap();
         assert_eq!(outcomes[0], self.model.insert_if_novel(&key, fingerprint, stamp, within));
+        self.model.confirms = false;
     }
 
     /// Returns a distance, and what becomes of the key of a duplicate.
@@ -218,18 +228,29 @@ impl<F: Fingerprint> Run<F> {
         let (distance, on_duplicate) = self.condition();
         let mut seen = Vec::new();
         let is_abandoned = self.rng.one_in(8);
-        let outcomes = self
-            .db()
-            .write(&documents)
-            .unless_near(distance)
-            .or_update(on_duplicate)
-            .before_commit(|outcomes| {
-                seen = outcomes.to_vec();
-                if is_abandoned { Err(std::io::Error::other("abandoned")) } else { Ok(()) }
-            })
-            .run();
+        let (db, before) = (self.db(), self.model.oracle());
+        let mut write =
+            db.write(&documents).unless_near(distance).or_update(on_duplicate).before_commit(
+                |outcomes| {
+                    seen = outcomes.to_vec();
+                    if is_abandoned { Err(std::io::Error::other("abandoned")) } else { Ok(()) }
+                },
+            );
+        self.model.confirms = self.rng.one_in(2);
+        if self.model.confirms {
+            write = write.confirm(usize::MAX, |own, other| {
+                let (fingerprint, id) = (other.found.fingerprint, other.found.id);
+                match other.given {
+                    Some(other) => assert!(other < own && documents[other].0 == fingerprint),
+                    None => assert!(before.0.contains(&Entry { fingerprint, id })),
+                }
+                Ok(is_confirmed(documents[own].0, fingerprint))
+            });
+        }
+        let outcomes = write.run();
         if is_abandoned {
             assert_eq!(outcomes.unwrap_err().kind(), ErrorKind::Io);
+            self.model.confirms = false;
             return;
         }
         let model = &mut self.model;
@@ -239,6 +260,7 @@ impl<F: Fingerprint> Run<F> {
             .collect();
         assert_eq!(seen, expected);
         assert_eq!(outcomes.unwrap(), expected);
+        self.model.confirms = false;
     }
 
     fn step_remove(&mut self) {

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fpdb::storage::{Disk, Sim, Storage};
-use fpdb::{Db, DocId, Durability, Entry, Layout, Options, Outcome, Snapshot, Word};
+use fpdb::{
+    Db, DocId, Durability, Entry, Fingerprint, Layout, Match, Options, Outcome, Snapshot, Word,
+};
 
-use crate::common::{Oracle, Rng, assert_answers, assert_entries};
+use crate::common::{Oracle, Rng, assert_answers, assert_entries, is_confirmed};
 
 /// The choices that are fixed for one run.
 #[derive(Debug, Clone)]
@@ -74,6 +76,10 @@ impl Setup {
         };
         options.create(storage.root()).unwrap()
     }
+}
+
+fn entry_of<F: Fingerprint>(found: &Match<F>) -> Entry<F> {
+    Entry { fingerprint: found.fingerprint, id: found.id }
 }
 
 /// Prints on a panic which run to repeat.
@@ -174,9 +180,24 @@ impl<'a, F: Word> Run<'a, F> {
     }
 
     fn insert_if_novel(&mut self, fingerprint: F, id: DocId) -> Outcome<F> {
-        match self.oracle.nearest(fingerprint, self.setup.distance) {
+        let nearest = self.oracle.nearest(fingerprint, self.setup.distance);
+        self.insert_unless(nearest, fingerprint, id)
+    }
+
+    fn insert_unless_confirmed(&mut self, fingerprint: F, id: DocId) -> Outcome<F> {
+        let near = self.oracle.query(fingerprint, self.setup.distance).into_iter();
+        let itself = Entry { fingerprint, id };
+        let is_match =
+            |m: &Match<F>| entry_of(m) == itself || is_confirmed(fingerprint, m.fingerprint);
+        let nearest = near.filter(is_match).min_by_key(|m| (entry_of(m) != itself, *m));
+        self.insert_unless(nearest, fingerprint, id)
+    }
+
+    /// Inserts into the model unless this is a duplicate.
+    fn insert_unless(&mut self, near: Option<Match<F>>, fingerprint: F, id: DocId) -> Outcome<F> {
+        match near {
             Some(_) if self.oracle.0.contains(&Entry { fingerprint, id }) => {
-                Outcome::Exists(fpdb::Match { distance: 0, fingerprint, id })
+                Outcome::Exists(Match { distance: 0, fingerprint, id })
             }
             Some(found) => Outcome::Duplicate(found),
             None => Outcome::Inserted(self.insert(fingerprint, id)),
@@ -265,9 +286,24 @@ impl<'a, F: Word> Run<'a, F> {
                 *fingerprint = self.rng.near(centre, u32::try_from(weight).unwrap());
             }
         }
-        let novelties = self.db().write(&documents).unless_near(self.setup.distance).run().unwrap();
-        let expected: Vec<Outcome<F>> =
-            documents.iter().map(|&(f, key)| self.insert_if_novel(f, key)).collect();
+        let (db, before) = (self.db(), self.oracle.clone());
+        let mut write = db.write(&documents).unless_near(self.setup.distance);
+        let confirms = self.rng.one_in(2);
+        if confirms {
+            write = write.confirm(usize::MAX, |own, other| {
+                match other.given {
+                    Some(other) => assert!(other < own),
+                    None => assert!(before.0.contains(&entry_of(&other.found))),
+                }
+                Ok(is_confirmed(documents[own].0, other.found.fingerprint))
+            });
+        }
+        let novelties = write.run().unwrap();
+        let outcome = |&(f, key): &(F, DocId)| match confirms {
+            true => self.insert_unless_confirmed(f, key),
+            false => self.insert_if_novel(f, key),
+        };
+        let expected: Vec<Outcome<F>> = documents.iter().map(outcome).collect();
         assert_eq!(novelties, expected, "{documents:#x?}");
     }
 

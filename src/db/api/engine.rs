@@ -31,7 +31,7 @@ use crate::db::state::key::{Key, Stamped};
 use crate::db::upkeep::backup;
 use crate::db::upkeep::compact::{self, CompactReport};
 use crate::db::write;
-use crate::db::write::condition::{BeforeCommit, Condition};
+use crate::db::write::condition::{Callbacks, Condition};
 use crate::db::write::expire::{self, ExpireReport};
 use crate::db::write::load::{self, LoadReport};
 use crate::db::write::load_space;
@@ -215,9 +215,9 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
         &self,
         documents: &[(F, Stamped<'_>)],
         condition: Condition,
-        before_commit: Option<BeforeCommit<'_, F>>,
+        callbacks: Callbacks<'_, F>,
     ) -> Result<Vec<Outcome<F>>> {
-        write::write(self.handle().writable()?, documents, condition, before_commit)
+        write::write(self.handle().writable()?, documents, condition, callbacks)
     }
 
     fn write_one(
@@ -240,7 +240,12 @@ pub(crate) trait WriteEngine<F: Fingerprint>: Send + Sync {
     /// Writes entries of an index of passages, whatever [`writable`](WriteHandle::writable) says.
     #[cfg(feature = "text")]
     fn write_to_index(&self, entries: &[(F, Stamped<'_>)]) -> Result<Vec<Outcome<F>>> {
-        write::write(self.handle().in_own_process()?, entries, Condition::default(), None)
+        write::write(
+            self.handle().in_own_process()?,
+            entries,
+            Condition::default(),
+            Callbacks::NONE,
+        )
     }
 
     /// The same for removals.

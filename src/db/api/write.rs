@@ -4,7 +4,8 @@ use std::{fmt, io};
 
 use crate::db::api::engine::WriteEngine;
 use crate::db::state::key::Stamped;
-use crate::db::write::condition::{BeforeCommit, Condition};
+use crate::db::write::condition::{Callbacks, Condition};
+use crate::db::write::confirm::{Candidate, Confirm};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -44,7 +45,7 @@ pub struct Write<'a, F: Fingerprint = u64> {
     engine: &'a dyn WriteEngine<F>,
     documents: Vec<(F, Stamped<'a>)>,
     condition: Condition,
-    before_commit: Option<BeforeCommit<'a, F>>,
+    callbacks: Callbacks<'a, F>,
 }
 
 impl<F: Fingerprint> fmt::Debug for Write<'_, F> {
@@ -58,7 +59,7 @@ impl<F: Fingerprint> fmt::Debug for Write<'_, F> {
 
 impl<'a, F: Fingerprint> Write<'a, F> {
     pub(super) fn new(engine: &'a dyn WriteEngine<F>, documents: Vec<(F, Stamped<'a>)>) -> Self {
-        Self { engine, documents, condition: Condition::default(), before_commit: None }
+        Self { engine, documents, condition: Condition::default(), callbacks: Callbacks::NONE }
     }
 
     /// Writes a document only if no document is near it, within this distance or by the database's
@@ -99,6 +100,47 @@ impl<'a, F: Fingerprint> Write<'a, F> {
         Self { condition: Condition { or_update: Some(on_duplicate), ..self.condition }, ..self }
     }
 
+    /// Asks `ask` about each document that is near, the nearest first: only one that it confirms
+    /// makes the written document a [`Duplicate`](Outcome::Duplicate). So a program that has the
+    /// texts, or what it keeps of them, decides exactly, and fingerprints only find what to
+    /// compare. Has no effect without [`unless_near`](Self::unless_near).
+    ///
+    /// `ask` gets the position of the written document in this batch, and the
+    /// [`Candidate`]. It is asked about at most `most` candidates of a document before the document
+    /// counts as novel, so that a crowd of near documents does not take the time of all of them. It
+    /// must give the same answer if it is asked again, as happens if the database has changed in
+    /// the meantime. A key that [exists](Outcome::Exists) needs no confirmation.
+    ///
+    /// For documents that were stored before, no lock is held. Other writers wait while it is asked
+    /// about those of this batch, or stored in the meantime, so it must not write to this database.
+    ///
+    /// ```
+    /// use fpdb::{Db, Outcome};
+    ///
+    /// let db = Db::options().in_memory()?;
+    /// let prices = ["7 euros", "8 euros", "7 euros"];
+    /// let outcomes = db
+    ///     .write(&[(0b0000, 1), (0b0001, 2), (0b0011, 3)])
+    ///     .unless_near(3)
+    ///     .confirm(256, |own, other| {
+    ///         let other = other.given.expect("nothing was stored before");
+    ///         Ok(prices[own] == prices[other])
+    ///     })
+    ///     .run()?;
+    /// assert!(matches!(outcomes[1], Outcome::Inserted(_)));
+    /// // The second one is nearer.
+    /// assert!(matches!(outcomes[2], Outcome::Duplicate(found) if found.id.0 == 1));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn confirm(
+        self,
+        most: usize,
+        ask: impl FnMut(usize, Candidate<F>) -> io::Result<bool> + 'a,
+    ) -> Self {
+        let confirm = Some(Confirm { most, ask: Box::new(ask) });
+        Self { callbacks: Callbacks { confirm, ..self.callbacks }, ..self }
+    }
+
     /// Shows the outcomes to `look` before anything is written. Whatever it does with the novel
     /// documents is done before they count as seen.
     ///
@@ -115,7 +157,8 @@ impl<'a, F: Fingerprint> Write<'a, F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn before_commit(self, look: impl FnOnce(&[Outcome<F>]) -> io::Result<()> + 'a) -> Self {
-        Self { before_commit: Some(Box::new(look)), ..self }
+        let callbacks = Callbacks { before_commit: Some(Box::new(look)), ..self.callbacks };
+        Self { callbacks, ..self }
     }
 
     /// Writes the documents, and returns what became of each.
@@ -124,7 +167,8 @@ impl<'a, F: Fingerprint> Write<'a, F> {
     ///
     /// `InvalidArgument` for a key of the wrong kind or length, a stamp or
     /// [`or_update`](Self::or_update) in a database with [user ids](crate::Ids::User), and for more
-    /// than 2 GiB of documents; the error of [`before_commit`](Self::before_commit); `Poisoned`
+    /// than 2 GiB of documents; the error of [`confirm`](Self::confirm) and
+    /// [`before_commit`](Self::before_commit); `Poisoned`
     /// after a failed write; `Closed`; `Replaced`; `Corruption`; `NoSpace`; `Io`. Then nothing is
     /// written.
     ///
@@ -136,7 +180,7 @@ impl<'a, F: Fingerprint> Write<'a, F> {
     /// # Ok::<(), fpdb::Error>(())
     /// ```
     pub fn run(self) -> Result<Vec<Outcome<F>>> {
-        let Self { engine, documents, condition, before_commit } = self;
-        engine.write(&documents, condition, before_commit)
+        let Self { engine, documents, condition, callbacks } = self;
+        engine.write(&documents, condition, callbacks)
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::db::state::core::Core;
+use crate::db::write::confirm::Confirm;
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -18,7 +19,19 @@ pub(crate) struct Condition {
     pub(crate) or_update: Option<OnDuplicate>,
 }
 
-/// What the caller does once everything is decided and nothing is written yet.
+/// What the caller is asked while a write is decided.
+pub(crate) struct Callbacks<'a, F: Fingerprint> {
+    /// Whether what is near a document makes it a duplicate. Without it, it does.
+    pub(crate) confirm: Option<Confirm<'a, F>>,
+    /// What the caller does once everything is decided and nothing is written yet.
+    pub(crate) before_commit: Option<BeforeCommit<'a, F>>,
+}
+
+impl<F: Fingerprint> Callbacks<'_, F> {
+    pub(crate) const NONE: Self = Self { confirm: None, before_commit: None };
+}
+
+/// See [`Callbacks::before_commit`].
 pub(crate) type BeforeCommit<'a, F> = Box<dyn FnOnce(&[Outcome<F>]) -> io::Result<()> + 'a>;
 
 /// Shows the outcomes to the caller, whose error ends the write.

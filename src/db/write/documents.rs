@@ -9,7 +9,8 @@ use std::sync::MutexGuard;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::key::DocumentKey;
 use crate::db::write::backpressure::{writer_with_room, writer_with_space};
-use crate::db::write::condition::{BeforeCommit, Condition, ask};
+use crate::db::write::condition::{Callbacks, Condition, ask};
+use crate::db::write::confirm::{Candidate, Confirm};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::since::{Near, Since};
 use crate::error::{Error, Result};
@@ -32,23 +33,25 @@ pub(super) fn write<F: Fingerprint>(
     core: &Core<F>,
     documents: &[Given<'_, F>],
     condition: Condition,
-    before_commit: Option<BeforeCommit<'_, F>>,
+    mut callbacks: Callbacks<'_, F>,
 ) -> Result<Vec<Outcome<F>>> {
     loop {
         let (version, seq) = core.visible_version();
         let view = View::new(&version, seq, &core.planner);
-        let lookups = look_up_all(core, view, documents, condition)?;
+        let lookups = look_up_all(core, view, documents, condition, &mut callbacks.confirm)?;
         let writer = writer_with_room(core)?;
         let now = core.current.get();
         if now.outgrows(&version, seq) {
             continue;
         }
         let mut batch = Batch::new(core, &now, seq, writer.next_doc, documents.len());
-        let outcomes = documents.iter().zip(&lookups);
-        let outcomes = outcomes.map(|(document, lookup)| batch.decide(document, lookup, condition));
-        let outcomes = outcomes.collect::<Result<Vec<_>>>()?;
+        let mut outcomes = Vec::with_capacity(documents.len());
+        for (at, lookup) in lookups.iter().enumerate() {
+            let confirm = callbacks.confirm.as_mut();
+            outcomes.push(batch.decide((at, &documents[at]), lookup, condition, confirm)?);
+        }
         let Some(writer) = writer_with_space(core, writer, batch.since.ops())? else { continue };
-        ask(core, before_commit, &outcomes)?;
+        ask(core, callbacks.before_commit, &outcomes)?;
         batch.commit(writer)?;
         return Ok(outcomes);
     }
@@ -112,8 +115,10 @@ fn look_up_all<F: Fingerprint>(
     view: View<'_, F>,
     documents: &[Given<'_, F>],
     condition: Condition,
+    confirm: &mut Option<Confirm<'_, F>>,
 ) -> Result<Vec<Lookup<F>>> {
-    if let Condition { unless_near: Some(within), or_update: None } = condition
+    if confirm.is_none()
+        && let Condition { unless_near: Some(within), or_update: None } = condition
         && documents.len() > 1
     {
         let queries: Vec<F> = documents.iter().map(|document| document.fingerprint).collect();
@@ -124,13 +129,16 @@ fn look_up_all<F: Fingerprint>(
         };
         return documents.iter().zip(nearest).map(lookup).collect();
     }
-    documents.iter().map(|document| look_up(view, document, condition)).collect()
+    let look_up = |document| look_up(core, view, document, condition, confirm.as_mut());
+    documents.iter().enumerate().map(look_up).collect()
 }
 
 fn look_up<F: Fingerprint>(
+    core: &Core<F>,
     view: View<'_, F>,
-    &Given { fingerprint, key, .. }: &Given<'_, F>,
+    (at, &Given { fingerprint, key, .. }): (usize, &Given<'_, F>),
     condition: Condition,
+    confirm: Option<&mut Confirm<'_, F>>,
 ) -> Result<Lookup<F>> {
     let old = view.version.document(&key.to_bytes(), view.seq)?;
     let Some(within) = condition.unless_near else { return Ok(Lookup { old, nearest: None }) };
@@ -140,9 +148,14 @@ fn look_up<F: Fingerprint>(
         return Ok(Lookup { old, nearest: None });
     }
     // One more than is needed, because the key's own entry may be the nearest.
-    let limit = 1 + usize::from(own.is_some());
+    let needed = confirm.as_ref().map_or(1, |confirm| confirm.most);
+    let limit = needed.saturating_add(usize::from(own.is_some()));
     let found = view.query(fingerprint, QueryOptions::within(within).limit(limit))?;
-    let nearest = found.into_iter().find(|found| Some(found.entry()) != own);
+    let mut others = found.into_iter().filter(|found| Some(found.entry()) != own);
+    let nearest = match confirm {
+        None => others.next(),
+        Some(confirm) => confirm.first(core.storage.root(), at, others.map(Candidate::stored))?,
+    };
     Ok(Lookup { old, nearest: Some(nearest) })
 }
 
@@ -173,9 +186,10 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
     /// Decides what a document becomes, and adds the change to the commit.
     fn decide(
         &mut self,
-        given: &Given<'_, F>,
+        (at, given): (usize, &Given<'_, F>),
         lookup: &Lookup<F>,
         condition: Condition,
+        confirm: Option<&mut Confirm<'_, F>>,
     ) -> Result<Outcome<F>> {
         let &Given { fingerprint, key, stamp } = given;
         let old = self.since.document(key, lookup.old);
@@ -190,7 +204,11 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
             }
             (Condition { or_update: Some(_), .. }, _) if is_same => None,
             (Condition { unless_near: Some(within), .. }, own) => {
-                self.since.nearest(Near { fingerprint, within, own }, lookup.nearest)?
+                let near = Near { fingerprint, within, own };
+                match confirm {
+                    None => self.since.nearest(near, lookup.nearest)?,
+                    Some(confirm) => self.since.confirmed(near, lookup.nearest, at, confirm)?,
+                }
             }
         };
         if let Some(found) = nearest {
@@ -201,6 +219,7 @@ impl<'a, F: Fingerprint> Batch<'a, F> {
         }
         let id = old.map_or_else(|| key.id(self.next_doc), |old| old.id);
         self.change(key, id, old, Some(Document { fingerprint, id, stamp, duplicate_of: None }))?;
+        self.since.gave(at, Entry { fingerprint, id });
         Ok(match old {
             Some(_) if is_same => Outcome::Unchanged(id),
             Some(Document { fingerprint: from, .. }) => {

@@ -6,7 +6,8 @@ use crate::db::commit::commit;
 use crate::db::commit::sync::acknowledge;
 use crate::db::state::core::Core;
 use crate::db::write::backpressure::{writer_with_room, writer_with_space};
-use crate::db::write::condition::{BeforeCommit, Condition, ask};
+use crate::db::write::condition::{BeforeCommit, Callbacks, Condition, ask};
+use crate::db::write::confirm::{Candidate, Confirm};
 use crate::db::write::outcome::Outcome;
 use crate::db::write::since::{Near, Since};
 use crate::error::Result;
@@ -20,11 +21,11 @@ pub(super) fn write<F: Fingerprint>(
     core: &Core<F>,
     entries: &[Entry<F>],
     condition: Condition,
-    before_commit: Option<BeforeCommit<'_, F>>,
+    callbacks: Callbacks<'_, F>,
 ) -> Result<Vec<Outcome<F>>> {
     match condition.unless_near {
-        None => insert(core, entries, before_commit),
-        Some(within) => insert_unless_near(core, entries, within, before_commit),
+        None => insert(core, entries, callbacks.before_commit),
+        Some(within) => insert_unless_near(core, entries, within, callbacks),
     }
 }
 
@@ -81,11 +82,14 @@ fn insert_unless_near<F: Fingerprint>(
     core: &Core<F>,
     entries: &[Entry<F>],
     within: Within,
-    before_commit: Option<BeforeCommit<'_, F>>,
+    mut callbacks: Callbacks<'_, F>,
 ) -> Result<Vec<Outcome<F>>> {
     loop {
         let (version, seq) = core.visible_version();
-        let lookups = look_up(core, &version, seq, entries, within)?;
+        let lookups = match &mut callbacks.confirm {
+            None => look_up(core, &version, seq, entries, within)?,
+            Some(confirm) => look_up_confirmed(core, &version, seq, entries, within, confirm)?,
+        };
         let writer = writer_with_room(core)?;
         let now = core.current.get();
         if now.outgrows(&version, seq) {
@@ -93,21 +97,30 @@ fn insert_unless_near<F: Fingerprint>(
         }
         let mut since = Since::new(core, &now, seq, 0, entries.len());
         let mut outcomes = Vec::with_capacity(entries.len());
-        for (&Entry { fingerprint, id }, &lookup) in entries.iter().zip(&lookups) {
+        for (at, (&Entry { fingerprint, id }, &lookup)) in entries.iter().zip(&lookups).enumerate()
+        {
             let near = Near { fingerprint, within, own: None };
-            outcomes.push(match since.nearest(near, Some(lookup))? {
+            let nearest = match &mut callbacks.confirm {
+                None => since.nearest(near, Some(lookup))?,
+                Some(_) if since.has(Entry { fingerprint, id }) => {
+                    Some(Match { distance: 0, fingerprint, id })
+                }
+                Some(confirm) => since.confirmed(near, Some(lookup), at, confirm)?,
+            };
+            outcomes.push(match nearest {
                 Some(found) if found.fingerprint == fingerprint && found.id == id => {
                     Outcome::Exists(found)
                 }
                 Some(found) => Outcome::Duplicate(found),
                 None => {
                     since.push(Op::Insert { fingerprint, id })?;
+                    since.gave(at, Entry { fingerprint, id });
                     Outcome::Inserted(id)
                 }
             });
         }
         let Some(writer) = writer_with_space(core, writer, since.ops())? else { continue };
-        ask(core, before_commit, &outcomes)?;
+        ask(core, callbacks.before_commit, &outcomes)?;
         since.commit(writer)?;
         return Ok(outcomes);
     }
@@ -138,6 +151,28 @@ fn look_up<F: Fingerprint>(
         }
     }
     Ok(nearest)
+}
+
+/// Returns the first match of each entry that is confirmed, searched without a lock. An entry that
+/// exists is its own match, and needs no confirmation.
+fn look_up_confirmed<F: Fingerprint>(
+    core: &Core<F>,
+    version: &Version<F>,
+    seq: u64,
+    entries: &[Entry<F>],
+    within: Within,
+    confirm: &mut Confirm<'_, F>,
+) -> Result<Vec<Option<Match<F>>>> {
+    let view = View::new(version, seq, &core.planner);
+    let options = QueryOptions::within(within).limit(confirm.most);
+    let look_up = |(at, &entry): (usize, &Entry<F>)| {
+        if version.contains(entry, seq)? {
+            return Ok(Some(Match { distance: 0, fingerprint: entry.fingerprint, id: entry.id }));
+        }
+        let found = view.query(entry.fingerprint, options)?.into_iter();
+        confirm.first(core.storage.root(), at, found.map(Candidate::stored))
+    };
+    entries.iter().enumerate().map(look_up).collect()
 }
 
 /// Removes entries in one commit. Returns for each whether it existed.

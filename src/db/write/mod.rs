@@ -10,6 +10,7 @@
 
 mod backpressure;
 pub(crate) mod condition;
+pub(crate) mod confirm;
 mod documents;
 mod entries;
 pub(crate) mod expire;
@@ -19,7 +20,7 @@ pub(crate) mod load_space;
 pub(crate) mod outcome;
 mod since;
 
-use condition::{BeforeCommit, Condition};
+use condition::{Callbacks, Condition};
 use documents::{Edit, Given};
 use outcome::Outcome;
 
@@ -29,13 +30,12 @@ use crate::db::state::key::{DocumentKey, Key, Stamped, entry_id, expect_document
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 
-/// Writes documents in turn, in one commit. `before_commit` sees the outcomes before anything is
-/// written, and its error abandons the commit.
+/// Writes documents in turn, in one commit. An error of a callback abandons it.
 pub(crate) fn write<F: Fingerprint>(
     core: &Core<F>,
     documents: &[(F, Stamped<'_>)],
     condition: Condition,
-    before_commit: Option<BeforeCommit<'_, F>>,
+    callbacks: Callbacks<'_, F>,
 ) -> Result<Vec<Outcome<F>>> {
     let at_root = |error: Error| error.at_path(core.storage.root());
     if core.settings.ids.identify_documents() {
@@ -43,7 +43,7 @@ pub(crate) fn write<F: Fingerprint>(
         for &document in documents {
             all.push(given(core, document).map_err(at_root)?);
         }
-        return documents::write(core, &all, condition, before_commit);
+        return documents::write(core, &all, condition, callbacks);
     }
     if condition.or_update.is_some() {
         expect_documents(core.settings.ids, "cannot update documents").map_err(at_root)?;
@@ -52,7 +52,7 @@ pub(crate) fn write<F: Fingerprint>(
     for &document in documents {
         entries.push(entry(core, document).map_err(at_root)?);
     }
-    entries::write(core, &entries, condition, before_commit)
+    entries::write(core, &entries, condition, callbacks)
 }
 
 /// Writes one document.
@@ -61,7 +61,7 @@ pub(crate) fn write_one<F: Fingerprint>(
     document: (F, Stamped<'_>),
     condition: Condition,
 ) -> Result<Outcome<F>> {
-    let outcomes = write(core, &[document], condition, None)?;
+    let outcomes = write(core, &[document], condition, Callbacks::NONE)?;
     outcomes.into_iter().next().ok_or_else(|| Error::invalid("the document was not written"))
 }
 

@@ -1,11 +1,14 @@
 //! What a write has to know beyond its lookup.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::MutexGuard;
 
 use crate::db::commit::commit;
 use crate::db::commit::sync::acknowledge;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::key::DocumentKey;
+use crate::db::write::confirm::{Candidate, Confirm};
 use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint, Match};
 use crate::log::Op;
@@ -25,6 +28,8 @@ pub(super) struct Since<'a, F: Fingerprint> {
     changes: Option<Memtable<F>>,
     /// The last commit that must be acknowledged with this one.
     depends_on: u64,
+    /// The positions of the documents in the batch that have these entries.
+    given: BTreeMap<Entry<F>, usize>,
 }
 
 /// A search for the nearest other document.
@@ -48,7 +53,8 @@ impl<'a, F: Fingerprint> Since<'a, F> {
     ) -> Self {
         let memtable = || Memtable::for_batch(documents, || core.settings.orders(), next_doc);
         let changes = (documents > 1).then(memtable);
-        Self { core, version, seen, ops: Vec::new(), changes, depends_on: 0 }
+        let given = BTreeMap::new();
+        Self { core, version, seen, ops: Vec::new(), changes, depends_on: 0, given }
     }
 
     /// Adds an operation to the commit.
@@ -58,6 +64,13 @@ impl<'a, F: Fingerprint> Since<'a, F> {
         }
         self.ops.push(op);
         Ok(())
+    }
+
+    /// Notes that the document at this position in the batch has this entry, once it is pushed.
+    pub(super) fn gave(&mut self, position: usize, entry: Entry<F>) {
+        if self.changes.is_some() {
+            self.given.insert(entry, position);
+        }
     }
 
     /// Returns the operations so far.
@@ -110,6 +123,44 @@ impl<'a, F: Fingerprint> Since<'a, F> {
         Ok(nearest.map(|(found, _)| found))
     }
 
+    /// Returns the first match now that is confirmed for the document at this position in the
+    /// batch. `lookup` is the first one that was confirmed of what the lookup found, if it
+    /// searched.
+    pub(super) fn confirmed(
+        &mut self,
+        near: Near<F>,
+        lookup: Option<Option<Match<F>>>,
+        position: usize,
+        confirm: &mut Confirm<'_, F>,
+    ) -> Result<Option<Match<F>>> {
+        let folder = self.core.storage.root();
+        let seen = match lookup {
+            Some(found) if found.is_none_or(|found| self.is_live(&found, near)) => found,
+            _ => {
+                let found = self.all_again(near)?.into_iter().map(Candidate::stored);
+                confirm.first(folder, position, found)?
+            }
+        };
+        let mut newer = self.all_newer(near);
+        newer.sort_unstable_by_key(|candidate| candidate.found);
+        newer.retain(|candidate| seen.is_none_or(|seen| candidate.found < seen));
+        let nearest = confirm.first(folder, position, newer)?.or(seen);
+        // Whichever was refused may be as new as the one that was confirmed.
+        self.depends_on = self.depends_on.max(self.version.active.last_seq());
+        Ok(nearest)
+    }
+
+    /// Returns whether an entry is there now.
+    pub(super) fn has(&mut self, entry: Entry<F>) -> bool {
+        let Version { active, frozen, .. } = self.version;
+        let newer = self.changes.iter().chain([&**active]).chain(frozen.as_deref());
+        let is_there = newer.filter_map(|memtable| memtable.state(entry, u64::MAX)).next();
+        if is_there == Some(true) {
+            self.depends_on = self.depends_on.max(active.last_seq());
+        }
+        is_there == Some(true)
+    }
+
     /// Returns whether an entry counts: it is not the document's own, and the batch did not remove
     /// it.
     fn counts(&self, entry: Entry<F>, near: Near<F>) -> bool {
@@ -124,10 +175,43 @@ impl<'a, F: Fingerprint> Since<'a, F> {
     }
 
     fn search_again(&mut self, near: Near<F>) -> Result<Option<Match<F>>> {
+        Ok(self.all_again(near)?.into_iter().next())
+    }
+
+    /// Returns all matches of what is stored now.
+    fn all_again(&mut self, near: Near<F>) -> Result<Vec<Match<F>>> {
         let view = View::new(self.version, u64::MAX, &self.core.planner);
-        let found = view.query(near.fingerprint, QueryOptions::within(near.within))?;
+        let mut found = view.query(near.fingerprint, QueryOptions::within(near.within))?;
         self.depends_on = self.depends_on.max(self.version.active.last_seq());
-        Ok(found.into_iter().find(|found| self.counts(found.entry(), near)))
+        found.retain(|found| self.counts(found.entry(), near));
+        Ok(found)
+    }
+
+    /// Returns the matches that were committed since the lookup, and those among the earlier
+    /// documents in the batch, in any order.
+    fn all_newer(&self, near: Near<F>) -> Vec<Candidate<F>> {
+        let Version { frozen, active, .. } = self.version;
+        // A search for the nearest entry, which accepts none, shows every match to `accept`.
+        let found = RefCell::new(Vec::new());
+        let note = |entry: Entry<F>, counts: bool| {
+            found.borrow_mut().extend(counts.then_some(entry));
+            false
+        };
+        self.nearest_in(active, near, self.seen, |entry| note(entry, self.counts(entry, near)));
+        if let Some(frozen) = frozen {
+            let counts = |entry| self.counts(entry, near) && !is_gone(active, entry);
+            self.nearest_in(frozen, near, self.seen, |entry| note(entry, counts(entry)));
+        }
+        if let Some(changes) = &self.changes {
+            self.nearest_in(changes, near, 0, |entry| note(entry, Some(entry) != near.own));
+        }
+        let candidate = |entry: Entry<F>| {
+            let Entry { fingerprint, id } = entry;
+            let distance = near.fingerprint.distance(fingerprint);
+            let found = Match { distance, fingerprint, id };
+            Candidate { found, given: self.given.get(&entry).copied() }
+        };
+        found.into_inner().into_iter().map(candidate).collect()
     }
 
     /// Returns the nearest of the entries that were committed since the lookup, and its commit.
