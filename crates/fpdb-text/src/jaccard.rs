@@ -5,8 +5,10 @@
 //! divided by the number of shingles in either. [`Recipe::features`](crate::Recipe::features)
 //! returns the features of a recipe in the same form.
 
+mod compact;
 mod crowd;
 
+pub use compact::{Compact, Mixed};
 pub use crowd::{Candidate, Crowd};
 
 use crate::hash::xxh3;
