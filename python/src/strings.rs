@@ -1,17 +1,28 @@
 //! Strings that callers pass in bulk: lists of `str`, and Arrow arrays, which are not copied.
 
 use numpy::PyReadonlyArray1;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
-use pyo3::types::PyString;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyBytes, PyString};
 
 use crate::{arrays, errors};
 
 /// Strings, some of which may be missing.
 #[derive(Debug)]
 pub(crate) enum Strings<'py> {
-    List(Vec<Option<PyBackedStr>>),
+    List(Vec<Option<Utf8>>),
     Arrow(Vec<ArrowStrings<'py>>),
+}
+
+/// A `str` in UTF-8.
+#[derive(Debug)]
+pub(crate) enum Utf8 {
+    /// As Python has it.
+    Ascii(PyBackedStr),
+    /// A copy of our own. Python would keep its copy as long as the `str`, so a list of Chinese
+    /// texts would take more than twice the memory once it was read.
+    Encoded(PyBackedBytes),
 }
 
 /// A chunk of an Arrow array of strings.
@@ -50,7 +61,7 @@ impl<'py> Strings<'py> {
         for item in object.try_iter()? {
             let item = item?;
             list.push(match item.cast::<PyString>() {
-                Ok(string) => Some(PyBackedStr::try_from(string.clone())?),
+                Ok(string) => Some(Utf8::new(string)?),
                 Err(_) if is_missing(&item) => None,
                 Err(_) => {
                     let (at, name) = (list.len(), arrays::type_name(&item));
@@ -72,7 +83,9 @@ impl<'py> Strings<'py> {
     /// Returns the strings, with `None` for each that is missing.
     pub(crate) fn all(&self) -> PyResult<Vec<Option<&str>>> {
         match self {
-            Self::List(list) => Ok(list.iter().map(Option::as_deref).collect()),
+            Self::List(list) => {
+                list.iter().map(|it| it.as_ref().map(Utf8::as_str).transpose()).collect()
+            }
             Self::Arrow(chunks) => {
                 let mut all = Vec::with_capacity(self.len());
                 chunks.iter().try_for_each(|chunk| chunk.append_to(&mut all))?;
@@ -87,6 +100,26 @@ impl<'py> Strings<'py> {
             string.ok_or_else(|| errors::invalid(format!("name {at} is missing")))
         };
         self.all()?.into_iter().enumerate().map(present).collect()
+    }
+}
+
+impl Utf8 {
+    fn new(string: &Bound<'_, PyString>) -> PyResult<Self> {
+        let py = string.py();
+        if string.call_method0(intern!(py, "isascii"))?.is_truthy()? {
+            return Ok(Self::Ascii(string.clone().try_into()?));
+        }
+        let encoded = string.call_method0(intern!(py, "encode"))?.cast_into::<PyBytes>()?;
+        Ok(Self::Encoded(encoded.into()))
+    }
+
+    fn as_str(&self) -> PyResult<&str> {
+        match self {
+            Self::Ascii(string) => Ok(string),
+            Self::Encoded(bytes) => {
+                std::str::from_utf8(bytes).map_err(|error| errors::invalid(error.to_string()))
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -321,3 +322,13 @@ def test_missing_fingerprints_and_ids_are_named(db: fpdb.Db) -> None:
 def test_iterators_say_what_they_return(db: fpdb.Db) -> None:
     assert repr(db.pairs()) == "<fpdb_engine.PairIterator: chunks of arrays a, b and distances>"
     assert repr(db.entries()) == "<fpdb_engine.EntryIterator: chunks of arrays fingerprints and ids>"
+
+
+def test_texts_take_no_more_memory_once_they_were_read():
+    texts = [f"第{number}页，今天天气很好，我们去公园散步，然后回家吃饭。" for number in range(5)]
+    before = [sys.getsizeof(text) for text in texts]
+    fpdb.dedup(texts)
+    fpdb.dedup_passages(texts)
+    fpdb.dedup_lines(texts)
+    fpdb.fingerprints(texts, recipe="pairs/1")
+    assert [sys.getsizeof(text) for text in texts] == before
