@@ -330,5 +330,4 @@ def test_texts_take_no_more_memory_once_they_were_read():
     fpdb.dedup(texts)
     fpdb.dedup_passages(texts)
     fpdb.dedup_lines(texts)
-    fpdb.fingerprints(texts, recipe="pairs/1")
     assert [sys.getsizeof(text) for text in texts] == before

@@ -17,7 +17,7 @@ use files::uses;
 type Layers = &'static [&'static [&'static str]];
 
 /// The layers of the crates in these folders, and of folders of modules in them.
-const LAYERS: [(&str, &str, Layers); 7] = [
+const LAYERS: [(&str, &str, Layers); 8] = [
     (
         // docs/design.md, "The code, layer by layer", says what each module knows.
         "src",
@@ -88,6 +88,12 @@ const LAYERS: [(&str, &str, Layers); 7] = [
             &["names"],
             &["builder", "windows"],
         ],
+    ),
+    (
+        // A comment in `lib.rs` says what each module contains.
+        "crates/fpdb-dedup/src",
+        "",
+        &[&["error"], &["lists"], &["store"]],
     ),
     (
         // A comment in `lib.rs` says what each module contains.

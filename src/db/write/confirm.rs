@@ -27,7 +27,6 @@ impl<F: Fingerprint> Candidate<F> {
 pub(crate) struct Confirm<'a, F: Fingerprint> {
     /// How many candidates of a document are asked about.
     pub(crate) most: usize,
-    #[expect(clippy::type_complexity, reason = "used once")]
     pub(crate) ask: Box<dyn FnMut(usize, Candidate<F>) -> io::Result<bool> + 'a>,
 }
 

@@ -30,6 +30,13 @@ impl WritingArgs {
     }
 }
 
+impl WritingArgs {
+    /// Sets what also holds for a small database beside the command's own.
+    pub(crate) fn of_another_database<F: Fingerprint>(&self, options: Options<F>) -> Options<F> {
+        self.file_system.apply(options)
+    }
+}
+
 impl FileSystemArgs {
     /// Sets the option.
     pub(crate) fn apply<F: Fingerprint>(&self, options: Options<F>) -> Options<F> {

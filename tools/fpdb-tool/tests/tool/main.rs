@@ -8,6 +8,7 @@ mod corpus;
 mod create;
 mod dedup;
 mod documents;
+mod exact;
 mod export;
 mod extract;
 mod fingerprint;

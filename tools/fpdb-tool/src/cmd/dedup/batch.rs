@@ -5,15 +5,18 @@
 //! processed.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use anyhow::Result;
 use fpdb::text::Recipe;
-use fpdb::{Db, DocId, Fingerprint, Key, Match, OnDuplicate, Outcome, Stamped, Within};
+use fpdb::{Candidate, Db, DocId, Fingerprint, Key, Match, OnDuplicate, Outcome, Stamped, Within};
 use indicatif::ProgressBar;
 
-use super::report::Report;
+use super::exact::{Exact, MOST};
+use super::prepare::Prepared;
+use super::report::{Duplicate, Report, Similarity};
 use crate::input::{Intake, Item};
 use crate::output::Context;
 use crate::output::progress;
@@ -31,8 +34,12 @@ pub(super) struct Deduplicator<'a, F: Fingerprint> {
     pub(super) recrawl: Option<Recrawl>,
     /// Whether a document is a duplicate if its id is stored, whatever its content.
     pub(super) only_first: bool,
-    /// How similarities are estimated, and the least that is wanted, in a database of sketches.
-    pub(super) compared: Option<(Recipe<F>, f64)>,
+    /// What estimates similarities, in a database of sketches.
+    pub(super) compared: Option<Recipe<F>>,
+    /// What compares documents by all their features, instead of by their sketches.
+    pub(super) exact: Option<Exact<F>>,
+    /// Whether a commit survives a power failure.
+    pub(super) is_synced: bool,
     pub(super) report: Report,
     pub(super) printer: Printer,
     pub(super) bar: &'a ProgressBar,
@@ -44,15 +51,6 @@ pub(super) struct Recrawl {
     pub(super) on_duplicate: OnDuplicate,
     /// Updates of at most this many bits are not printed.
     pub(super) changed_by: Option<u32>,
-}
-
-/// A document as the workers hand it over.
-pub(super) struct Prepared<F> {
-    pub(super) id: String,
-    pub(super) fingerprint: Option<F>,
-    pub(super) stamp: Option<u64>,
-    /// What to print if the document is novel.
-    pub(super) output: Vec<u8>,
 }
 
 type Batch<F> = [Item<Prepared<F>>];
@@ -173,72 +171,90 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
         targets: &[Target<'_, F>],
         out: &mut dyn Write,
     ) -> Result<Vec<Verdict<F>>> {
-        let documents = batch.iter().zip(targets).filter_map(|(item, target)| {
+        let documents = batch.iter().zip(targets).enumerate().filter_map(|(at, (item, target))| {
             let Prepared { fingerprint, stamp, .. } = item.value;
             let Target::Name(name) = target else { return None };
-            Some((fingerprint?, Stamped { key: Key::Name(name), stamp }))
+            Some((at, (fingerprint?, Stamped { key: Key::Name(name), stamp })))
         });
-        let documents: Vec<(F, Stamped<'_>)> = documents.collect();
+        let (places, documents): (Vec<usize>, Vec<(F, Stamped<'_>)>) = documents.unzip();
         let mut verdicts = Vec::with_capacity(batch.len());
         let (db, recrawl, keep_skipped) = (self.db, self.recrawl, self.keep_skipped);
-        let printer = &mut self.printer;
+        let (printer, is_synced) = (&mut self.printer, self.is_synced);
+        let exact = self.exact.as_mut().map(RefCell::new);
         let mut print = |outcomes: &[Outcome<F>]| {
             let changed_by = recrawl.and_then(|recrawl| recrawl.changed_by);
             let judge = Judge { db, changed_by };
-            verdicts = judge.verdicts(batch, targets, outcomes).map_err(io::Error::other)?;
+            verdicts = judge.verdicts(batch, targets, outcomes)?;
             let printed = batch.iter().zip(&verdicts).filter(|(_, verdict)| match verdict {
                 Verdict::Inserted => true,
                 Verdict::Updated { is_printed } => *is_printed,
                 Verdict::Unchanged | Verdict::Duplicate { .. } => false,
                 Verdict::TooShort => keep_skipped,
             });
-            printer.print(printed.map(|(item, _)| item.value.output.as_slice()), out)
+            printer.print(printed.map(|(item, _)| item.value.output.as_slice()), out)?;
+            let Some(exact) = &exact else { return Ok(()) };
+            let stored = batch.iter().zip(targets).zip(&verdicts);
+            let stored = stored.filter_map(|((item, target), verdict)| match (target, verdict) {
+                (Target::Name(name), Verdict::Inserted | Verdict::Updated { .. }) => {
+                    Some((&**name, &item.value))
+                }
+                _ => None,
+            });
+            exact.borrow_mut().keep(stored, is_synced)
         };
         let write = db.write(&documents).unless_near(Within::Rule);
         let write = match recrawl {
             Some(Recrawl { on_duplicate, .. }) => write.or_update(on_duplicate),
             None => write,
         };
-        let mut unprinted = None;
-        let keep = |error: io::Error| {
-            let copy = io::Error::new(error.kind(), error.to_string());
-            unprinted = Some(error);
+        let failed = RefCell::new(None);
+        let keep = |error: anyhow::Error| {
+            let copy = io::Error::other(error.to_string());
+            *failed.borrow_mut() = Some(error);
             copy
         };
+        let confirm = |own: usize, Candidate { found, given, .. }| {
+            let Some(exact) = &exact else { return Ok(true) };
+            let given = given.map(|at| places[at]);
+            exact.borrow_mut().confirms(db, batch, places[own], found, given).map_err(keep)
+        };
+        let write = if exact.is_some() { write.confirm(MOST, confirm) } else { write };
         let written = write.before_commit(|outcomes| print(outcomes).map_err(keep)).run();
-        // It says what cannot be printed. The error of the database says only that the batch ended.
-        unprinted.map_or(Ok(()), Err)?;
+        // It says what failed. The error of the database says only that the batch ended.
+        failed.into_inner().map_or(Ok(()), Err)?;
         written?;
         Ok(verdicts)
     }
 
     fn count(&mut self, batch: &Batch<F>, verdicts: Vec<Verdict<F>>) -> Result<()> {
-        for (item, verdict) in batch.iter().zip(verdicts) {
+        for (at, (item, verdict)) in batch.iter().zip(verdicts).enumerate() {
+            let (exact, is_crowded) = self.exact.as_mut().map(|it| it.take(at)).unwrap_or_default();
+            let is_duplicate = matches!(verdict, Verdict::Duplicate { .. });
             match verdict {
                 Verdict::Duplicate { of, name } => {
                     let name =
                         name.map_or_else(|| self.db.snapshot().name(of.id), |name| Ok(Some(name)))?;
                     let name = name.unwrap_or_default();
-                    let is_uncertain = self.is_uncertain(item.value.fingerprint, of.fingerprint);
-                    self.report.duplicate(&item.value.id, &name, of.distance, is_uncertain)?;
+                    let own = item.value.fingerprint;
+                    let similarity = exact.or_else(|| self.estimate(own, of.fingerprint));
+                    let (id, duplicate_of, distance) = (&*item.value.id, &*name, of.distance);
+                    self.report.duplicate(&Duplicate { id, duplicate_of, distance, similarity })?;
                 }
                 Verdict::Inserted => self.report.inserted += 1,
                 Verdict::Unchanged => self.report.unchanged += 1,
                 Verdict::Updated { .. } => self.report.updated += 1,
                 Verdict::TooShort => self.report.too_short += 1,
             }
+            self.report.crowded += u64::from(is_crowded && !is_duplicate);
         }
         self.report.flush()
     }
 
-    /// Returns whether two documents may be less similar than wanted: their estimated similarity is
-    /// less than two standard errors above it.
-    fn is_uncertain(&self, fingerprint: Option<F>, other: F) -> bool {
-        let Some(((recipe, least), own)) = self.compared.as_ref().zip(fingerprint) else {
-            return false;
-        };
-        let estimate = recipe.similarity_of(own, other);
-        estimate.is_some_and(|(similarity, error)| similarity - 2.0 * error < *least)
+    /// Returns how similar two documents are by their sketches, if they have any.
+    fn estimate(&self, fingerprint: Option<F>, other: F) -> Option<Similarity> {
+        let (recipe, own) = self.compared.as_ref().zip(fingerprint)?;
+        let (value, error) = recipe.similarity_of(own, other)?;
+        Some(Similarity { value, error: Some(error) })
     }
 }
 

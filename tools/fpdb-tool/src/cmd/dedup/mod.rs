@@ -1,6 +1,8 @@
 //! `dedup`
 
 mod batch;
+mod exact;
+mod prepare;
 mod report;
 
 use std::path::PathBuf;
@@ -9,18 +11,19 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use fpdb::text::Recipe;
 use fpdb::{Db, Durability, Fingerprint, Jaccard, OnDuplicate, Options};
-use serde::Serialize;
 
 use crate::args::database::{self, NewDatabase, by_width};
 use crate::args::recipe;
 use crate::args::stamp::StampSource;
 use crate::args::suggested;
 use crate::args::writing::WritingArgs;
-use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake};
+use crate::input::{self, DocumentArgs, DocumentFormat, Intake};
+use crate::output::Context;
 use crate::output::failure::{self, Exit};
 use crate::output::progress;
-use crate::output::{self, Context, printable};
-use batch::{Deduplicator, Prepared, Printer, Recrawl};
+use batch::{Deduplicator, Printer, Recrawl};
+use exact::Exact;
+use prepare::{Prepare, Prepared, Print};
 use report::{Report, SCHEMA};
 
 const EXAMPLE: &str = "\
@@ -57,7 +60,12 @@ Examples:
 /// id is stored already is a duplicate of the stored one, whatever its content.
 ///
 /// Sketches (--jaccard) estimate the similarity. The summary counts a duplicate as uncertain if its
-/// estimate exceeds the similarity of the database by less than two standard errors.
+/// estimate exceeds the similarity of the database by less than two standard errors. With --exact,
+/// the similarity is computed from all features, which are kept for later runs: no document is a
+/// duplicate that is less similar. It is compared with at most 256 documents that are near, the
+/// nearest first; the summary counts the novel ones that have more. Where a document's features are
+/// not known, because it was stored without --exact, the estimate must reach the similarity. The
+/// summary counts these duplicates as estimated.
 ///
 /// With --recrawl, a document whose id is stored already is compared with all documents except its
 /// own old version, and replaces it. If its fingerprint is the same, the document is unchanged and
@@ -94,6 +102,11 @@ pub(crate) struct Args {
     /// Recipe that turns texts into fingerprints [default: the database's recipe, else `default`]
     #[arg(long, value_name = "NAME", value_parser = suggested::recipes(), hide_possible_values = true)]
     recipe: Option<String>,
+
+    /// Decide by the similarity of all features, not by sketches. The features are kept in a folder
+    /// beside the database, such as `crawl.fpdb-features`, at about 1 kB per 500 words
+    #[arg(long)]
+    exact: bool,
 
     /// What to print of a novel document
     #[arg(long, value_enum, default_value = "document")]
@@ -159,15 +172,6 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     memory: WritingArgs,
-}
-
-/// `--print`
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-enum Print {
-    /// The document: its line or row, or else NDJSON
-    Document,
-    /// The id on one line, with control characters escaped
-    Id,
 }
 
 /// `--versions`
@@ -275,21 +279,26 @@ impl Args {
         context: &mut Context<'_>,
     ) -> Result<(Intake<Prepared<F>>, Report)> {
         let similarity = db.description().rule.jaccard().map(Jaccard::similarity);
-        let report = Report::create(self.report.as_deref(), self.recrawl, similarity.is_some())?;
-        let compared = similarity.map(|least| (recipe.clone(), least));
+        let exact = self.exact(&recipe, similarity)?;
+        let report =
+            Report::create(self.report.as_deref(), self.recrawl, similarity, exact.is_some())?;
+        let compared = similarity.map(|_| recipe.clone());
         let bar = progress::over_files(context, &self.files);
         let (reading, given) = self.reading();
-        let print = self.print;
-        let prepare = move |document| prepare(document, &recipe, print, given);
+        let seed = exact.as_ref().map(Exact::seed);
+        let prepare = Prepare { recipe, seed, print: self.print, stamp: given };
+        let prepare = move |document| prepare.document(document);
         let stored = db.description().extraction.as_deref();
         let mut documents = reading.start(&self.files, self.from, stored, &bar, prepare)?;
-        documents.one_table = print == Print::Document;
+        documents.one_table = self.print == Print::Document;
         let mut deduplicator = Deduplicator {
             db,
             keep_skipped: self.keep_skipped,
             recrawl: self.recrawl(),
             only_first: self.versions == Versions::First,
             compared,
+            exact,
+            is_synced: self.durability == DurabilityArg::Sync,
             report,
             printer: Printer::default(),
             bar: &bar,
@@ -300,7 +309,27 @@ impl Args {
             true => error.context(without_reader(deduplicator.report.summary().novel)),
             false => error,
         })?;
+        deduplicator.exact.take().map_or(Ok(()), Exact::close)?;
         Ok((documents, deduplicator.report))
+    }
+
+    /// Returns what compares documents exactly, if that is wanted.
+    fn exact<F: Fingerprint>(
+        &self,
+        recipe: &Recipe<F>,
+        similarity: Option<f64>,
+    ) -> Result<Option<Exact<F>>> {
+        if !self.exact {
+            return Ok(None);
+        }
+        let Some(least) = similarity else {
+            bail!(
+                "--exact: the database finds documents within a distance; it needs one that was made \
+                 with --jaccard"
+            );
+        };
+        let options = self.memory.of_another_database(Db::options());
+        Exact::open(&self.path, recipe.clone(), least, options).map(Some)
     }
 
     /// Returns how documents are read, and the stamp that all of them get, if any.
@@ -322,37 +351,4 @@ fn without_reader(novel: u64) -> String {
          stored, so the next run takes them for duplicates, also those that the program had not read \
          yet"
     )
-}
-
-/// A document as NDJSON.
-#[derive(Serialize)]
-struct Line<'a> {
-    id: &'a str,
-    text: &'a str,
-    /// The extraction that made the text of a page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    extraction: Option<&'static str>,
-}
-
-/// Computes the fingerprint of a document and what to print if it is novel. Its stamp is
-/// `given` unless a field has it.
-fn prepare<F: Fingerprint>(
-    document: Document,
-    recipe: &Recipe<F>,
-    print: Print,
-    given: Option<u64>,
-) -> Prepared<F> {
-    let Document { id, text, raw, extraction, stamp } = document;
-    let fingerprint = recipe.fingerprint(&text).fingerprint;
-    let output = match (print, raw) {
-        (Print::Id, _) => (printable(&id) + "\n").into_bytes(),
-        (Print::Document, Some(raw)) => raw,
-        (Print::Document, None) => {
-            let mut line = Vec::with_capacity(id.len() + text.len() + 32);
-            // Serializing strings into memory cannot fail.
-            let _ = output::json_line(&mut line, &Line { id: &id, text: &text, extraction });
-            line
-        }
-    };
-    Prepared { id, fingerprint, stamp: stamp.or(given), output }
 }

@@ -28,6 +28,8 @@ pub(super) struct Summary {
     /// similarity is less than two standard errors above that. Only in databases of sketches.
     #[serde(skip_serializing_if = "Option::is_none")]
     uncertain: Option<u64>,
+    #[serde(flatten)]
+    exact: Option<ExactCounts>,
     /// Documents without a fingerprint: too short or bad.
     skipped: u64,
     /// The skipped lines, rows, files and records that should be documents but are not.
@@ -43,6 +45,16 @@ struct RecrawlCounts {
     updated: u64,
 }
 
+/// What `--exact` counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+struct ExactCounts {
+    /// The duplicates whose similarity is estimated, because the features of the other document are
+    /// not known.
+    estimated: u64,
+    /// The novel documents that are near more documents than they were compared with.
+    crowded: u64,
+}
+
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { read, novel, duplicates, uncertain, skipped, bad, .. } = self;
@@ -54,6 +66,11 @@ impl fmt::Display for Summary {
         if let Some(uncertain) = uncertain {
             write!(f, " ({uncertain} of them uncertain)")?;
         }
+        if let Some(ExactCounts { estimated, crowded }) = self.exact
+            && estimated + crowded > 0
+        {
+            write!(f, " ({estimated} of them estimated, {crowded} novel ones in a crowd)")?;
+        }
         write!(f, ", {skipped} skipped")?;
         if *bad > 0 {
             write!(f, " ({bad} of them bad)")?;
@@ -62,12 +79,31 @@ impl fmt::Display for Summary {
     }
 }
 
+/// A duplicate, and what it is one of.
 #[derive(Serialize)]
-struct Duplicate<'a> {
-    r#type: &'static str,
-    id: &'a str,
-    duplicate_of: &'a str,
-    distance: u32,
+#[serde(tag = "type", rename = "duplicate")]
+pub(super) struct Duplicate<'a> {
+    pub(super) id: &'a str,
+    pub(super) duplicate_of: &'a str,
+    pub(super) distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) similarity: Option<Similarity>,
+}
+
+/// The Jaccard similarity of two documents.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(into = "f64")]
+pub(super) struct Similarity {
+    pub(super) value: f64,
+    /// The standard error of an estimate.
+    pub(super) error: Option<f64>,
+}
+
+impl From<Similarity> for f64 {
+    fn from(similarity: Similarity) -> Self {
+        // Estimates have no more digits.
+        (similarity.value * 1e4).round() / 1e4
+    }
 }
 
 /// Counts documents and writes a record per duplicate to a file, if one was requested.
@@ -79,8 +115,12 @@ pub(super) struct Report {
     pub(super) unchanged: u64,
     pub(super) updated: u64,
     duplicates: u64,
-    /// The number of uncertain duplicates, if similarities are estimated.
-    uncertain: Option<u64>,
+    /// The least similarity of duplicates, if they are found by similarity.
+    least: Option<f64>,
+    is_exact: bool,
+    uncertain: u64,
+    estimated: u64,
+    pub(super) crowded: u64,
     pub(super) too_short: u64,
     bad: u64,
     ignored: u64,
@@ -91,7 +131,8 @@ impl Report {
     pub(super) fn create(
         path: Option<&Path>,
         is_recrawl: bool,
-        is_estimated: bool,
+        least: Option<f64>,
+        is_exact: bool,
     ) -> Result<Self> {
         let label = path.map(|path| path.display().to_string()).unwrap_or_default();
         let file = path.map(File::create).transpose();
@@ -104,7 +145,11 @@ impl Report {
             unchanged: 0,
             updated: 0,
             duplicates: 0,
-            uncertain: is_estimated.then_some(0),
+            least,
+            is_exact,
+            uncertain: 0,
+            estimated: 0,
+            crowded: 0,
             too_short: 0,
             bad: 0,
             ignored: 0,
@@ -116,17 +161,14 @@ impl Report {
         (self.bad, self.ignored) = (bad, ignored);
     }
 
-    pub(super) fn duplicate(
-        &mut self,
-        id: &str,
-        duplicate_of: &str,
-        distance: u32,
-        is_uncertain: bool,
-    ) -> Result<()> {
+    pub(super) fn duplicate(&mut self, duplicate: &Duplicate<'_>) -> Result<()> {
         self.duplicates += 1;
-        self.uncertain = self.uncertain.map(|number| number + u64::from(is_uncertain));
-        let record = Duplicate { r#type: "duplicate", id, duplicate_of, distance };
-        self.write(|file| json_line(file, &record))
+        if let Some(Similarity { value, error: Some(error) }) = duplicate.similarity {
+            self.estimated += 1;
+            self.uncertain +=
+                u64::from(self.least.is_some_and(|least| value - 2.0 * error < least));
+        }
+        self.write(|file| json_line(file, duplicate))
     }
 
     /// Passes what is written so far to the system.
@@ -137,6 +179,7 @@ impl Report {
     /// Returns the counts so far.
     pub(super) fn summary(&self) -> Summary {
         let &Self { is_recrawl, inserted, unchanged, updated, duplicates, bad, ignored, .. } = self;
+        let &Self { estimated, crowded, .. } = self;
         let novel = inserted + updated;
         let skipped = self.too_short + bad;
         Summary {
@@ -144,7 +187,8 @@ impl Report {
             recrawl: is_recrawl.then_some(RecrawlCounts { inserted, unchanged, updated }),
             novel,
             duplicates,
-            uncertain: self.uncertain,
+            uncertain: self.least.map(|_| self.uncertain),
+            exact: self.is_exact.then_some(ExactCounts { estimated, crowded }),
             skipped,
             bad,
             ignored,

@@ -1,0 +1,249 @@
+//! The features of the documents of a database, in files beside it.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use fpdb::text::jaccard::{Compact, Mixed, Shingles};
+use fpdb::{Db, DocId, Durability, Fingerprint, Options};
+use twox_hash::XxHash3_64;
+
+use crate::error::{Error, Result};
+use crate::lists::{Lists, replace, u32_of, u64_of};
+
+/// Records after which those before are put into the index. No more are read again after a crash.
+const CHECKPOINT: usize = if cfg!(test) { 8 } else { 1 << 17 };
+
+/// The features of the documents of a database, in a folder beside it.
+///
+/// A document's features are found by its name and its fingerprint. So a document that was updated
+/// has others, and those of a document that is gone are never taken for another one's. Nothing is
+/// ever removed from the files: to free their space, remove the folder while nobody has it open. A
+/// document without features is compared by its sketch.
+///
+/// A document takes 16 bytes beside its [`Compact`] list, and about 20 in the index, which is a
+/// database itself. Each byte of a list is written once. In memory, 131,072 documents take 4 MB.
+///
+/// # Examples
+///
+/// Pages of which a sketch finds the similar ones, and their features decide:
+///
+/// ```
+/// use fpdb::text::Recipe;
+/// use fpdb::{Db, Ids, Jaccard, Options, Sketch, Within};
+/// use fpdb_dedup::FeatureStore;
+///
+/// let recipe = Recipe::<Sketch>::for_sketches("pairs/1")?;
+/// let options = Options::<Sketch>::default().similar(Jaccard::at_least(0.8));
+/// let db = options.ids(Ids::Names).recipe(&recipe).in_memory()?;
+/// let folder = std::env::temp_dir().join(format!("fpdb-features-{}", std::process::id()));
+/// let mut store = FeatureStore::open(&folder, recipe.name(), Db::options())?;
+///
+/// let words: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+/// let texts = [("a", words.join(" ")), ("b", words[..90].join(" ")), ("c", words[..70].join(" "))];
+/// let mut kept = Vec::new();
+/// for (name, text) in &texts {
+///     let (found, features) = recipe.fingerprint_with_features(text);
+///     let sketch = found.fingerprint.expect("enough words");
+///     let features = store.mixed(&features);
+///     let outcomes = db
+///         .write(&[(sketch, *name)])
+///         .unless_near(Within::Rule)
+///         .confirm(256, |_, other| {
+///             let name = db.snapshot().name(other.found.id).map_err(std::io::Error::other)?;
+///             let other = store.get(&name.unwrap_or_default(), other.found.fingerprint);
+///             let other = other.map_err(std::io::Error::other)?.expect("it was inserted");
+///             Ok(other.jaccard(&features) >= 0.8)
+///         })
+///         .run()?;
+///     if !outcomes[0].is_duplicate() {
+///         store.insert([(*name, sketch, &features)])?;
+///         kept.push(*name);
+///     }
+/// }
+/// assert_eq!(kept, ["a", "c"]);
+/// store.close()?;
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct FeatureStore {
+    folder: PathBuf,
+    lists: Lists,
+    /// Where the record of each document begins, by the document's hash. Has only records that
+    /// survive a power failure, so that none of its places is ever another record's.
+    index: Db,
+    /// The same of the records that are not in the index yet.
+    recent: HashMap<u64, u64>,
+}
+
+impl FeatureStore {
+    /// Opens the store in a folder, or creates it. Only one process can have it open. `recipe`
+    /// names what makes the features, and `options` are those of the index.
+    ///
+    /// If it was not closed, the records since its last checkpoint are read, at most 131,072.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Mismatch`] if the features are of another recipe; [`Error::Damaged`];
+    /// [`Error::File`]; [`Error::Index`], also if another process has it open.
+    ///
+    /// See the example of [`FeatureStore`].
+    pub fn open(folder: &Path, recipe: &str, options: Options) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        let options = options.max_distance(0).durability(Durability::Buffered);
+        let (path, index) = (folder.join("lists"), folder.join("index"));
+        // First, because it keeps other processes out.
+        let is_new = !index.exists();
+        let index = if is_new { options.create(&index)? } else { options.open(&index)? };
+        if !path.exists() {
+            Lists::create(&path, recipe, random_seed())?;
+        }
+        let lists = Lists::open(&path, recipe)?;
+        let folder = folder.to_owned();
+        let mut store = Self { folder, lists, index, recent: HashMap::new() };
+        let from = if is_new { store.lists.begin } else { store.indexed()? };
+        store.recover(from)?;
+        Ok(store)
+    }
+
+    /// Prepares features to be kept and compared.
+    #[must_use]
+    pub fn mixed(&self, features: &Shingles) -> Mixed {
+        Mixed::new(features, self.lists.seed)
+    }
+
+    /// Returns the seed with which features are [mixed](Mixed::new).
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.lists.seed
+    }
+
+    /// Returns the features of the document with this name and this fingerprint, if they are known.
+    /// Reads about 2 pages of the index, and the list.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`]; [`Error::File`]; [`Error::Index`].
+    pub fn get<F: Fingerprint>(&mut self, name: &str, fingerprint: F) -> Result<Option<Compact>> {
+        let hash = self.hash(name, fingerprint);
+        let recent = self.recent.get(&hash).copied();
+        let begins = match recent {
+            Some(begin) => vec![DocId(begin)],
+            None => self.index.snapshot().ids(hash)?,
+        };
+        // The last one is what was inserted last.
+        for DocId(begin) in begins.into_iter().rev() {
+            let (of, list) = self.lists.record(begin)?;
+            if of == hash {
+                return Ok(Some(list));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds the features of documents: their names, their fingerprints, and what
+    /// [`mixed`](Self::mixed) returns. Do this before the documents are committed, and
+    /// [`sync`](Self::sync) if the commit survives a power failure.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`], such as for a full disk; [`Error::Index`].
+    pub fn insert<'a, F: Fingerprint>(
+        &mut self,
+        documents: impl IntoIterator<Item = (&'a str, F, &'a Mixed)>,
+    ) -> Result<()> {
+        let documents = documents.into_iter();
+        let records = documents.map(|(name, fingerprint, features)| {
+            (hash_of(self.lists.seed, name, fingerprint), features)
+        });
+        let records: Vec<(u64, &Mixed)> = records.collect();
+        let begins = self.lists.append(records.iter().copied())?;
+        self.recent.extend(records.iter().map(|(hash, _)| *hash).zip(begins));
+        if self.recent.len() >= CHECKPOINT { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Waits until everything that was inserted survives a power failure.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn sync(&self) -> Result<()> {
+        self.lists.sync()
+    }
+
+    /// Syncs and closes the store.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`]; [`Error::Index`].
+    pub fn close(mut self) -> Result<()> {
+        self.checkpoint()?;
+        Ok(self.index.close()?)
+    }
+
+    fn hash<F: Fingerprint>(&self, name: &str, fingerprint: F) -> u64 {
+        hash_of(self.lists.seed, name, fingerprint)
+    }
+
+    /// Returns where the records begin that may not be in the index.
+    fn indexed(&self) -> Result<u64> {
+        let path = self.folder.join("indexed");
+        let bytes = match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            bytes => bytes.map_err(Error::file(&path))?,
+        };
+        let (end, sum) = bytes.split_at(bytes.len().min(8));
+        let is_known = bytes.len() == 12 && crc32fast::hash(end) == u32_of(sum);
+        Ok(if is_known { u64_of(end) } else { self.lists.begin })
+    }
+
+    /// Puts the records from here on into the index.
+    fn recover(&mut self, mut from: u64) -> Result<()> {
+        loop {
+            let recent = &mut self.recent;
+            let end = self.lists.recover(from, CHECKPOINT, |hash, begin| {
+                recent.insert(hash, begin);
+            })?;
+            if end == from {
+                return Ok(());
+            }
+            from = end;
+            self.checkpoint_at(from)?;
+        }
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        self.checkpoint_at(self.lists.end)
+    }
+
+    /// Puts the recent records into the index, which end here, so that they need not be read again.
+    fn checkpoint_at(&mut self, end: u64) -> Result<()> {
+        self.lists.sync()?;
+        let entries = self.recent.iter().map(|(&hash, &begin)| (hash, begin));
+        self.index.write(&entries.collect::<Vec<_>>()).run()?;
+        self.index.sync()?;
+        let mut bytes = end.to_le_bytes().to_vec();
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        replace(&self.folder.join("indexed"), &bytes)?;
+        self.recent.clear();
+        Ok(())
+    }
+}
+
+fn hash_of<F: Fingerprint>(seed: u64, name: &str, fingerprint: F) -> u64 {
+    let mut bytes = (name.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(name.as_bytes());
+    fingerprint.write_le(&mut bytes);
+    XxHash3_64::oneshot_with_seed(seed, &bytes)
+}
+
+/// Returns a number that nobody can foresee.
+fn random_seed() -> u64 {
+    RandomState::new().hash_one(SystemTime::now())
+}
+
+#[cfg(test)]
+mod tests;
