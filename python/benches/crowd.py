@@ -17,9 +17,12 @@ import random
 import resource
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 TEMPLATE = 301
 
@@ -48,12 +51,20 @@ def texts(number: int, similarity: float) -> Iterator[tuple[str, int]]:
         yield f"{template} {' '.join(mine)}", of
 
 
-def with_fpdb(texts: Iterator[str]) -> tuple[list[int], int]:
+def with_fpdb(texts: Iterable[str], **options: Any) -> tuple[list[int], int]:
     """Returns the rows that are dropped, and the number of rows that were compared with some of those near them only."""
     import fpdb_engine as fpdb
 
-    found = fpdb.dedup(texts)
+    found = fpdb.dedup(texts, **options)
     return (~found.keep).nonzero()[0].tolist(), found.crowded
+
+
+def with_database(texts: Iterator[str]) -> tuple[list[int], int]:
+    """Adds the texts to a database that has no others."""
+    every = list(texts)
+    with tempfile.TemporaryDirectory() as folder:
+        ids = [f"{row}" for row in range(len(every))]
+        return with_fpdb(every, ids=ids, against=Path(folder) / "db", run="1")
 
 
 def with_rensa(texts: Iterator[str]) -> tuple[list[int], int]:
@@ -69,7 +80,12 @@ def with_rensa(texts: Iterator[str]) -> tuple[list[int], int]:
     return dropped, 0
 
 
-PROGRAMS = {"fpdb": with_fpdb, "rensa": with_rensa}
+PROGRAMS = {
+    "fpdb": with_fpdb,
+    "fpdb-estimated": partial(with_fpdb, verify=False),
+    "fpdb-against": with_database,
+    "rensa": with_rensa,
+}
 
 
 def run(number: int, similarity: float, program: str) -> None:

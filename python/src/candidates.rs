@@ -25,7 +25,8 @@ pub(crate) struct Candidates<'a> {
     pub(crate) gives_way: &'a [u64],
     /// The features of the documents of earlier runs, if their texts are known.
     pub(crate) earlier: Vec<Option<Shingles>>,
-    /// Their sketches.
+    /// Their names and their sketches.
+    pub(crate) names: &'a [String],
     pub(crate) sketches: &'a [Sketch],
 }
 
@@ -42,7 +43,7 @@ impl Candidates<'_> {
             None => Number(of).count() < before,
         };
         offsets.len() == rows + 1
-            && self.sketches.len() == self.earlier.len()
+            && [self.sketches.len(), self.names.len()] == [self.earlier.len(); 2]
             && offsets.is_sorted()
             && [self.of, self.distances, self.gives_way]
                 .iter()

@@ -1,9 +1,13 @@
 //! The decisions of a deduplication: which rows of a chunk are like a row that is kept.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use fpdb::text::Recipe;
-use fpdb::{Jaccard, Matcher, Sketch};
+use fpdb::text::jaccard::Mixed;
+use fpdb::{Db, Jaccard, Matcher, Sketch};
+use fpdb_dedup::FeatureStore;
 use pyo3::prelude::*;
 
 use crate::arrays::{array, with_numbers};
@@ -32,14 +36,24 @@ pub(crate) const MOST_CANDIDATES: usize = 256;
 const ERRORS: f64 = 3.0;
 
 type Array<'py> = Bound<'py, PyAny>;
-/// What rows are like, how similar they are, what gives way to which row, which rows are in the
-/// crowd, and how many kept rows have more candidates than they are compared with.
-type Decided<'py> = (Array<'py>, Array<'py>, Vec<(usize, usize)>, Array<'py>, usize);
+/// What rows are like, how similar they are, for which rows this is estimated, what gives way to
+/// which row, which rows are in the crowd, and how many kept rows have more candidates than they
+/// are compared with.
+type Decided<'py> = (Array<'py>, Array<'py>, Array<'py>, Vec<(usize, usize)>, Array<'py>, usize);
+
+/// How similar a row is to a candidate.
+struct Similarity {
+    value: f64,
+    /// Whether it is estimated from the sketches.
+    is_estimated: bool,
+}
 
 /// What was decided of a row.
 #[derive(Debug, Default)]
 struct Decision {
     like: Option<(Like, f64)>,
+    /// Whether its similarity to that is estimated from the sketches.
+    is_estimated: bool,
     /// The documents of earlier runs that give way to it, if it is kept.
     replaced: Vec<usize>,
     /// Whether there are more candidates than it was compared with.
@@ -52,8 +66,8 @@ struct Decision {
 ///
 /// A row is like another one if their sketches match by the rule, and if the exact similarity of
 /// their texts is at least the threshold. Of several, it is like the most similar one. If exact is
-/// false, the sketches decide alone. Where the text of an earlier document is not known, the
-/// sketches decide, too.
+/// false, the sketches decide alone. Where neither the text nor the features of an earlier document
+/// are known, the sketches decide, too.
 #[pyclass(module = "fpdb_engine._native")]
 pub(crate) struct Comparer {
     rows: Rows,
@@ -65,6 +79,8 @@ pub(crate) struct Comparer {
     kept: Option<Kept>,
     /// `None` if all rows are found by their sketches.
     crowds: Option<Crowds>,
+    /// The features of the documents of a database. `None` if there is none.
+    stored: Option<FeatureStore>,
     /// The rows of the current chunk, which of them are kept, and which of these are in the crowd.
     chunk: Vec<Row>,
     is_kept: Vec<bool>,
@@ -78,15 +94,17 @@ pub(crate) struct Comparer {
 #[pymethods]
 impl Comparer {
     /// rule is the match rule of a database, which has all rows that are kept. Without it, a rule
-    /// is chosen, and rows that `decide` says are in the crowd need not be in a database.
+    /// is chosen, and rows that `decide` says are in the crowd need not be in a database. `features`
+    /// is the folder with the features of its documents.
     #[new]
-    #[pyo3(signature = (*, similarity, recall, recipe, rule, expected, ngram, exact, threads))]
+    #[pyo3(signature = (*, similarity, recall, recipe, rule, features, expected, ngram, exact, threads))]
     #[expect(clippy::too_many_arguments, reason = "only called by dedup")]
     fn new(
         similarity: f64,
         recall: f64,
         recipe: &str,
         rule: Option<&MatchRule>,
+        features: Option<PathBuf>,
         expected: Number,
         ngram: Option<Number>,
         exact: bool,
@@ -101,6 +119,13 @@ impl Comparer {
             None => fpdb::MatchRule::for_similarity(jaccard, expected.0).or_raise()?,
         };
         let crowds = has_crowds.then(|| Crowds::new(rule, similarity, expected.0)).transpose()?;
+        let stored = features.filter(|_| exact).map(|folder| {
+            // With other words, there are other features.
+            let of =
+                ngram.map_or(recipe.name().to_owned(), |n| format!("{}, {n} words", recipe.name()));
+            FeatureStore::open(&folder, &of, Db::options()).or_raise()
+        });
+        let stored = stored.transpose()?;
         Ok(Self {
             rows: Rows { recipe, ngram, is_exact: exact },
             rule,
@@ -109,6 +134,7 @@ impl Comparer {
             threads: parallel::threads(threads),
             kept: exact.then(Kept::new).transpose()?,
             crowds,
+            stored,
             chunk: Vec::new(),
             is_kept: Vec::new(),
             in_crowd: Vec::new(),
@@ -202,13 +228,32 @@ impl Comparer {
         Ok(array(py, rows.iter().zip(&sketches).map(is_unsure).map(u8::from).collect()))
     }
 
+    /// Keeps the features of these rows of the chunk, which are about to be stored under these
+    /// names.
+    fn keep_features(&mut self, rows: &Bound<'_, PyAny>, names: Vec<String>) -> PyResult<()> {
+        let Some(stored) = &mut self.stored else { return Ok(()) };
+        let rows = with_numbers(rows, "row", |it| Ok(it.to_vec()))?;
+        let rows = rows.iter().filter_map(|&row| self.chunk.get(Number(row).count()));
+        let rows = rows.zip(&names).filter(|(row, _)| row.kind == Kind::Sketch);
+        let seed = stored.seed();
+        let mixed: Vec<_> = rows
+            .map(|(row, name)| (&**name, row.sketch, Mixed::new(&row.features, seed)))
+            .collect();
+        stored.insert(mixed.iter().map(|(name, sketch, mixed)| (*name, *sketch, mixed))).or_raise()
+    }
+
+    /// Makes sure that the features that were kept survive a power failure.
+    fn finish(&mut self) -> PyResult<()> {
+        self.stored.take().map_or(Ok(()), |stored| stored.close().or_raise())
+    }
+
     /// Decides about the chunk that was read. The candidates of row i are the elements offsets[i]
     /// to offsets[i + 1] of the lists: rows of earlier chunks that are kept, or 2^63 + p for the
-    /// text at position p in earlier, whose sketch is at p in sketches. Rows of the chunk itself
-    /// are found here.
+    /// text at position p in earlier, whose name and sketch are at p in names and sketches. Rows of
+    /// the chunk itself are found here.
     ///
     /// Returns what each row is like, in the same form, or 2^64 - 1 for a row to keep; the
-    /// similarities; pairs of a row and a position in earlier that gives way to it; whether each
+    /// similarities, and whether each is estimated; pairs of a row and a position in earlier that gives way to it; whether each
     /// row is in the crowd, and found without being among the candidates; and how many rows to keep
     /// have more candidates than they are compared with.
     fn decide<'py>(
@@ -218,6 +263,7 @@ impl Comparer {
         distances: &Bound<'py, PyAny>,
         gives_way: &Bound<'py, PyAny>,
         earlier: &Bound<'py, PyAny>,
+        names: Vec<String>,
         sketches: &Bound<'py, PyAny>,
     ) -> PyResult<Decided<'py>> {
         let py = of.py();
@@ -236,12 +282,14 @@ impl Comparer {
                 distances: &distances,
                 gives_way: &gives_way,
                 earlier,
+                names: &names,
                 sketches: &sketches,
             };
             self.decisions(&candidates, cancel)
         })?;
-        let decided =
-            decided?.ok_or_else(|| errors::invalid("the candidates do not fit the texts"))?;
+        let decided = decided
+            .or_raise()?
+            .ok_or_else(|| errors::invalid("the candidates do not fit the texts"))?;
         let of = decided.iter().map(|decision| match decision.like {
             None => u64::MAX,
             Some((Like::Row(row), _)) => row as u64,
@@ -254,8 +302,11 @@ impl Comparer {
             replaced.flat_map(|(row, it)| it.replaced.iter().map(move |&place| (row, place)));
         let crowded = decided.iter().filter(|it| it.is_crowded && it.like.is_none()).count();
         let (of, similarities) = (array(py, of.collect()), array(py, similarities.collect()));
-        let in_crowd = array(py, decided.iter().map(|it| u8::from(it.is_in_crowd)).collect());
-        Ok((of, similarities, replaced.collect(), in_crowd, crowded))
+        let flags = |flag: fn(&Decision) -> bool| {
+            array(py, decided.iter().map(|it| u8::from(flag(it))).collect())
+        };
+        let (estimated, in_crowd) = (flags(|it| it.is_estimated), flags(|it| it.is_in_crowd));
+        Ok((of, similarities, estimated, replaced.collect(), in_crowd, crowded))
     }
 }
 
@@ -276,7 +327,7 @@ impl Comparer {
         &mut self,
         candidates: &Candidates<'_>,
         cancel: &Cancel,
-    ) -> std::io::Result<Option<Vec<Decision>>> {
+    ) -> fpdb_dedup::Result<Option<Vec<Decision>>> {
         if !candidates.are_consistent(self.chunk.len(), self.before) {
             return Ok(None);
         }
@@ -291,7 +342,8 @@ impl Comparer {
             let mut near: Vec<_> = candidates.of(row).chain(self.near(&by_band, row)).collect();
             let mut has_more = false;
             if let Some((sets, are_some)) = of_crowd.get(row) {
-                has_more = !self.add_near_sets(row, sets, &mut near)? || *are_some;
+                let looked_at_all = self.add_near_sets(row, sets, &mut near).map_err(Self::file)?;
+                has_more = !looked_at_all || *are_some;
             }
             near.retain(|(_, like, _)| !gone.contains(like));
             near.sort_unstable();
@@ -318,16 +370,19 @@ impl Comparer {
         row: usize,
         near: &[Candidate],
         candidates: &Candidates<'_>,
-    ) -> std::io::Result<Decision> {
+    ) -> fpdb_dedup::Result<Decision> {
         let mut decision = Decision::default();
+        // Made once something is compared with it.
+        let mixed = OnceCell::new();
         for &(distance, like, gives_way) in near {
-            let similarity = self.similarity_of(row, distance, like, candidates)?;
-            let Some(similarity) = similarity else { continue };
+            let similarity = self.similarity_of((row, &mixed), (distance, like), candidates)?;
+            let Some(Similarity { value: similarity, is_estimated }) = similarity else { continue };
             match like {
                 Like::Earlier(place) if gives_way => decision.replaced.push(place),
                 // Of equally similar ones the nearest, and the first of these.
                 _ if decision.like.is_none_or(|(_, most)| similarity > most) => {
                     decision.like = Some((like, similarity));
+                    decision.is_estimated = is_estimated;
                     // No other one can be more similar.
                     if similarity >= 1.0 {
                         break;
@@ -345,36 +400,60 @@ impl Comparer {
     /// Returns how similar a row is to a candidate, if it is similar enough.
     fn similarity_of(
         &mut self,
+        (row, mixed): (usize, &OnceCell<Mixed>),
+        (distance, like): (u32, Like),
+        candidates: &Candidates<'_>,
+    ) -> fpdb_dedup::Result<Option<Similarity>> {
+        let own = &self.chunk[row];
+        if own.kind == Kind::Equality {
+            return Ok((distance == 0).then_some(Similarity { value: 1.0, is_estimated: false }));
+        }
+        let Some(kept) = &mut self.kept else {
+            return Ok(self.estimate(row, distance, like, candidates));
+        };
+        let value = match like {
+            Like::Row(other) if other >= self.before => {
+                own.features.jaccard(&self.chunk[other - self.before].features)
+            }
+            Like::Row(other) => own.features.jaccard(kept.of(other).map_err(Self::file)?),
+            Like::Earlier(place) => match (&candidates.earlier[place], &mut self.stored) {
+                (Some(features), _) => own.features.jaccard(features),
+                (None, Some(stored)) => {
+                    let mixed = mixed.get_or_init(|| stored.mixed(&own.features));
+                    match stored.get(&candidates.names[place], candidates.sketches[place])? {
+                        Some(list) => list.jaccard(mixed),
+                        None => return Ok(self.estimate(row, distance, like, candidates)),
+                    }
+                }
+                (None, None) => return Ok(self.estimate(row, distance, like, candidates)),
+            },
+        };
+        Ok((value >= self.similarity).then_some(Similarity { value, is_estimated: false }))
+    }
+
+    /// Returns how similar the sketches of a row and of a candidate are. They match.
+    fn estimate(
+        &self,
         row: usize,
         distance: u32,
         like: Like,
         candidates: &Candidates<'_>,
-    ) -> std::io::Result<Option<f64>> {
-        let own = &self.chunk[row];
-        if own.kind == Kind::Equality {
-            return Ok((distance == 0).then_some(1.0));
-        }
+    ) -> Option<Similarity> {
         let estimate = match like {
             Like::Earlier(place) => {
-                self.rows.recipe.similarity_of(own.sketch, candidates.sketches[place])
+                self.rows.recipe.similarity_of(self.chunk[row].sketch, candidates.sketches[place])
             }
             // The sketches of earlier chunks are not at hand, and how rows are divided must not
             // matter.
             Like::Row(_) => self.rows.recipe.similarity(distance),
         };
-        let estimate = estimate.map_or(0.0, |(similarity, _)| similarity);
-        let Some(kept) = &mut self.kept else { return Ok(Some(estimate)) };
-        let other = match like {
-            Like::Row(other) if other >= self.before => &self.chunk[other - self.before].features,
-            Like::Row(other) => kept.of(other)?,
-            Like::Earlier(place) => match &candidates.earlier[place] {
-                Some(features) => features,
-                // The sketches match.
-                None => return Ok(Some(estimate)),
-            },
-        };
-        let similarity = own.features.jaccard(other);
-        Ok((similarity >= self.similarity).then_some(similarity))
+        let value = estimate.map_or(0.0, |(similarity, _)| similarity);
+        Some(Similarity { value, is_estimated: true })
+    }
+
+    /// Makes the error of a temporary file.
+    fn file(source: std::io::Error) -> fpdb_dedup::Error {
+        fpdb_dedup::Error::File { path: std::env::temp_dir(), source }
     }
 
     /// Returns, for each row of the chunk, the sets of the crowd that may be similar, and whether

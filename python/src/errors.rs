@@ -144,6 +144,25 @@ pub(crate) fn from_io(path: &std::path::Path, error: &io::Error) -> PyErr {
     })
 }
 
+/// Makes the exception for an error in the kept features of documents.
+pub(crate) fn from_dedup(error: &fpdb_dedup::Error) -> PyErr {
+    use fpdb_dedup::Error;
+    let (class, path) = match error {
+        Error::Index(error) => return from_fpdb(error),
+        Error::File { path, source } => {
+            let number = source.raw_os_error();
+            return raise("IoError", error.to_string(), |exception| {
+                set_path(exception, path)?;
+                exception.setattr("errno", number)
+            });
+        }
+        Error::Damaged { path, .. } => ("CorruptionError", path),
+        Error::Mismatch { path, .. } => ("InvalidArgumentError", path),
+        _ => return raise("Error", error.to_string(), |_| Ok(())),
+    };
+    raise(class, error.to_string(), |exception| set_path(exception, path))
+}
+
 /// Makes the exception for a thread that the system does not start.
 pub(crate) fn no_thread(error: &io::Error) -> PyErr {
     let message = format!("cannot start a thread: {error}");
@@ -165,6 +184,12 @@ impl<T> OrRaise<T> for fpdb::Result<T> {
 impl<T> OrRaise<T> for fpdb::text::Result<T> {
     fn or_raise(self) -> PyResult<T> {
         self.map_err(|error| from_fpdb(&error.into()))
+    }
+}
+
+impl<T> OrRaise<T> for fpdb_dedup::Result<T> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(|error| from_dedup(&error))
     }
 }
 

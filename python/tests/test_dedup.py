@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -502,8 +503,12 @@ def test_a_second_data_set_is_compared_with_the_first(tmp_path: Path) -> None:
     found = fpdb.dedup(more, names[:3], against=tmp_path / "db", run="b")
     assert found.keep.tolist() == [False, True, False]
     assert found.duplicate_of.tolist() == [-1, -1, 1] and found.earlier == {0: "a/0"}
-    # The text of the earlier document is not known.
-    assert found.estimated == 1 and found.below == 0
+    assert found.estimated == 0
+    # Neither the text nor the features of the earlier document are known.
+    shutil.rmtree(tmp_path / "db-features")
+    again = fpdb.dedup(more, names[:3], against=tmp_path / "db", run="b")
+    assert again.keep.tolist() == found.keep.tolist() and again.earlier == found.earlier
+    assert again.estimated == 1 and again.below == 0
     for wrong in (["0"], ["0", "1", "2", "3"]):
         for keep in ("first", "longest"):
             with pytest.raises(fpdb.InvalidArgumentError, match="than the 3 texts"):

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -193,11 +194,13 @@ def test_earlier_documents_are_verified_by_their_texts(tmp_path: Path) -> None:
     assert found.keep.tolist() == whole.keep.tolist()[half:]
     all_asked = len(asked)
     asked.clear()
+    shutil.rmtree(tmp_path / "db-features")
     some = fpdb.dedup(texts[half:], names[half:], run="other", **options | {"verify": True})
     assert some.keep.tolist() == found.keep.tolist()
     assert 0 < len(asked) < all_asked, "only texts near the threshold are needed"
     assert some.unsure == 0 < some.estimated <= len(some.earlier)
-    # For documents whose texts are unknown, the sketches decide.
+    # For documents of which neither texts nor features are known, the sketches decide.
+    shutil.rmtree(tmp_path / "db-features")
     options["text_of"] = lambda names: [None] * len(names)
     unknown = fpdb.dedup(texts[half:], names[half:], run="third", **options)
     assert unknown.estimated == len(unknown.earlier) > unknown.unsure > 0

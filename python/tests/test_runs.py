@@ -195,3 +195,25 @@ def test_a_run_that_is_repeated_with_lower_scores_has_these(tmp_path: Path) -> N
     run(tmp_path, "a", [a, b], ["p", "q"], keep=[1, 9])
     found = run(tmp_path, "b", [a, b], ["p", "q"], keep=[5, 5])
     assert found.keep.tolist() == [True, False] and found.replaced == {0: ["a/p"]}
+
+
+def test_kept_features_are_those_of_this_run_and_these_words(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    texts = [" ".join(f"w{rng.randrange(10**6)}" for _ in range(60)) for _ in range(30)]
+    options: dict[str, Any] = {"against": tmp_path / "db"}
+    fpdb.dedup(texts, range(30), run="a", **options)
+    size = (tmp_path / "db-features" / "lists").stat().st_size
+    fpdb.dedup(texts, range(30), run="a", **options)
+    assert (tmp_path / "db-features" / "lists").stat().st_size == size, "what is known is not written again"
+    with pytest.raises(fpdb.InvalidArgumentError, match="features of pairs/1, not of pairs/1, 5 words"):
+        fpdb.dedup(texts, range(30), run="b", ngram=5, **options)
+    # Sketches alone need none.
+    fpdb.dedup([texts[0], f"{texts[1]} more"], ["x", "y"], run="c", verify=False, **options)
+    found = fpdb.dedup([f"{text} other" for text in texts[:2]], ["x", "y"], run="d", **options)
+    assert found.earlier == {0: "a/0", 1: "a/1"} and found.estimated == 0
+    path = tmp_path / "db-features" / "lists"
+    lists = bytearray(path.read_bytes())
+    lists[-1] ^= 1
+    path.write_bytes(lists)
+    with pytest.raises(fpdb.CorruptionError, match="lists: the checksum is wrong"):
+        fpdb.dedup([f"{texts[29]} once"], ["z"], run="e", **options)

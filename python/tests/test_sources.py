@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -428,7 +429,7 @@ def test_without_a_target_nothing_is_written(tmp_path: Path, ending: str) -> Non
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
-def test_the_files_of_earlier_runs_tell_what_their_sketches_do_not(tmp_path: Path, ending: str) -> None:
+def test_kept_features_or_the_files_of_earlier_runs_tell_what_sketches_do_not(tmp_path: Path, ending: str) -> None:
     rng = random.Random(1)
 
     def words(number: int) -> str:
@@ -447,13 +448,15 @@ def test_the_files_of_earlier_runs_tell_what_their_sketches_do_not(tmp_path: Pat
     texts = [f"{template} {words(39)}" for _ in range(120)]
     store(tmp_path / "a", texts[:60])
     store(tmp_path / "b", texts[60:])
-    for against in ("blind", "sure"):
+    for against in ("blind", "sure", "features"):
         options: dict[str, Any] = {"column": "doc", "id_column": "url", "against": tmp_path / against}
         assert fpdb.dedup_files(tmp_path / "a", tmp_path / f"kept-{against}", run="a", **options).keep.all()
         if against == "sure":
             options["text_of"] = {"a": tmp_path / "kept-sure"}
+        if against != "features":
+            shutil.rmtree(tmp_path / f"{against}-features")
         found = fpdb.dedup_files(tmp_path / "b", tmp_path / f"more-{against}", run="b", **options)
-        assert found.keep.all() == (against == "sure") and (found.unsure > 0) == (against == "blind")
+        assert found.keep.all() == (against != "blind") and (found.unsure > 0) == (against == "blind")
         assert found.files is not None and found.files.earlier_texts == (60 if against == "sure" else None)
         assert ("texts of earlier runs: 60" in str(found)) == (against == "sure")
     with pytest.raises(TypeError, match="text_of: expected a function, not dict"):

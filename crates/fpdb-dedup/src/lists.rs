@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use fpdb::text::jaccard::{Compact, Mixed};
+use fpdb::text::jaccard::Compact;
 
 use crate::error::{Error, Result};
 
@@ -80,14 +80,10 @@ impl Lists {
     }
 
     /// Appends records. Returns where each begins.
-    pub(crate) fn append<'a>(
-        &mut self,
-        records: impl Iterator<Item = (u64, &'a Mixed)>,
-    ) -> Result<Vec<u64>> {
+    pub(crate) fn append(&mut self, records: &[(u64, Compact)]) -> Result<Vec<u64>> {
         let (mut bytes, mut begins) = (Vec::new(), Vec::new());
-        for (hash, features) in records {
+        for (hash, list) in records {
             begins.push(self.end + bytes.len() as u64);
-            let list = features.compact();
             let rest = [&hash.to_le_bytes()[..], list.as_bytes()].concat();
             bytes.extend(u32::try_from(list.as_bytes().len()).unwrap_or(u32::MAX).to_le_bytes());
             bytes.extend(crc32fast::hash(&rest).to_le_bytes());

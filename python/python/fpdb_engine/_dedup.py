@@ -114,21 +114,26 @@ def dedup(
     to a temporary file. Rows whose id is missing or occurred before in the run are named by their row, and counted; with
     strict_ids they are refused.
 
-    A database has no texts. text_of is a function that takes names of earlier documents, and returns their texts, or
-    None for those that it does not know. It is asked for the texts of documents whose sketches do not tell on which
-    side of the threshold the similarity is, because the estimate is within three standard errors of it; with
-    verify="all", for those of all documents that are near. Without the text of an earlier document, a row is dropped
-    if its sketch matches that of the document. With keep, an earlier document that loses is removed from the
-    database, and listed in replaced.
+    A database has no texts. The features of its documents, what they are compared by, are kept in a folder beside it,
+    "corpus.fpdb-features" for "corpus.fpdb": about 1.1 kB for 500 words. So the similarity to an earlier document is as
+    exact as any other, but for 0.003 in one of several thousand comparisons. The folder may be removed. Then, or for
+    documents that were stored with verify=False, a row is dropped if its sketch matches that of the document.
+
+    text_of is a function that takes names of earlier documents, and returns their texts, or None for those that it does
+    not know. It is asked for the texts of documents whose sketches do not tell on which side of the threshold the
+    similarity is, because the estimate is within three standard errors of it; with verify="all", for those of all
+    documents that are near. Where it knows none, the features decide. With keep, an earlier document that loses is
+    removed from the database, and listed in replaced.
 
     Time grows linearly with the length of the texts. Rows that share a band of their sketches with a hundred kept
     rows and more than by chance, such as pages of one template, are not searched by their sketches: what they share
     is counted, in 6 bytes of memory for each pair of words of such a row that few others have, up to 1 GiB. In a
     template with a million rows, each takes about half a millisecond. With against or verify=False, the time for a
-    template grows with the square of its number of rows. On the disk, temporary files take about one and a half times
-    the size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the result takes 13 bytes per
-    row, comparing about 10 more, and recent sketches up to 40 MB. Other values of keep than "first" write texts that
-    are not in memory to a temporary file. Temporary files are where the module tempfile puts them.
+    template grows with the square of its number of rows: 100,000 take half a minute. On the disk, temporary files take
+    about one and a half times the size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the
+    result takes 13 bytes per row, comparing about 10 more, and recent sketches up to 40 MB. Other values of keep than
+    "first" write texts that are not in memory to a temporary file. Temporary files are where the module tempfile puts
+    them.
 
     expected is needed for iterators of more than ten million texts, for which other bands are chosen. progress is
     called with the number of rows so far and the number of all, or None if that is not known; True shows tqdm's bar.
@@ -217,7 +222,7 @@ def deduplicated(
     with contextlib.ExitStack() as stack:
         stack.enter_context(_ended_by_sigterm())
         options: dict[str, Any] = {"expected_entries": expected, "threads": threads, "durability": "buffered"}
-        documents, rule = Documents(stack, **_defaults(settings), **options), None
+        documents, rule, features = Documents(stack, **_defaults(settings), **options), None, None
         announce: Callable[[Iterable[str | None]], None] | None = None
         if against is not None:
             path = Path(against)
@@ -231,12 +236,22 @@ def deduplicated(
             settings = {"similarity": db.similarity, "recall": db.recall, "recipe": db.recipe}
             stored = Stored(db, str(run), replaces, text_of, verify == "all")
             documents, rule, announce = stored, db.match_rule, stored.announce if replaces else None
+            features = Path(f"{path}-features")
         settings = _defaults(settings)
-        comparer = Comparer(**settings, rule=rule, expected=expected, ngram=ngram, exact=bool(verify), threads=threads)
+        comparer = Comparer(
+            **settings,
+            rule=rule,
+            features=features,
+            expected=expected,
+            ngram=ngram,
+            exact=bool(verify),
+            threads=threads,
+        )
         order = order_of(keep, texts, ids, within, announce)
-        rows = _Rows(comparer, documents, order, strict_ids, is_exact=bool(verify))
+        rows = _Rows(comparer, documents, order, strict_ids)
         found = rows.all(total, reporter(progress), settings["similarity"])
         found = finish(shown(found, texts, text_of))
+        comparer.finish()
         documents.finish()
     return found
 
@@ -317,14 +332,11 @@ def _ended_by_sigterm() -> Iterator[None]:
 class _Rows:
     """One pass over the rows, in the order in which they are compared. Numbers of rows are places in it."""
 
-    def __init__(
-        self, comparer: Comparer, documents: Documents, order: Order, strict_ids: bool, is_exact: bool
-    ) -> None:
+    def __init__(self, comparer: Comparer, documents: Documents, order: Order, strict_ids: bool) -> None:
         self.comparer = comparer
         self.documents = documents
         self.order = order
         self.strict_ids = strict_ids
-        self.is_exact = is_exact
         self.duplicate_of: list[npt.NDArray[np.int64]] = []
         self.similarity: list[npt.NDArray[np.float32]] = []
         self.is_estimated: list[npt.NDArray[np.bool_]] = []
@@ -374,8 +386,8 @@ class _Rows:
         self.too_short += int(np.count_nonzero(kinds == _EQUALITY))
         near = self.documents.near(sketches, places, rows, self.comparer)
         offsets = np.searchsorted(near.rows, np.arange(len(kinds) + 1)).astype(np.uint64)
-        of, similarity, gave_way, in_crowd, crowded = self.comparer.decide(
-            offsets, near.of, near.distances, near.gives_way, near.texts, near.sketches
+        of, similarity, estimated, gave_way, in_crowd, crowded = self.comparer.decide(
+            offsets, near.of, near.distances, near.gives_way, near.texts, near.names, near.sketches
         )
         self.crowded += crowded
         keep = of == _KEPT
@@ -385,18 +397,16 @@ class _Rows:
             self.same_id += id_of(name) == rows[place].id
         for place, position in gave_way:
             self.documents.give_way(first + place, near.names[position], int(near.ids[position]))
-        is_estimated = ~keep & (kinds != _EQUALITY)
-        if self.is_exact:
-            is_estimated &= is_earlier
-            for place in np.flatnonzero(is_estimated).tolist():
-                is_estimated[place] = near.texts[int(of[place]) - EARLIER] is None
+        is_estimated = ~keep & (estimated != 0)
         unread = np.flatnonzero(is_estimated & is_earlier)
         if len(unread):
             theirs = [near.sketches[place - EARLIER] for place in of[unread].tolist()]
             self.unsure += int(np.count_nonzero(self.comparer.are_unsure(unread, theirs)))
         # The comparer finds rows of a crowd without the documents.
         kept = places[keep[places] & (in_crowd[places] == 0)]
-        self.documents.add(sketches[kept], first + kept, [rows[place] for place in kept.tolist()] if rows else [])
+        of_kept = [rows[place] for place in kept.tolist()] if rows else []
+        self.comparer.keep_features(kept, self.documents.names(of_kept))
+        self.documents.add(sketches[kept], first + kept, of_kept)
         self.keep.append(keep)
         self.duplicate_of.append(np.where(keep | is_earlier, np.uint64(2**64 - 1), of).view(np.int64))
         self.similarity.append(similarity.astype(np.float32))

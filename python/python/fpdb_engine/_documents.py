@@ -86,6 +86,10 @@ class Documents:
         gives_way = np.zeros(len(ids), np.uint64)
         return Near(places[found], ids.astype(np.uint64), distances, gives_way, [], ids[:0], [], [])
 
+    def names(self, rows: Sequence[Row]) -> list[str]:
+        """Returns the names under which rows are stored, if they have any."""
+        return []
+
     def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:
         """Adds kept rows with these numbers."""
         if len(numbers):
@@ -191,10 +195,13 @@ class Stored(Documents):
             texts[place] = _columns.without_surrogates([text])[0][0] if isinstance(text, str) else text
         return texts
 
+    def names(self, rows: Sequence[Row]) -> list[str]:
+        return [self._prefix + row.id for row in rows]
+
     def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:
         if not len(numbers):
             return
-        names = [self._prefix + row.id for row in rows]
+        names = self.names(rows)
         stamps = [row.priority for row in rows if isinstance(row.priority, int)]
         outcomes = self.db.write(sketches, names=names, stamps=stamps or None)
         is_stored = outcomes.kinds != 0

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final, overload
 
 import numpy as np
@@ -529,6 +530,7 @@ class Comparer:
         recall: float,
         recipe: str,
         rule: MatchRule | None,
+        features: Path | None,
         expected: int,
         ngram: int | None,
         exact: bool,
@@ -552,10 +554,18 @@ class Comparer:
         distances: _Numbers,
         gives_way: _Numbers,
         earlier: _Texts,
+        names: list[str],
         sketches: _Fingerprints,
     ) -> tuple[
-        npt.NDArray[np.uint64], npt.NDArray[np.float64], list[tuple[int, int]], npt.NDArray[np.uint8], int
+        npt.NDArray[np.uint64],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.uint8],
+        list[tuple[int, int]],
+        npt.NDArray[np.uint8],
+        int,
     ]: ...
+    def keep_features(self, rows: _Numbers, names: list[str]) -> None: ...
+    def finish(self) -> None: ...
 @final
 class Nearest:
     """The documents of a database but for some that are left out."""

@@ -115,10 +115,10 @@ class Deduplicated:
     """Number of rows without text. They are kept."""
     estimated: int = 0
     """Number of dropped rows whose similarity is estimated: all with verify=False, and otherwise those like an
-    earlier document whose text was not asked for, or is not known."""
+    earlier document whose features were not kept and whose text was not asked for, or is not known."""
     unsure: int = 0
     """Number of those like an earlier document whose estimate is within three standard errors of the threshold. Only
-    the text of that document, which is not known, would tell whether to keep them."""
+    the text or the features of that document, which are not known, would tell whether to keep them."""
     below: int = 0
     """Number of these whose estimate is below the threshold."""
     same_id: int = 0
