@@ -86,7 +86,7 @@ mod _native {
     #[pymodule_export]
     use super::passage_index::PassageIndex;
     #[pymodule_export]
-    use super::passages::{find_passages, parts_to_remove};
+    use super::passages::{find_lines, find_passages, parts_to_remove};
     #[pymodule_export]
     use super::read_only::ReadOnlyDb;
     #[pymodule_export]
@@ -94,7 +94,7 @@ mod _native {
     #[pymodule_export]
     use super::repair::repair;
     #[pymodule_export]
-    use super::repetition::{repetitions, units};
+    use super::repetition::repetitions;
     #[pymodule_export]
     use super::results::{Document, Match, Outcome};
     #[pymodule_export]

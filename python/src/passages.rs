@@ -1,7 +1,8 @@
 //! Passages that texts repeat from earlier ones.
 
-use fpdb::passages::{Passages, Span};
+use fpdb::passages::{Found, Lines, Passages, Span, Texts};
 use fpdb::text::removal;
+use fpdb::text::units::Unit;
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 
@@ -42,25 +43,22 @@ pub(crate) fn strings<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Strings<'py>> 
     })
 }
 
-/// Finds passages. `read` is called twice, and returns an iterator over chunks of texts.
+/// Passes chunks of texts on. It is called twice.
+type Reader<'a> = dyn FnMut(&mut Texts<'_>) -> Result<(), Ended> + Send + 'a;
+
+/// Finds spans in the chunks of texts that the iterators have which `read` returns.
 ///
 /// Returns a list of columns: of each span the row, the begin, the end, the source, its begin and
 /// its end; then the length of each text in bytes.
-#[pyfunction]
-pub(crate) fn find_passages<'py>(
+fn spans<'py>(
     py: Python<'py>,
     read: &Bound<'py, PyAny>,
-    min_words: Number,
-    memory: Number,
-    seed: Number,
-    threads: Option<Number>,
+    find: impl FnOnce(&mut Reader<'_>) -> Result<Found, Ended> + Send,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let search = Passages::new(min_words.count()).or_raise()?.memory(memory.0);
-    let search = search.seed(seed.0).threads(parallel::threads(threads));
     let read = read.clone().unbind();
     let mut lengths = None;
     let found = py.detach(|| {
-        search.find(|each| {
+        find(&mut |each| {
             let mut read_now = Vec::new();
             Python::attach(|py| {
                 for chunk in read.call0(py)?.bind(py).try_iter()? {
@@ -92,6 +90,37 @@ pub(crate) fn find_passages<'py>(
     ];
     let columns = columns.map(|column| array::<u64>(py, found.spans.iter().map(column).collect()));
     Ok(columns.into_iter().chain([array::<u64>(py, lengths.unwrap_or_default())]).collect())
+}
+
+/// Finds passages, as columns of spans.
+#[pyfunction]
+pub(crate) fn find_passages<'py>(
+    py: Python<'py>,
+    read: &Bound<'py, PyAny>,
+    min_words: Number,
+    memory: Number,
+    seed: Number,
+    threads: Option<Number>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let search = Passages::new(min_words.count()).or_raise()?.memory(memory.0);
+    let search = search.seed(seed.0).threads(parallel::threads(threads));
+    spans(py, read, |each| search.find(each))
+}
+
+/// Finds lines or paragraphs that more than so many texts have, as columns of spans.
+#[pyfunction]
+pub(crate) fn find_lines<'py>(
+    py: Python<'py>,
+    read: &Bound<'py, PyAny>,
+    paragraphs: bool,
+    most: Number,
+    min_words: Number,
+    threads: Option<Number>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let unit = if paragraphs { Unit::Paragraph } else { Unit::Line };
+    let search = Lines::default().unit(unit).most(most.0).min_words(min_words.count());
+    let search = search.threads(parallel::threads(threads));
+    spans(py, read, |each| search.find(each))
 }
 
 /// Returns the parts of a text to remove, so that all sentences and lines go that are in spans of

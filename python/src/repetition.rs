@@ -1,63 +1,26 @@
-//! Lines and paragraphs of texts, and what a text repeats of itself.
+//! What a text repeats of itself.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use fpdb::text::Result;
+use fpdb::text::units::Unit;
 use fpdb::text::windows::Words;
 use pyo3::prelude::*;
 
 use crate::arrays::array;
 use crate::numbers::Number;
-use crate::windows::{Columns, columns, map};
+use crate::windows::map;
 
-/// A line or a paragraph: the hash of its words, and its bytes.
-struct Unit {
-    hash: u64,
-    place: Range<usize>,
-}
-
-/// Returns the units of a text that have enough words. A unit ends where the next one begins.
-fn units_of(text: &str, is_paragraph: bool, min_words: usize, seed: u64) -> Result<Vec<Unit>> {
-    let (mut starts, mut at, mut is_ended) = (vec![0], 0, false);
-    for line in text.split_inclusive('\n') {
-        let is_blank = line.trim().is_empty();
-        if !is_paragraph || is_ended && !is_blank {
-            starts.push(at);
-        }
-        is_ended = is_blank;
-        at += line.len();
-    }
-    starts.push(at);
+/// Returns the hashes of the units of a text that have words, and their lengths in bytes.
+fn units_of(text: &str, unit: Unit, seed: u64) -> Result<Vec<(u64, usize)>> {
     let (mut words, mut units) = (Words::new(seed), Vec::new());
-    for ends in starts.windows(2) {
-        let place = ends[0]..ends[1];
+    for place in unit.places(text) {
         words.read(&text[place.clone()])?;
-        if words.len() >= min_words.max(1) {
-            units.push(Unit { hash: words.hash(0..words.len()), place });
+        if !words.is_empty() {
+            units.push((words.hash(0..words.len()), place.len()));
         }
     }
     Ok(units)
-}
-
-/// Returns the number of units of each text, lines or paragraphs, and its length in bytes; then the
-/// hashes of the units, where they begin and where they end. Units with fewer words are left out.
-#[pyfunction]
-pub(crate) fn units<'py>(
-    texts: &Bound<'py, PyAny>,
-    paragraphs: bool,
-    min_words: Number,
-    seed: Number,
-    threads: Option<Number>,
-) -> PyResult<Columns<'py>> {
-    let found = map(texts, threads, |text| {
-        Ok((text.len() as u64, units_of(text, paragraphs, min_words.count(), seed.0)?))
-    })?;
-    let of_texts: Vec<_> = found.iter().map(|(len, units)| [units.len() as u64, *len]).collect();
-    let units = found.iter().flat_map(|(_, units)| units);
-    let row = |unit: &Unit| [unit.hash, unit.place.start as u64, unit.place.end as u64];
-    let units: Vec<_> = units.map(row).collect();
-    Ok([columns(texts.py(), &of_texts), columns(texts.py(), &units)].concat())
 }
 
 /// Returns 13 shares for each text: of lines that are equal to an earlier one, of the bytes in
@@ -72,12 +35,12 @@ pub(crate) fn repetitions<'py>(
     let found = map(texts, threads, |text| {
         let words = Words::of(text, seed.0)?;
         let mut shares = Vec::with_capacity(13);
-        for is_paragraph in [false, true] {
-            let units = units_of(text, is_paragraph, 1, seed.0)?;
+        for unit in [Unit::Line, Unit::Paragraph] {
+            let units = units_of(text, unit, seed.0)?;
             let mut seen = HashSet::new();
-            let again: Vec<_> = units.iter().filter(|unit| !seen.insert(unit.hash)).collect();
+            let again: Vec<_> = units.iter().filter(|(hash, _)| !seen.insert(*hash)).collect();
             shares.push(share(again.len(), units.len()));
-            shares.push(share(again.iter().map(|unit| unit.place.len()).sum(), text.len()));
+            shares.push(share(again.iter().map(|(_, len)| len).sum(), text.len()));
         }
         shares.extend([2, 3, 4].map(|n| share(top(&words, n), text.len())));
         shares.extend([5, 6, 7, 8, 9, 10].map(|n| share(repeated(&words, n), text.len())));

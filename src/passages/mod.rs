@@ -6,7 +6,7 @@
 //! equal hashes are equal, and the first of them is the source of the others. Neighbouring runs
 //! whose first places are neighbours are one span. The hashes have a random seed.
 //!
-//! [`Index`] is for documents that come one by one: it keeps the windows, and says which earlier
+//! [`Lines`] finds the lines that many texts have, and [`Index`] is for documents that come one by one: it keeps the windows, and says which earlier
 //! documents have passages of a text.
 //!
 //! | file | what it does |
@@ -14,12 +14,14 @@
 //! | `index` | the index that lasts |
 //! | `bits` | bits by number |
 //! | `kept` | the first pass: which kept windows occur in several texts |
+//! | `lines` | lines and paragraphs that many texts have |
 //! | `runs` | the second pass: the first place of each run |
 //! | `spans` | from the places of runs to spans, and to bytes |
 
 mod bits;
 mod index;
 mod kept;
+mod lines;
 mod runs;
 mod spans;
 
@@ -34,6 +36,7 @@ use crate::scratch::ScratchFiles;
 use crate::storage::{Disk, PageBudget, Storage};
 pub use index::{Index, Novelty, Origin, Origins, Place};
 use kept::{Kept, Slots};
+pub use lines::Lines;
 use runs::Runs;
 pub use spans::Span;
 

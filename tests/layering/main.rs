@@ -77,6 +77,7 @@ const LAYERS: [(&str, &str, Layers); 8] = [
                 "segment",
                 "sentences",
                 "tokens",
+                "units",
                 "width",
             ],
             &["dictionary", "hash", "minhash", "simhash"],

@@ -41,7 +41,7 @@
 
 // What the modules contain. The engine's test `layering` lists their layers and checks them.
 //
-// error jenkins normalization removal segment sentences tokens width
+// error jenkins normalization removal segment sentences tokens units width
 //                                 errors, widths and results; normalizing and cutting texts;
 //                                 removing passages from them
 // dictionary hash minhash simhash the dictionary; from features to fingerprints
@@ -79,6 +79,7 @@ mod segment;
 mod sentences;
 pub mod simhash;
 mod tokens;
+pub mod units;
 mod width;
 pub mod windows;
 

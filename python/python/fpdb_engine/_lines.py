@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -11,8 +10,7 @@ import numpy.typing as npt
 
 from . import _columns
 from ._errors import InvalidArgumentError
-from ._native import repetitions, units
-from ._pairs import Parts, by_hash
+from ._native import find_lines, repetitions
 from ._passages import Passages, reader
 from ._seed import random_seed
 
@@ -40,8 +38,9 @@ def dedup_lines(
     Signs are no words, so `return ok;` is a copy of `return !ok;`, and a row of a table with 5 one of a row with -5: this is not
     for program code, or for tables of numbers.
 
-    The texts are read twice, and texts and rows are what dedup_passages() takes. Temporary files take 16 bytes per line.
-    In memory, this takes about 50 bytes per span, and 35 for each line that is found.
+    The texts are read twice, and texts and rows are what dedup_passages() takes. Above 512 MiB, lines are sorted in
+    temporary files, at 16 bytes per line. In memory, this also takes about 90 bytes per span, and 60 for each line that is
+    found.
 
     >>> pages = ["Home | About\\nOnce upon a time", "Home | About\\nThe end", "The start\\nHOME / ABOUT\\n"]
     >>> found = dedup_lines(pages)
@@ -54,40 +53,8 @@ def dedup_lines(
         raise InvalidArgumentError(f'unit {unit!r}: expected "line" or "paragraph"')
     if most < 1:
         raise InvalidArgumentError(f"most {most}: expected 1 or more")
-    read, seed = reader(texts, rows, progress, 2), random_seed()
-
-    def each() -> Any:
-        first = 0
-        for chunk in read():
-            counts, lengths, *columns = units(chunk, unit == "paragraph", min_words, seed, threads)
-            yield np.repeat(np.arange(first, first + len(counts)), counts.astype(np.int64)), lengths, columns
-            first += len(counts)
-
-    known = [np.zeros(0, np.uint64)]
-    with contextlib.ExitStack() as stack:
-        parts = Parts(stack)
-        for row, _, (hashes, *_) in each():
-            parts.add(hashes, row)
-        for hashes, rows in parts.each():
-            # Each text counts once.
-            every, _ = by_hash(hashes, rows)
-            known.append(every[most:][every[most:] == every[: max(len(every) - most, 0)]])
-    often = np.unique(np.concatenate(known))
-    # The row, the begin and the end of the first one of each.
-    firsts = np.full((3, len(often)), -1)
-    spans, every_length = [np.zeros((6, 0), np.int64)], [np.zeros(0, np.uint64)]
-    for row, lengths, (hashes, begins, ends) in each():
-        every_length.append(lengths)
-        places = np.searchsorted(often, hashes)
-        found = np.flatnonzero(np.append(often, often[:1])[places] == hashes) if len(often) else places[:0]
-        places, here = places[found], np.stack([row, begins, ends]).astype(np.int64)[:, found]
-        new, at = np.unique(places, return_index=True)
-        is_first = firsts[0, new] < 0
-        firsts[:, new[is_first]] = here[:, at[is_first]]
-        later = np.delete(np.arange(len(places)), at[is_first])
-        spans.append(np.concatenate([here[:, later], firsts[:, places[later]]]))
-    row, begin, end, source, source_begin, source_end = np.concatenate(spans, axis=1).astype(np.uint64)
-    return Passages(row, begin, end, source, source_begin, source_end, np.concatenate(every_length))
+    read = reader(texts, rows, progress, 2)
+    return Passages(*find_lines(read, unit == "paragraph", most, max(min_words, 1), threads))
 
 
 class Repetition(NamedTuple):

@@ -48,6 +48,7 @@ __all__ = [
     "__version__",
     "estimate_jaccard",
     "extract_html",
+    "find_lines",
     "find_passages",
     "find_quotes",
     "fingerprint",
@@ -65,7 +66,6 @@ __all__ = [
     "run_tool",
     "shares_contained",
     "smallest",
-    "units",
     "word_counts",
 ]
 
@@ -498,6 +498,9 @@ class Bands:
 def find_passages(
     read: Callable[[], Iterable[_Texts]], min_words: int, memory: int, seed: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
+def find_lines(
+    read: Callable[[], Iterable[_Texts]], paragraphs: bool, most: int, min_words: int, threads: int | None
+) -> list[npt.NDArray[np.uint64]]: ...
 def parts_to_remove(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]: ...
 def kept_windows(
     texts: _Texts, min_words: int, seed: int, threads: int | None
@@ -515,9 +518,6 @@ def find_quotes(
 def shares_contained(
     texts: _Texts, a: _Numbers, b: _Numbers, seed: int, threads: int | None
 ) -> npt.NDArray[np.float64]: ...
-def units(
-    texts: _Texts, paragraphs: bool, min_words: int, seed: int, threads: int | None
-) -> list[npt.NDArray[np.uint64]]: ...
 def repetitions(texts: _Texts, seed: int, threads: int | None) -> npt.NDArray[np.float64]: ...
 @final
 class Comparer:
