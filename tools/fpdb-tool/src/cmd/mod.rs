@@ -14,6 +14,7 @@ mod get;
 mod import;
 mod inspect;
 mod join;
+mod lines;
 mod merge;
 mod pairs;
 mod passages;
@@ -25,6 +26,7 @@ mod recommend;
 mod remove;
 mod repair;
 mod serve;
+mod spans;
 mod stats;
 mod verify;
 
@@ -44,6 +46,7 @@ pub(crate) enum Command {
     Join(join::Args),
     Clusters(clusters::Args),
     Passages(passages::Args),
+    Lines(lines::Args),
     Get(get::Args),
     Extract(extract::Args),
     Export(export::Args),
@@ -95,6 +98,7 @@ impl Command {
             Self::Join(args) => args.run(context),
             Self::Clusters(args) => args.run(context),
             Self::Passages(args) => args.run(context),
+            Self::Lines(args) => args.run(context),
             Self::Get(args) => args.run(context),
             Self::Extract(args) => args.run(context),
             Self::Export(args) => args.run(context),

@@ -1,7 +1,9 @@
 //! Documents as NDJSON: one object per line, with an id and a text among its fields.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -48,6 +50,27 @@ impl Fields {
         };
         Ok((Document::new(id, text, stamp), found.extraction))
     }
+}
+
+impl Fields {
+    /// Returns a line with another text. All other bytes stay. `None` if it is no NDJSON.
+    pub(crate) fn with_text(&self, line: &[u8], text: &str) -> Option<Vec<u8>> {
+        let line = decode_line(line).ok()?;
+        let place = place_of(&line, &self.text)?;
+        let text = serde_json::to_string(text).ok()?;
+        Some([&line[..place.start], &*text, &line[place.end..]].concat().into_bytes())
+    }
+}
+
+/// Returns where the value on this path is.
+fn place_of(json: &str, path: &[String]) -> Option<Range<usize>> {
+    let (name, rest) = path.split_first()?;
+    let fields: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+    let value = fields.get(name)?.get();
+    // It is a part of the line.
+    let begin = value.as_ptr() as usize - json.as_ptr() as usize;
+    let inside = if rest.is_empty() { 0..value.len() } else { place_of(value, rest)? };
+    Some(begin + inside.start..begin + inside.end)
 }
 
 /// Returns the extraction that `extract` wrote into a line. A field of the same name with any other

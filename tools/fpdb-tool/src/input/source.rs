@@ -81,6 +81,11 @@ impl DocumentArgs {
         self.threads.unwrap_or_else(all_cores)
     }
 
+    /// Returns a line of NDJSON with another text, or `None` if it is none.
+    pub(crate) fn with_text(&self, line: &[u8], text: &str) -> Option<Vec<u8>> {
+        Fields::new(&self.id_field, &self.text_field, None).with_text(line, text)
+    }
+
     /// Starts to read the documents of these files and folders, in order, and to apply `convert` to
     /// each, on several threads. Texts of another extraction than the requested one or `stored`,
     /// the extraction of the database they are for, are refused.

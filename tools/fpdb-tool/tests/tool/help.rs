@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "create",
     "import",
     "dedup",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 28] = [
     "join",
     "clusters",
     "passages",
+    "lines",
     "get",
     "extract",
     "export",

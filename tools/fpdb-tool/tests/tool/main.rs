@@ -22,6 +22,7 @@ mod inspect;
 mod interrupted;
 mod join;
 mod limits;
+mod lines;
 mod maintenance;
 mod merge;
 mod mission;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Folder, document, text};
 
 /// Commands, the schemas of their reports, and the databases that the reports must name.
-const REPORTS: [(&str, &str, Option<&str>); 32] = [
+const REPORTS: [(&str, &str, Option<&str>); 33] = [
     ("create new", "create", Some("new")),
     ("dedup db docs", "dedup", Some("db")),
     ("dedup db docs --recrawl --stamp 8", "dedup", Some("db")),
@@ -29,6 +29,7 @@ const REPORTS: [(&str, &str, Option<&str>); 32] = [
     ("recommend -n 1e6", "recommend", None),
     ("recommend -n 1e6 --jaccard 0.8", "recommend-similarity", None),
     ("passages docs", "passages", None),
+    ("lines docs", "lines", None),
     ("recipes", "recipes", None),
     ("fingerprint docs", "fingerprint", None),
     ("extract page.html", "extract", None),
