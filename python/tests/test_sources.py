@@ -557,3 +557,43 @@ def test_files_with_a_mark_of_their_byte_order_become_one(tmp_path: Path) -> Non
         (tmp_path / f"{part}.jsonl").write_text("\ufeff" + json.dumps({"text": text(part)}) + "\n")
     fpdb.dedup_files(f"{tmp_path}/?.jsonl", tmp_path / "one.jsonl")
     assert (tmp_path / "one.jsonl").read_text().count("\ufeff") == 1
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
+def test_passages_of_earlier_runs_count_but_for_documents_that_give_way(tmp_path: Path, ending: str) -> None:
+    def store(name: str, rows: dict[str, str]) -> None:
+        (tmp_path / name).mkdir()
+        table = [{"url": url, "doc": it} for url, it in rows.items()]
+        if ending == ".parquet":
+            pq.write_table(pa.Table.from_pylist(table), tmp_path / name / "a.parquet")
+        else:
+            lines = table if ending == ".jsonl" else ["url,doc", *(f"{url},{it}" for url, it in rows.items())]
+            write(tmp_path / name / f"a{ending}", lines)
+
+    quotes = [f"{text(seed, 60)}." for seed in range(3)]
+    store("10", {"x": f"{text(10)}. {quotes[0]}", "y": f"{quotes[1]} {text(11, 70)}"})
+    # Page y has changed, and keeps its quote; row b has one of x, and one of this run.
+    new = {"a": f"{quotes[2]} {text(20)}.", "b": f"{quotes[0]} {text(21)}. {quotes[2]}", "y": f"{quotes[1]} {text(22, 70)}."}
+    store("11", new)
+    options: dict[str, Any] = {"column": "doc", "id_column": "url", "against": tmp_path / "db"}
+    fpdb.dedup_files(tmp_path / "10", tmp_path / "kept-10", run="10", **options)
+    options |= {"run": "11", "text_of": {"10": tmp_path / "kept-10"}}
+    marked = fpdb.dedup_files(tmp_path / "11", tmp_path / "marked", passages="mark", **options)
+    assert marked.keep.all() and marked.passages is not None and marked.passages.earlier == 2
+    spans = [marked.passages.spans(row) for row in range(3)]
+    places = [[(new[url][it.begin : it.end], it.source) for it in some] for url, some in zip(new, spans)]
+    assert places == [[], [(quotes[0][:-1], 0), (quotes[2][:-1], 2)], [(quotes[1][:-1], 1)]]
+
+    written = tmp_path / "marked" / f"a{ending}"
+    if ending == ".parquet":
+        column = pq.read_table(written)["fpdb_passages"].to_pylist()
+    elif ending == ".jsonl":
+        column = [json.loads(line)["fpdb_passages"] for line in written.read_text().splitlines()]
+    else:
+        column = [json.loads(row["fpdb_passages"]) for row in csv.DictReader(written.open())]
+    sources = [[(it["source"], it["source_id"]) for it in some] for some in column]
+    assert sources == [[], [(None, "10/x"), (0, "a")], [(None, "10/y")]]
+
+    cut = fpdb.dedup_files(tmp_path / "11", tmp_path / "cut", passages="cut", replaces=["10"], **options)
+    assert cut.replaced == {2: ["10/y"]} and cut.passages is not None
+    assert [len(cut.passages.spans(row)) for row in range(3)] == [0, 2, 0], "the new version of y has its quote"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -89,7 +89,9 @@ def dedup_files(
     of ids. Rows are added to the database before the target is written, and documents that give way are removed after
     that, so repeat a run that was interrupted. text_of may be the files that earlier runs wrote, by run: {"2026-10":
     "kept-2026-10"}. They need the same columns, and whole texts: a text of which passages were cut is another one.
-    They are copied to a temporary file. Needs pyarrow.
+    They are copied to a temporary file. With passages, what stands in these texts counts as well, but for documents that
+    give way. A marked passage then has no source, and source_id is the name of the document, "2026-10/id". Needs
+    pyarrow.
 
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> texts = ["one two three four five six", "ONE two three four five six!", "short", None]
@@ -149,7 +151,11 @@ def dedup_files(
         spans = None
         if passages is not None:
             words = 50 if min_words is None else min_words
-            spans = dedup_passages(again, rows=rows, min_words=words, gaps=gaps, memory=_MEMORY, threads=threads)
+            gone = {name for names in found.replaced.values() for name in names}
+            earlier = None if stored is None else _Again(lambda: stored.each(gone))
+            spans = dedup_passages(
+                again, rows=rows, against=earlier, min_words=words, gaps=gaps, memory=_MEMORY, threads=threads
+            )
         elif lines is not None:
             words = 1 if min_words is None else min_words
             spans = dedup_lines(again, rows=rows, unit=unit, most=most, min_words=words, threads=threads)
@@ -158,10 +164,11 @@ def dedup_files(
             found = dataclasses.replace(found, passages=spans, keep=keep)
         written = Written(annotate, passages or lines, "fpdb_lines" if lines else "fpdb_passages")
         names = None if id_column is None else _ids_of(files, id_column, written.rows(found))
+        sources = {} if stored is None else stored.names(written.earlier_rows(found))
         # Drops rows of which nothing is left.
-        Writer(files, goal, found, written, names).write()
-        folders, earlier = _by_folder(files, found.keep), None if stored is None else len(stored)
-        about = Files(len(files), places.left_out, without_text, with_text, bad, folders, earlier)
+        Writer(files, goal, found, written, names, sources).write()
+        folders, known = _by_folder(files, found.keep), None if stored is None else len(stored)
+        about = Files(len(files), places.left_out, without_text, with_text, bad, folders, known)
         return dataclasses.replace(found, files=about)
 
     if contained is not None:
@@ -182,7 +189,7 @@ def _kept(spans: Passages, rows: Any, min_left: float) -> Any:
     for row in np.flatnonzero(rows & ~own).tolist():
         end = repeated = 0
         for span in spans.spans(row):
-            if keep[span.source]:
+            if span.source < spans.earlier or keep[span.source - spans.earlier]:
                 repeated += max(span.end - max(span.begin, end), 0)
                 end = max(end, span.end)
         length = int(spans.lengths[row])
@@ -239,6 +246,16 @@ class _Texts:
         """Iterates over the ids of the texts that were read."""
         while self._ids:
             yield self._ids.popleft()
+
+
+class _Again:
+    """Chunks of texts that are read as often as they are iterated over."""
+
+    def __init__(self, read: Callable[[], Iterator[Any]]) -> None:
+        self._read = read
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._read()
 
 
 class _Ids:

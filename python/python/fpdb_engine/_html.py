@@ -227,7 +227,8 @@ def _quoting(quoting: Quoting, keep: Any) -> str:
             passage = f"{passage[: _PASSAGE // 2]} ... {passage[-_PASSAGE // 2 :]}"
         around = f"{'...' if len(before) > _AROUND else ''}{before[-_AROUND:]}", after[:_AROUND] + "..." * (len(after) > _AROUND)
         shown = f"{html.escape(around[0])}<mark>{html.escape(passage)}</mark>{html.escape(around[1])}"
-        where = "earlier in this row" if source == quoting.row else f"in row {source:,}"
+        row = source - quoting.earlier
+        where = "earlier in this row" if row == quoting.row else f"in row {row:,}" if row >= 0 else "in an earlier text"
         parts.append(f'<p dir="auto">{shown}<br><small>also {where}</small></p>')
     more = f"<p>and {len(spans) - _PASSAGES:,} more</p>" if len(spans) > _PASSAGES else ""
     dropped = "" if keep[quoting.row] else ", which is dropped"

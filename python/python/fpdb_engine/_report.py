@@ -51,6 +51,8 @@ class Quoting(NamedTuple):
     row: int
     text: str
     spans: list[Span]
+    earlier: int = 0
+    """Sources below this are rows of earlier texts."""
 
 
 @dataclasses.dataclass(frozen=True)

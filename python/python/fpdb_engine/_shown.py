@@ -40,7 +40,7 @@ def _examples(found: Deduplicated, texts: Any, text_of: TextOf | None) -> Iterat
 def with_quoting(found: Deduplicated, passages: Passages, texts: Any) -> Deduplicated:
     """Adds passages to what was found, and rows with some of them."""
     known = [(row, _text_at(texts, row)) for row in quoting(passages)]
-    shown = [Quoting(row, text, passages.spans(row)) for row, text in known if text is not None]
+    shown = [Quoting(row, text, passages.spans(row), passages.earlier) for row, text in known if text is not None]
     return dataclasses.replace(found, passages=passages, quoting=shown)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import array
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from . import _columns
 from ._paths import PathLike, sources_of
-from ._rows import file_of
+from ._rows import File, file_of
 
 
 class StoredTexts:
@@ -28,11 +28,14 @@ class StoredTexts:
         """Takes the files of each run."""
         hashes, offsets = array.array("q"), array.array("q")
         self.bad_lines = 0
+        self._id_column = id_column
+        self._files: list[tuple[str, File]] = []
         self._file = tempfile.TemporaryFile(prefix="fpdb-")
         for run, sources in runs.items():
             for it in sources_of(sources).files:
                 file = file_of(it.place, it.name, columns, skips)
                 file.check([*columns, id_column])
+                self._files.append((run, file))
                 for texts, ids in file.texts(id_column):
                     values = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
                     for text, id in zip(values, _columns.names(list(ids))):
@@ -48,6 +51,19 @@ class StoredTexts:
     def __len__(self) -> int:
         """Returns the number of texts."""
         return len(self._hashes)
+
+    def each(self, but: Collection[str]) -> Iterator[list[Any]]:
+        """Yields the texts of all rows in chunks, with None for those of the documents with these names."""
+        for run, file in self._files:
+            for texts, ids in file.texts(self._id_column):
+                values = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
+                names = (f"{run}/{id}" for id in _columns.names(list(ids)))
+                yield [None if name in but else text for text, name in zip(values, names)]
+
+    def names(self, rows: Collection[int]) -> dict[int, str]:
+        """Returns the names of some of these rows, which are numbered through all files."""
+        ids = ((run, id) for run, file in self._files for id in _columns.names(list(file.values(self._id_column))))
+        return {row: f"{run}/{id}" for row, (run, id) in enumerate(ids) if row in rows}
 
     def __call__(self, names: list[str]) -> list[str | None]:
         """Returns the texts of documents, and None for those that are not known."""

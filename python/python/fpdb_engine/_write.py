@@ -120,8 +120,15 @@ class Written:
         if self.annotate:
             rows |= set(np.unique(found.duplicate_of[found.duplicate_of >= 0]).tolist())
         if self.passages == "mark" and found.passages is not None:
-            rows |= set(np.unique(found.passages.source).tolist())
+            earlier = found.passages.earlier
+            rows |= {row - earlier for row in np.unique(found.passages.source).tolist() if row >= earlier}
         return rows
+
+    def earlier_rows(self, found: Deduplicated) -> set[int]:
+        """Returns the rows of earlier texts that are said to have passages."""
+        if self.passages != "mark" or found.passages is None:
+            return set()
+        return {row for row in np.unique(found.passages.source).tolist() if row < found.passages.earlier}
 
 
 class Writer:
@@ -134,8 +141,9 @@ class Writer:
         found: Deduplicated,
         written: Written,
         ids: dict[int, str | None] | None,
+        earlier: dict[int, str],
     ) -> None:
-        self._files, self._target, self._ids = files, target, ids
+        self._files, self._target, self._ids, self._earlier = files, target, ids, earlier
         self._columns = files[0].columns
         self._found, self._written, self._annotate = found, written, written.annotate
         self._passages: Passages | None = found.passages if written.passages == "cut" else None
@@ -165,8 +173,9 @@ class Writer:
             self._found.shown[place] = it._replace(text=text, other=other, id=ids.get(it.row), of_id=of_id)
         if self._found.passages is not None:
             known = [(row, self._texts[row]) for row in self._quoting]
-            spans = self._found.passages.spans
-            self._found.quoting.extend(Quoting(row, text, spans(row)) for row, text in known if text is not None)
+            spans, earlier = self._found.passages.spans, self._found.passages.earlier
+            quoting = (Quoting(row, text, spans(row), earlier) for row, text in known if text is not None)
+            self._found.quoting.extend(quoting)
 
     def _write_head(self, files: list[File], stream: Any) -> None:
         heads = (_ended(file.renamed(self._added(0, 0))) for file in files if isinstance(file, Csv))
@@ -285,8 +294,12 @@ class Writer:
         return columns
 
     def _place(self, span: Span) -> dict[str, Any]:
-        place = {"begin": span.begin, "end": span.end, "source": span.source}
-        return place if self._ids is None else {**place, "source_id": self._ids.get(span.source)}
+        place: dict[str, Any] = {"begin": span.begin, "end": span.end, "source": None}
+        earlier = self._found.passages.earlier if self._found.passages is not None else 0
+        if span.source < earlier:
+            return {**place, "source_id": self._earlier.get(span.source)}
+        place["source"] = row = span.source - earlier
+        return place if self._ids is None else {**place, "source_id": self._ids.get(row)}
 
 
 def _ended(record: bytes) -> bytes:
