@@ -86,7 +86,7 @@ mod _native {
     #[pymodule_export]
     use super::passage_index::PassageIndex;
     #[pymodule_export]
-    use super::passages::{find_lines, find_passages, parts_to_remove};
+    use super::passages::{find_contained, find_lines, find_passages, parts_to_remove};
     #[pymodule_export]
     use super::read_only::ReadOnlyDb;
     #[pymodule_export]
@@ -106,7 +106,7 @@ mod _native {
     #[pymodule_export]
     use super::web::{Page, WarcFile, WarcPages, WarcRecord, WarcRecords, extract_html};
     #[pymodule_export]
-    use super::windows::{find_quotes, kept_windows, shares_contained, word_counts};
+    use super::windows::{find_quotes, kept_windows};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult, fork};
 

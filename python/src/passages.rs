@@ -1,12 +1,12 @@
 //! Passages that texts repeat from earlier ones.
 
-use fpdb::passages::{Found, Lines, Passages, Span, Texts};
+use fpdb::passages::{Contained, Found, Lines, Passages, Span, Texts};
 use fpdb::text::removal;
 use fpdb::text::units::Unit;
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 
-use crate::arrays::array;
+use crate::arrays::{array, with_numbers};
 use crate::errors::OrRaise;
 use crate::numbers::Number;
 use crate::parallel;
@@ -46,15 +46,13 @@ pub(crate) fn strings<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Strings<'py>> 
 /// Passes chunks of texts on. It is called twice.
 type Reader<'a> = dyn FnMut(&mut Texts<'_>) -> Result<(), Ended> + Send + 'a;
 
-/// Finds spans in the chunks of texts that the iterators have which `read` returns.
-///
-/// Returns a list of columns: of each span the row, the begin, the end, the source, its begin and
-/// its end; then the length of each text in bytes.
-fn spans<'py>(
-    py: Python<'py>,
-    read: &Bound<'py, PyAny>,
-    find: impl FnOnce(&mut Reader<'_>) -> Result<Found, Ended> + Send,
-) -> PyResult<Vec<Bound<'py, PyAny>>> {
+/// Searches the chunks of texts that the iterators have which `read` returns. Also returns the
+/// length of each text in bytes.
+fn searched<T: Send>(
+    py: Python<'_>,
+    read: &Bound<'_, PyAny>,
+    find: impl FnOnce(&mut Reader<'_>) -> Result<T, Ended> + Send,
+) -> PyResult<(T, Vec<u64>)> {
     let read = read.clone().unbind();
     let mut lengths = None;
     let found = py.detach(|| {
@@ -75,11 +73,21 @@ fn spans<'py>(
             Ok(())
         })
     });
-    let found = match found {
-        Ok(found) => found,
-        Err(Ended::Raised(error)) => return Err(error),
-        Err(Ended::Failed(error)) => return Err(error).or_raise(),
-    };
+    match found {
+        Ok(found) => Ok((found, lengths.unwrap_or_default())),
+        Err(Ended::Raised(error)) => Err(error),
+        Err(Ended::Failed(error)) => Err(error).or_raise(),
+    }
+}
+
+/// Returns a list of columns: of each span the row, the begin, the end, the source, its begin and
+/// its end; then the length of each text in bytes.
+fn spans<'py>(
+    py: Python<'py>,
+    read: &Bound<'py, PyAny>,
+    find: impl FnOnce(&mut Reader<'_>) -> Result<Found, Ended> + Send,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let (found, lengths) = searched(py, read, find)?;
     let columns: [fn(&Span) -> u64; 6] = [
         |span| span.row,
         |span| span.begin.into(),
@@ -89,7 +97,33 @@ fn spans<'py>(
         |span| span.source_end.into(),
     ];
     let columns = columns.map(|column| array::<u64>(py, found.spans.iter().map(column).collect()));
-    Ok(columns.into_iter().chain([array::<u64>(py, lengths.unwrap_or_default())]).collect())
+    Ok(columns.into_iter().chain([array::<u64>(py, lengths)]).collect())
+}
+
+/// What stands in other texts: the rows, the rows in which they stand and the shares; then the
+/// number of texts, and how many were compared with some only.
+type InOthers<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, u64, u64);
+
+/// Finds texts of which at least this share stands in another one.
+#[pyfunction]
+pub(crate) fn find_contained<'py>(
+    py: Python<'py>,
+    read: &Bound<'py, PyAny>,
+    share: f64,
+    priorities: Option<&Bound<'py, PyAny>>,
+    threads: Option<Number>,
+) -> PyResult<InOthers<'py>> {
+    let mut search = Contained::new(share).or_raise()?.threads(parallel::threads(threads));
+    if let Some(priorities) = priorities {
+        let all = with_numbers(priorities, "score", |it| Ok(it.to_vec()))?;
+        search = search.priorities(all);
+    }
+    let (found, _) = searched(py, read, |each| search.find(each))?;
+    let texts = &found.texts;
+    let rows = array(py, texts.iter().map(|it| it.row).collect());
+    let sources = array(py, texts.iter().map(|it| it.source).collect());
+    let shares = array(py, texts.iter().map(|it| it.share).collect::<Vec<f64>>());
+    Ok((rows, sources, shares, found.rows, found.crowded))
 }
 
 /// Finds passages, as columns of spans.

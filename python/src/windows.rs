@@ -1,7 +1,6 @@
 //! What texts have in common with others.
 
 use fpdb::text::Result;
-use fpdb::text::jaccard::Shingles;
 use fpdb::text::windows::{Same, Text, Windows, Words};
 use pyo3::prelude::*;
 
@@ -70,16 +69,6 @@ pub(crate) fn kept_windows<'py>(
     Ok(vec![array(texts.py(), counts), array(texts.py(), found.concat())])
 }
 
-/// Returns the number of words of each text.
-#[pyfunction]
-pub(crate) fn word_counts<'py>(
-    texts: &Bound<'py, PyAny>,
-    threads: Option<Number>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let counts = map(texts, threads, |text| Ok(Words::of(text, 0)?.len() as u64))?;
-    Ok(array(texts.py(), counts))
-}
-
 /// The quotes of a text, and what is between their runs.
 #[derive(Default)]
 struct Quoted {
@@ -144,58 +133,4 @@ pub(crate) fn find_quotes<'py>(
     let quotes: Vec<_> = found.iter().flat_map(|it| it.quotes.iter().copied()).collect();
     let changes: Vec<_> = found.iter().flat_map(|it| it.changes.iter().copied()).collect();
     Ok((columns(py, &quotes), columns(py, &changes)))
-}
-
-/// A text of which a smaller share of the runs is distinct repeats itself too much to be known by
-/// its runs.
-const DISTINCT: f64 = 0.9;
-
-/// The words of a text, and its runs of three words.
-struct Runs {
-    words: Words,
-    runs: Shingles,
-}
-
-impl Runs {
-    fn of(text: &str, seed: u64) -> Result<Self> {
-        let words = Words::of(text, seed)?;
-        let runs = (3..=words.len()).map(|end| words.hash(end - 3..end)).collect();
-        Ok(Self { words, runs: Shingles::of_hashes(runs) })
-    }
-
-    /// Returns the share of this text's distinct runs that stand in another one. If too few are
-    /// distinct, the share is 1 if the other text has all words of this one as one run, and else 0.
-    /// A text without runs must be equal.
-    #[expect(clippy::cast_precision_loss, reason = "texts have fewer than 2^52 words")]
-    fn share_in(&self, other: &Self) -> f64 {
-        let (all, others) = (self.words.len(), other.words.len());
-        let is_whole =
-            || (all..=others).any(|end| self.words.are_same(0..all, &other.words, end - all..end));
-        if self.runs.is_empty() {
-            f64::from(u8::from(all == others && is_whole()))
-        } else if (self.runs.len() as f64) < DISTINCT * (all - 2) as f64 {
-            f64::from(u8::from(is_whole()))
-        } else {
-            self.runs.shared(&other.runs) as f64 / self.runs.len() as f64
-        }
-    }
-}
-
-/// Returns, for pairs of positions, the share of the first text that stands in the second one.
-#[pyfunction]
-pub(crate) fn shares_contained<'py>(
-    texts: &Bound<'py, PyAny>,
-    a: &Bound<'py, PyAny>,
-    b: &Bound<'py, PyAny>,
-    seed: Number,
-    threads: Option<Number>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = texts.py();
-    let read = map(texts, threads, |text| Runs::of(text, seed.0))?;
-    let found = with_pairs(a, b, read.len(), |pairs| {
-        let share = |&(a, b): &(usize, usize)| read[a].share_in(&read[b]);
-        let threads = parallel::threads(threads);
-        interruptible(py, |cancel| parallel::map(pairs, threads, cancel, share))
-    })?;
-    Ok(array(py, found))
 }

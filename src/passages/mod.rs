@@ -13,12 +13,14 @@
 //! | --- | --- |
 //! | `index` | the index that lasts |
 //! | `bits` | bits by number |
+//! | `contained` | texts that stand in another one as a whole |
 //! | `kept` | the first pass: which kept windows occur in several texts |
 //! | `lines` | lines and paragraphs that many texts have |
 //! | `runs` | the second pass: the first place of each run |
 //! | `spans` | from the places of runs to spans, and to bytes |
 
 mod bits;
+mod contained;
 mod index;
 mod kept;
 mod lines;
@@ -34,6 +36,7 @@ use crate::error::{Error, Result};
 use crate::parallel;
 use crate::scratch::ScratchFiles;
 use crate::storage::{Disk, PageBudget, Storage};
+pub use contained::{Contained, ContainedText, ContainedTexts};
 pub use index::{Index, Novelty, Origin, Origins, Place};
 use kept::{Kept, Slots};
 pub use lines::Lines;

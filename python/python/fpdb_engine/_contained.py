@@ -5,20 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from . import _columns
 from ._errors import InvalidArgumentError
-from ._native import shares_contained, word_counts
-from ._order import Texts, unscored_of
-from ._pairs import batches, shared_windows
+from ._native import find_contained
+from ._order import Texts, priorities_of, unscored_of
+from ._passages import reader
 from ._report import Deduplicated
-from ._seed import random_seed
 from ._shown import Progress, reporter, shown
-
-# Texts of so many words share a window with each text that they stand in.
-_MIN_WORDS = 20
-# A text is compared with so many others that have one of its rarest windows, the longest.
-_WINDOWS, _MOST = 2, 128
 
 
 def dedup_contained(
@@ -39,9 +33,9 @@ def dedup_contained(
 
     Two rows are compared if they share a rare run of 13 words. If more than 128 rows before a row in this order have
     the run, it is compared with the first 128 only, and counted in the report if it is kept. Of rows with fewer than
-    20 words, not all are found. Temporary files take about 4 bytes per word, beside the texts of an iterator. In
-    memory, this takes 24 bytes for each run of words that is compared and that another row has, too. The similarity
-    of a dropped row is its share.
+    20 words, not all are found. Above 512 MiB, what is compared is sorted in temporary files, at about 1.5 bytes per word;
+    texts that are compared are in a file, too, and those of an iterator. In addition, this takes 50 bytes of memory per
+    row. The similarity of a dropped row is its share.
 
     >>> quote = "The mills were closed in spring because the new owners had found cheaper coal in the north of the country"
     >>> found = dedup_contained([quote, f"This is from the archive. {quote} That was all."])
@@ -57,48 +51,25 @@ def dedup_contained(
 
 def _contained(texts: Any, keep: Any, share: float, threads: int | None, progress: Progress) -> Deduplicated:
     """Finds the texts of which a share stands in one that is kept."""
-    spool = Texts(texts)
-    # From here on, rows are places in the order of priority.
-    priorities = _priorities(spool, keep, threads)
-    order = np.argsort(~priorities, kind="stable")
-    unscored = unscored_of(keep, priorities)
-    done = 0
-    seed = random_seed()
-
-    def chunks() -> Any:
-        nonlocal done
-        for chunk in spool.chunks(order):
-            yield chunk
-            done += len(chunk)
-            progress(done, len(order))
-
-    shared = shared_windows(chunks(), _MIN_WORDS, seed, threads)
-    of = np.full(len(order), -1)
-    similarity = np.full(len(order), np.nan, np.float32)
-    is_crowded = np.zeros(len(order), np.bool_)
-    for a, b, more in shared.with_rarest(_WINDOWS, _MOST):
-        is_crowded[order[more]] = True
-        for batch in batches(spool, order[a], order[b]):
-            shares = shares_contained(batch.texts, batch.a, batch.b, seed, threads)
-            rows, others = batch.rows[batch.a], batch.rows[batch.b]
-            for row, other, found in zip(rows.tolist(), others.tolist(), shares.tolist()):
-                if found >= share and of[row] < 0 and of[other] < 0:
-                    of[row], similarity[row] = other, found
-    keep = of < 0
-    crowded = int(np.count_nonzero(is_crowded & keep))
+    # An iterator can be read only once.
+    spool = Texts(texts) if hasattr(texts, "__next__") else None
+    if spool is None:
+        total, read = _columns.length(texts), reader(texts, None, progress, 2)
+    else:
+        total, read = len(spool), reader(spool, None, progress, 2)
+    priorities = None if isinstance(keep, str) else priorities_of(keep)
+    if priorities is not None and total is not None and len(priorities) != total:
+        raise InvalidArgumentError(f"keep: there are {len(priorities)} scores for {total} texts")
+    rows, sources, shares, total, crowded = find_contained(read, share, priorities, threads)
+    of = np.full(total, -1)
+    similarity = np.full(total, np.nan, np.float32)
+    of[rows.astype(np.int64)], similarity[rows.astype(np.int64)] = sources, shares
+    unscored = 0 if priorities is None else unscored_of(keep, priorities)
     return Deduplicated(
-        keep=keep,
+        keep=of < 0,
         duplicate_of=of,
         similarity=similarity,
         threshold=share,
         crowded=crowded,
         unscored=unscored,
     )
-
-
-def _priorities(spool: Texts, keep: Any, threads: int | None) -> npt.NDArray[np.uint64]:
-    """Returns the scores or, without any, the lengths in words: white space makes no text longer."""
-    if not isinstance(keep, str):
-        return spool.priorities(keep)
-    chunks = spool.chunks(np.arange(len(spool)))
-    return np.concatenate([np.zeros(0, np.uint64), *(word_counts(chunk, threads) for chunk in chunks)])

@@ -48,6 +48,7 @@ __all__ = [
     "__version__",
     "estimate_jaccard",
     "extract_html",
+    "find_contained",
     "find_lines",
     "find_passages",
     "find_quotes",
@@ -64,9 +65,7 @@ __all__ = [
     "repair",
     "repetitions",
     "run_tool",
-    "shares_contained",
     "smallest",
-    "word_counts",
 ]
 
 __version__: str
@@ -498,6 +497,9 @@ class Bands:
 def find_passages(
     read: Callable[[], Iterable[_Texts]], min_words: int, memory: int, seed: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
+def find_contained(
+    read: Callable[[], Iterable[_Texts]], share: float, priorities: _Numbers | None, threads: int | None
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.float64], int, int]: ...
 def find_lines(
     read: Callable[[], Iterable[_Texts]], paragraphs: bool, most: int, min_words: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
@@ -505,7 +507,6 @@ def parts_to_remove(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, 
 def kept_windows(
     texts: _Texts, min_words: int, seed: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
-def word_counts(texts: _Texts, threads: int | None) -> npt.NDArray[np.uint64]: ...
 def find_quotes(
     texts: _Texts,
     rows: _Numbers,
@@ -515,9 +516,6 @@ def find_quotes(
     seed: int,
     threads: int | None,
 ) -> tuple[list[npt.NDArray[np.uint64]], list[npt.NDArray[np.uint64]]]: ...
-def shares_contained(
-    texts: _Texts, a: _Numbers, b: _Numbers, seed: int, threads: int | None
-) -> npt.NDArray[np.float64]: ...
 def repetitions(texts: _Texts, seed: int, threads: int | None) -> npt.NDArray[np.float64]: ...
 @final
 class Comparer:

@@ -193,6 +193,9 @@ class Texts:
     def __len__(self) -> int:
         return len(self._offsets) - 1 if self._list is None else len(self._list)
 
+    def __iter__(self) -> Iterator[list[str | None]]:
+        return self.chunks(np.arange(len(self)))
+
     def lengths(self) -> npt.NDArray[np.uint64]:
         """Returns the length of each text: in bytes, so that both forms agree."""
         if self._list is None:

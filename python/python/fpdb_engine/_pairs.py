@@ -17,8 +17,6 @@ Numbers = npt.NDArray[np.int64]
 
 # The characters of texts that are compared together.
 _BYTES = 32 << 20
-# Windows of which the pairs are in memory at the same time.
-_PART = 1 << 14
 # Hashes that are in memory before they are written to files, and the number of these files.
 _WAITING, _FILES = 1 << 21, 64
 
@@ -30,8 +28,6 @@ class Shared(NamedTuple):
     """For each window the rows that have it, in ascending order."""
     begins: Numbers
     """Where the rows of the window begin, for each element of rows."""
-    counts: Numbers
-    """How many rows have the window, for each element of rows."""
     total: int
     """How many rows there are, at least 1."""
 
@@ -47,32 +43,6 @@ class Shared(NamedTuple):
         is_near = _ranks(rows) < most
         return rows[is_near], others[is_near]
 
-    def with_rarest(self, windows: int, most: int) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-        """Pairs each row with the first rows that have one of its rarest windows, so many of each. Yields, for parts of
-        the rows, the rows in ascending order and the others; and the rows that have more of these."""
-        order = np.lexsort((self.counts, self.rows))
-        order = order[_ranks(self.rows[order]) < windows]
-        for begin in range(0, len(order), _PART):
-            # A row has at most so many windows, so the rows of two parts differ if each begins with a row.
-            part = order[_first_of(self.rows[order], begin) : _first_of(self.rows[order], begin + _PART)]
-            before = part - self.begins[part]
-            numbers = np.minimum(before, most)
-            others = self.rows[np.repeat(self.begins[part], numbers) + _places(numbers)]
-            codes = np.unique(np.repeat(self.rows[part], numbers) * self.total + others)
-            rows, others = np.divmod(codes, self.total)
-            yield rows, others, np.unique(self.rows[part[before > most]])
-
-
-def _first_of(rows: Numbers, place: int) -> int:
-    """Returns where the elements begin that are equal to the one at a place."""
-    return int(np.searchsorted(rows, rows[place])) if place < len(rows) else len(rows)
-
-
-def _places(numbers: Numbers) -> Numbers:
-    """Counts from 0, so far for each number."""
-    ends = np.cumsum(numbers)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - numbers, numbers)
-
 
 def _ranks(rows: Numbers) -> Numbers:
     """Returns the place of each element among the equal ones beside it."""
@@ -81,9 +51,9 @@ def _ranks(rows: Numbers) -> Numbers:
 
 def shared_windows(chunks: Iterable[Any], min_words: int, seed: int, threads: int | None) -> Shared:
     """Finds the windows that several texts have. If there are many windows, they are written to temporary files. In
-    memory, this takes 24 bytes for each window of a text that another text has."""
+    memory, this takes 16 bytes for each window of a text that another text has."""
     total, shared = 0, 0
-    found = [np.zeros((3, 0), np.int64)]
+    found = [np.zeros((2, 0), np.int64)]
     with contextlib.ExitStack() as stack:
         parts = Parts(stack)
         for chunk in chunks:
@@ -94,21 +64,21 @@ def shared_windows(chunks: Iterable[Any], min_words: int, seed: int, threads: in
             found.append(_shared(hashes, rows))
             found[-1][1] += shared
             shared += found[-1].shape[1]
-    rows, begins, counts = np.concatenate(found, axis=1)
-    return Shared(rows, begins, counts, max(total, 1))
+    rows, begins = np.concatenate(found, axis=1)
+    return Shared(rows, begins, max(total, 1))
 
 
 def _shared(hashes: npt.NDArray[np.uint64], rows: Numbers) -> Numbers:
-    """Returns the rows of each window that several have, where those of the window begin, and how many they are."""
+    """Returns the rows of each window that several have, and where those of the window begin."""
     if not len(rows):
-        return np.zeros((3, 0), np.int64)
+        return np.zeros((2, 0), np.int64)
     hashes, rows = by_hash(hashes, rows)
     starts = np.flatnonzero(np.append(np.diff(hashes) != 0, True)) + 1
     counts = np.diff(starts, prepend=0)
     several = counts > 1
     ends = np.cumsum(counts[several])
     numbers = counts[several]
-    return np.stack([rows[np.repeat(several, counts)], np.repeat(ends - numbers, numbers), np.repeat(numbers, numbers)])
+    return np.stack([rows[np.repeat(several, counts)], np.repeat(ends - numbers, numbers)])
 
 
 def by_hash(hashes: npt.NDArray[np.uint64], rows: Numbers) -> tuple[npt.NDArray[np.uint64], Numbers]:

@@ -1,0 +1,546 @@
+//! Texts that stand in another one as a whole, in two passes over the texts.
+//!
+//! The first pass sorts the windows of all texts ([`fpdb_text::windows`]). A text that stands in
+//! another one shares its windows with it. So each text is compared with those that have one of its
+//! rarest windows, and these texts are kept in a scratch file in the second pass.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::result;
+
+use fpdb_text::jaccard::Shingles;
+use fpdb_text::windows::{Windows, Words};
+
+use super::bits::Bits;
+use super::{Texts, changed, in_parts, random_seed};
+use crate::error::{Error, Result};
+use crate::fingerprint::{DocId, Entry};
+use crate::parallel;
+use crate::scratch::{ScratchFiles, ScratchReader};
+use crate::sorter::{Sorted, Sorter};
+use crate::storage::PageBudget;
+
+/// Texts of so many words share a window with each text that they stand in.
+const MIN_WORDS: usize = 20;
+/// The rarest windows of a text by which others are found, and how many texts are compared for each.
+const WINDOWS: usize = 2;
+const MOST: usize = 128;
+/// Bytes of texts that are compared together.
+const BATCH: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
+/// A text of which a smaller share of the runs is distinct repeats itself too much to be known by
+/// its runs.
+const DISTINCT: f64 = 0.9;
+
+/// A search for texts that stand in another one.
+///
+/// A text stands in another one if at least this share of its distinct runs of three words does, in
+/// any order. A text whose runs repeat themselves, more than a tenth of them, must stand there word
+/// for word, and one of fewer than three words is compared as a whole. Words are compared without
+/// case, white space and punctuation. Of two such texts the longer one is kept, in words, or the one
+/// with the greater [priority](Self::priorities), and a text is found only if it stands in one that
+/// is kept: so nothing of it is lost.
+///
+/// Two texts are compared if they share a rare run of 13 words. If more than 128 texts before a text
+/// in this order have the run, it is compared with the first 128 only, and counted as crowded if it
+/// is kept. Of texts with fewer than 20 words, not all are found.
+///
+/// What does not fit into [`memory`](Self::memory) is sorted on the disk: 16 bytes per window, about
+/// one per 13 words, and 16 for each two texts that are compared. Their texts are in a scratch file.
+/// In addition, it takes 50 bytes of memory per text.
+///
+/// # Examples
+///
+/// ```
+/// use fpdb::passages::Contained;
+///
+/// let quote = "The mills were closed in spring because the new owners had found cheaper coal in the north of the country";
+/// let texts = [quote.to_owned(), format!("This is from the archive. {quote}. That was all.")];
+/// let found = Contained::new(1.0)?.find(|each| each(&[&texts[0], &texts[1]]))?;
+/// assert_eq!((found.texts[0].row, found.texts[0].source, found.texts[0].share), (0, 1, 1.0));
+/// # Ok::<(), fpdb::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a search does nothing until find is called"]
+pub struct Contained {
+    share: f64,
+    priorities: Option<Vec<u64>>,
+    seed: Option<u64>,
+    memory: u64,
+    threads: usize,
+    scratch: Option<PathBuf>,
+}
+
+/// The texts that stand in others.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ContainedTexts {
+    /// These texts, by row.
+    pub texts: Vec<ContainedText>,
+    /// The number of texts.
+    pub rows: u64,
+    /// The number of texts that are kept, but were compared with some of those with their windows
+    /// only.
+    pub crowded: u64,
+}
+
+/// A text that stands in another one, which is kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ContainedText {
+    /// The row of the text.
+    pub row: u64,
+    /// The row of the text that it stands in.
+    pub source: u64,
+    /// The share of it that stands there, from 0 to 1.
+    pub share: f64,
+}
+
+impl Contained {
+    /// Prepares a search for texts of which at least this share stands in another one.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` unless it is from 0.5 to 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Contained;
+    /// assert!(Contained::new(0.4).unwrap_err().to_string().contains("0.5 to 1"));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn new(share: f64) -> Result<Self> {
+        if !(0.5..=1.0).contains(&share) {
+            return Err(Error::invalid(format!("share {share}: expected a number from 0.5 to 1")));
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let memory = 512 << 20;
+        Ok(Self { share, priorities: None, seed: None, memory, threads, scratch: None })
+    }
+
+    /// Sets a priority for each text: of two, the one with the greater priority is kept, and of
+    /// equal ones the first. The default is the number of words.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Contained;
+    ///
+    /// let texts = ["one two three four five", "five, four? One, two three four five."];
+    /// let found = |search: Contained| search.find(|each| each(&texts)).map(|found| found.texts.len());
+    /// assert_eq!(found(Contained::new(1.0)?.priorities(vec![2, 1]))?, 0);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn priorities(self, priorities: Vec<u64>) -> Self {
+        Self { priorities: Some(priorities), ..self }
+    }
+
+    /// Sets the seed of the hashes, as [`Passages::seed`](super::Passages::seed) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Contained;
+    /// assert_eq!(Contained::new(1.0)?.seed(7).find(|each| each(&["A text."]))?.rows, 1);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..self }
+    }
+
+    /// Sets how many bytes of memory the sorting may take. The default is 512 MiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Contained;
+    /// assert_eq!(Contained::new(1.0)?.memory(1 << 20).find(|each| each(&["A text."]))?.rows, 1);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn memory(self, bytes: u64) -> Self {
+        Self { memory: bytes, ..self }
+    }
+
+    /// Sets the number of threads. The default is the number of processors.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Contained;
+    /// assert_eq!(Contained::new(1.0)?.threads(1).find(|each| each(&["A text."]))?.rows, 1);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads: threads.max(1), ..self }
+    }
+
+    /// Sets the folder of scratch files, which have no name. The default is the system's folder for
+    /// temporary files.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Contained;
+    /// let search = Contained::new(1.0)?.scratch_folder(std::env::temp_dir());
+    /// assert_eq!(search.find(|each| each(&["A text."]))?.rows, 1);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn scratch_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { scratch: Some(folder.into()), ..self }
+    }
+
+    /// Searches the texts that `read` passes on, as [`Passages::find`](super::Passages::find) does:
+    /// it is called twice.
+    ///
+    /// # Errors
+    ///
+    /// Those of `read`. `InvalidArgument` if a text is longer than 512 MiB, if the number of texts
+    /// differs the second time, or if it is not that of the priorities. `Io` if a scratch file
+    /// cannot be written or read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Contained;
+    ///
+    /// let texts = ["Yes.", "No.", "YES"];
+    /// let found = Contained::new(1.0)?.find(|each| texts.iter().try_for_each(|text| each(&[text])))?;
+    /// assert_eq!((found.rows, found.texts.len(), found.texts[0].row), (3, 1, 2));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn find<E: From<Error>>(
+        &self,
+        mut read: impl FnMut(&mut Texts<'_>) -> result::Result<(), E>,
+    ) -> result::Result<ContainedTexts, E> {
+        let folder = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        let pages = PageBudget::unlimited();
+        let files = ScratchFiles::InFolder(&folder, &pages);
+        let seed = self.seed.map_or_else(|| random_seed(&folder), Ok)?;
+        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
+
+        let (mut sorter, mut words) = (Sorter::new(files, memory / 2, self.threads), Vec::new());
+        read(&mut |texts| {
+            in_parts(texts, &mut |part| {
+                for (number, windows) in self.windows(part, seed)? {
+                    let row = DocId(words.len() as u64);
+                    words.push(number);
+                    for fingerprint in windows {
+                        sorter.push(Entry { fingerprint, id: row })?;
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        let order = Order::new(self.priorities.as_ref().unwrap_or(&words));
+        let rows = words.len() as u64;
+        if order.rows.len() != words.len() {
+            let number = order.rows.len();
+            return Err(
+                Error::invalid(format!("there are {number} priorities for {rows} texts")).into()
+            );
+        }
+        drop(words);
+        let sorted = sorter.finish(&|_| Ok(()))?.with_passes(2);
+        let (pairs, crowded) =
+            pairs(&sorted, &order, Sorter::new(files, memory / 2, self.threads))?;
+        drop(sorted);
+
+        let (mut wanted, mut texts_file) = (Bits::zeros(rows), files.create()?);
+        pairs.for_each(&mut |pairs| {
+            pairs.iter().flat_map(ranks).for_each(|rank| wanted.set(order.row(rank)));
+            Ok(())
+        })?;
+        let (mut begins, mut end) = (vec![0_u64], 0);
+        read(&mut |texts| {
+            for text in texts {
+                if wanted.get(begins.len() as u64 - 1) {
+                    texts_file.append(text.as_bytes())?;
+                    end += text.len() as u64;
+                }
+                begins.push(end);
+            }
+            Ok(())
+        })?;
+        if begins.len() as u64 != rows + 1 {
+            return Err(changed(rows.min(begins.len() as u64 - 1)).into());
+        }
+        let texts = Stored { file: texts_file.finish()?, begins };
+        let dropped = Bits::zeros(rows);
+        let mut comparing = Comparing {
+            search: self,
+            seed,
+            order: &order,
+            texts,
+            waiting: Vec::new(),
+            bytes: 0,
+            dropped,
+            found: Vec::new(),
+        };
+        pairs.for_each(&mut |pairs| comparing.add(pairs))?;
+        comparing.finish(rows, &crowded).map_err(E::from)
+    }
+
+    /// Returns the number of words of texts, and the hashes of their windows.
+    fn windows(&self, texts: &[&str], seed: u64) -> Result<Vec<(u64, Vec<u64>)>> {
+        let windows = Windows::new(MIN_WORDS, seed)?;
+        map(self.threads, texts, |text| {
+            let (words, mut hashes) = (Words::of(text, seed)?, Vec::new());
+            windows.keep(&words, |hash, _| hashes.push(hash));
+            Ok((words.len() as u64, hashes))
+        })
+    }
+}
+
+/// Does the work for each item in several threads.
+fn map<I: Sync, T: Default + Send>(
+    threads: usize,
+    items: &[I],
+    work: impl Fn(&I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut done: Vec<T> = items.iter().map(|_| T::default()).collect();
+    let tasks = items.iter().zip(&mut done);
+    parallel::for_each(
+        threads,
+        tasks,
+        || (),
+        |(), (item, done)| {
+            *done = work(item)?;
+            Ok(())
+        },
+    )?;
+    Ok(done)
+}
+
+/// The order in which texts are decided: by descending priority, and then by row. The place of a
+/// text in it is its rank.
+struct Order {
+    rows: Vec<u64>,
+    ranks: Vec<u64>,
+}
+
+impl Order {
+    fn new(priorities: &[u64]) -> Self {
+        let priority = |row: u64| priorities.get(index(row)).copied().unwrap_or(0);
+        let mut rows: Vec<u64> = (0..priorities.len() as u64).collect();
+        rows.sort_by_key(|&row| std::cmp::Reverse(priority(row)));
+        let mut ranks = vec![0; rows.len()];
+        for (rank, &row) in (0..).zip(&rows) {
+            if let Some(place) = ranks.get_mut(index(row)) {
+                *place = rank;
+            }
+        }
+        Self { rows, ranks }
+    }
+
+    fn row(&self, rank: u64) -> u64 {
+        self.rows.get(index(rank)).copied().unwrap_or(0)
+    }
+
+    fn rank(&self, row: u64) -> u64 {
+        self.ranks.get(index(row)).copied().unwrap_or(0)
+    }
+}
+
+fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn ranks(pair: &Entry<u64>) -> [u64; 2] {
+    [pair.fingerprint, pair.id.0]
+}
+
+/// The rarest windows of a text: how many texts have each, and its number.
+type Rarest = [(u32, u64); WINDOWS];
+
+/// Pairs each text, by its rank, with the first texts before it that have one of its rarest
+/// windows. Also returns which rows have more of these.
+fn pairs<'a>(
+    windows: &Sorted<'_, Entry<u64>>,
+    order: &Order,
+    mut sorter: Sorter<'a, Entry<u64>>,
+) -> Result<(Sorted<'a, Entry<u64>>, Bits)> {
+    let mut rarest: Vec<Rarest> = vec![[(u32::MAX, u64::MAX); WINDOWS]; order.rows.len()];
+    for_each_shared(windows, |number, rows| {
+        let count = u32::try_from(rows.len()).unwrap_or(u32::MAX - 1);
+        for &row in rows {
+            let Some([first, second]) = rarest.get_mut(index(row)) else { continue };
+            if (count, number) < *first {
+                (*first, *second) = ((count, number), *first);
+            } else {
+                *second = (*second).min((count, number));
+            }
+        }
+        Ok(())
+    })?;
+    let mut crowded = Bits::zeros(order.rows.len() as u64);
+    let mut ranks = Vec::new();
+    for_each_shared(windows, |number, rows| {
+        ranks.clear();
+        ranks.extend(rows.iter().map(|&row| order.rank(row)));
+        ranks.sort_unstable();
+        for (before, &rank) in ranks.iter().enumerate() {
+            let row = order.row(rank);
+            let is_rare = |it: &Rarest| it.iter().any(|window| window.1 == number);
+            if !rarest.get(index(row)).is_some_and(is_rare) {
+                continue;
+            }
+            if before > MOST {
+                crowded.set(row);
+            }
+            for &other in ranks.iter().take(before.min(MOST)) {
+                sorter.push(Entry { fingerprint: rank, id: DocId(other) })?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok((sorter.finish(&|_| Ok(()))?.with_passes(2), crowded))
+}
+
+/// Calls `each` with the number of each window that several texts have, and their rows.
+fn for_each_shared(
+    windows: &Sorted<'_, Entry<u64>>,
+    mut each: impl FnMut(u64, &[u64]) -> Result<()>,
+) -> Result<()> {
+    let (mut number, mut last, mut rows) = (0, None, Vec::new());
+    let mut end = |rows: &mut Vec<u64>| {
+        if rows.len() > 1 {
+            each(number, rows)?;
+            number += 1;
+        }
+        rows.clear();
+        Ok::<_, Error>(())
+    };
+    windows.for_each(&mut |entries| {
+        for &Entry { fingerprint, id } in entries {
+            if last.replace(fingerprint) != Some(fingerprint) {
+                end(&mut rows)?;
+            }
+            rows.push(id.0);
+        }
+        Ok(())
+    })?;
+    end(&mut rows)
+}
+
+/// The texts that are compared, in a file, and where each text begins in it.
+struct Stored<'a> {
+    file: ScratchReader<'a>,
+    begins: Vec<u64>,
+}
+
+impl Stored<'_> {
+    fn place(&self, row: u64) -> Range<usize> {
+        let at = |row: u64| self.begins.get(index(row)).map_or(0, |&begin| index(begin));
+        at(row)..at(row + 1)
+    }
+
+    fn text(&self, row: u64) -> Result<String> {
+        let mut bytes = Vec::new();
+        let place = self.place(row);
+        self.file.read(place.clone(), place.len(), &mut |read| {
+            bytes.extend_from_slice(read);
+            Ok(())
+        })?;
+        // It was written as text.
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Compares pairs, sorted by rank, and decides which texts are dropped.
+struct Comparing<'a> {
+    search: &'a Contained,
+    seed: u64,
+    order: &'a Order,
+    texts: Stored<'a>,
+    /// Pairs that are compared together, and the bytes of their texts.
+    waiting: Vec<Entry<u64>>,
+    bytes: usize,
+    /// By row.
+    dropped: Bits,
+    found: Vec<ContainedText>,
+}
+
+impl Comparing<'_> {
+    fn add(&mut self, pairs: &[Entry<u64>]) -> Result<()> {
+        for pair in pairs {
+            let is_next_text =
+                self.waiting.last().is_some_and(|last| last.fingerprint != pair.fingerprint);
+            if is_next_text && self.bytes > BATCH {
+                self.compare()?;
+            }
+            let of_pair = ranks(pair).map(|rank| self.texts.place(self.order.row(rank)).len());
+            self.bytes += of_pair.iter().sum::<usize>();
+            self.waiting.push(*pair);
+        }
+        Ok(())
+    }
+
+    /// Decides about the texts of the pairs that wait, in the order of their ranks.
+    fn compare(&mut self) -> Result<()> {
+        let pairs = std::mem::take(&mut self.waiting);
+        self.bytes = 0;
+        let wanted: BTreeMap<u64, ()> =
+            pairs.iter().flat_map(ranks).map(|rank| (rank, ())).collect();
+        let wanted: Vec<u64> = wanted.into_keys().collect();
+        let runs = map(self.search.threads, &wanted, |&rank| {
+            let text = self.texts.text(self.order.row(rank))?;
+            Runs::of(&text, self.seed).map(Some)
+        })?;
+        let runs_of = |rank| runs.get(wanted.binary_search(&rank).ok()?)?.as_ref();
+        let shares = map(self.search.threads, &pairs, |pair| {
+            let [own, other] = ranks(pair).map(runs_of);
+            Ok(own.zip(other).map_or(0.0, |(own, other)| own.share_in(other)))
+        })?;
+        for (pair, share) in pairs.iter().zip(shares) {
+            let [row, source] = ranks(pair).map(|rank| self.order.row(rank));
+            if share >= self.search.share && !self.dropped.get(row) && !self.dropped.get(source) {
+                self.dropped.set(row);
+                self.found.push(ContainedText { row, source, share });
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, rows: u64, crowded: &Bits) -> Result<ContainedTexts> {
+        self.compare()?;
+        let Self { mut found, dropped, .. } = self;
+        found.sort_unstable_by_key(|text| text.row);
+        let is_crowded = |row: &u64| crowded.get(*row) && !dropped.get(*row);
+        let crowded = (0..rows).filter(is_crowded).count() as u64;
+        Ok(ContainedTexts { texts: found, rows, crowded })
+    }
+}
+
+/// The words of a text, and its runs of three words.
+struct Runs {
+    words: Words,
+    runs: Shingles,
+}
+
+impl Runs {
+    fn of(text: &str, seed: u64) -> Result<Self> {
+        let words = Words::of(text, seed)?;
+        let runs = (3..=words.len()).map(|end| words.hash(end - 3..end)).collect();
+        Ok(Self { words, runs: Shingles::of_hashes(runs) })
+    }
+
+    /// Returns the share of this text's distinct runs that stand in another one. If too few are
+    /// distinct, the share is 1 if the other text has all words of this one as one run, and else 0.
+    /// A text without runs must be equal.
+    fn share_in(&self, other: &Self) -> f64 {
+        let (all, others) = (self.words.len(), other.words.len());
+        let is_whole =
+            || (all..=others).any(|end| self.words.are_same(0..all, &other.words, end - all..end));
+        if self.runs.is_empty() {
+            f64::from(u8::from(all == others && is_whole()))
+        } else if (self.runs.len() as f64) < DISTINCT * (all - 2) as f64 {
+            f64::from(u8::from(is_whole()))
+        } else {
+            self.runs.shared(&other.runs) as f64 / self.runs.len() as f64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
