@@ -5,7 +5,8 @@ use fpdb::passages::Lines;
 use fpdb::text::units::Unit;
 use serde::Serialize;
 
-use super::spans::{Counts, SpanArgs};
+use super::reread::Counts;
+use super::spans::{SpanArgs, Spans};
 use crate::output::Context;
 use crate::output::failure::Exit;
 
@@ -75,16 +76,17 @@ impl Args {
         };
         let (most, min_words) = (self.most, self.min_words);
         let mut search = Lines::default().unit(unit).most(most).min_words(min_words);
-        search = search.threads(self.spans.threads());
-        if let Some(memory) = self.spans.memory() {
+        search = search.threads(self.spans.files.threads());
+        if let Some(memory) = self.spans.files.memory() {
             search = search.memory(memory);
         }
-        if let Some(folder) = self.spans.temporary() {
+        if let Some(folder) = self.spans.files.temporary() {
             search = search.scratch_folder(folder);
         }
-        let counts = self.spans.run("line", |read| search.find(read), context)?;
-        let percent = counts.percent();
-        let Counts { documents, bytes, spans, with_spans, repeated_bytes, bad, ignored } = counts;
+        let (counts, found) = self.spans.run("line", |read| search.find(read), context)?;
+        let Counts { documents, bytes, bad, ignored } = counts;
+        let percent = found.percent(bytes);
+        let Spans { spans, with_spans, repeated_bytes } = found;
         if context.json {
             let summary = Summary {
                 most,

@@ -4,6 +4,7 @@ mod backup;
 mod clusters;
 mod compact;
 mod completions;
+mod contained;
 mod create;
 mod dedup;
 mod expire;
@@ -25,6 +26,7 @@ mod recipes;
 mod recommend;
 mod remove;
 mod repair;
+mod reread;
 mod serve;
 mod spans;
 mod stats;
@@ -47,6 +49,7 @@ pub(crate) enum Command {
     Clusters(clusters::Args),
     Passages(passages::Args),
     Lines(lines::Args),
+    Contained(contained::Args),
     Get(get::Args),
     Extract(extract::Args),
     Export(export::Args),
@@ -99,6 +102,7 @@ impl Command {
             Self::Clusters(args) => args.run(context),
             Self::Passages(args) => args.run(context),
             Self::Lines(args) => args.run(context),
+            Self::Contained(args) => args.run(context),
             Self::Get(args) => args.run(context),
             Self::Extract(args) => args.run(context),
             Self::Export(args) => args.run(context),

@@ -4,7 +4,8 @@ use anyhow::Result;
 use fpdb::passages::Passages;
 use serde::Serialize;
 
-use super::spans::{Counts, SpanArgs};
+use super::reread::Counts;
+use super::spans::{SpanArgs, Spans};
 use crate::output::Context;
 use crate::output::failure::Exit;
 
@@ -61,16 +62,17 @@ struct Summary {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let mut search = Passages::new(self.min_words)?.threads(self.spans.threads());
-        if let Some(memory) = self.spans.memory() {
+        let mut search = Passages::new(self.min_words)?.threads(self.spans.files.threads());
+        if let Some(memory) = self.spans.files.memory() {
             search = search.memory(memory);
         }
-        if let Some(folder) = self.spans.temporary() {
+        if let Some(folder) = self.spans.files.temporary() {
             search = search.scratch_folder(folder);
         }
-        let counts = self.spans.run("passage", |read| search.find(read), context)?;
-        let percent = counts.percent();
-        let Counts { documents, bytes, spans, with_spans, repeated_bytes, bad, ignored } = counts;
+        let (counts, found) = self.spans.run("passage", |read| search.find(read), context)?;
+        let Counts { documents, bytes, bad, ignored } = counts;
+        let percent = found.percent(bytes);
+        let Spans { spans, with_spans, repeated_bytes } = found;
         if context.json {
             let summary = Summary {
                 min_words: self.min_words,

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use crate::common::Folder;
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 30] = [
     "create",
     "import",
     "dedup",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 29] = [
     "clusters",
     "passages",
     "lines",
+    "contained",
     "get",
     "extract",
     "export",

@@ -4,6 +4,7 @@ mod backup;
 mod clusters;
 mod common;
 mod complete;
+mod contained;
 mod corpus;
 mod create;
 mod dedup;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Folder, document, text};
 
 /// Commands, the schemas of their reports, and the databases that the reports must name.
-const REPORTS: [(&str, &str, Option<&str>); 33] = [
+const REPORTS: [(&str, &str, Option<&str>); 34] = [
     ("create new", "create", Some("new")),
     ("dedup db docs", "dedup", Some("db")),
     ("dedup db docs --recrawl --stamp 8", "dedup", Some("db")),
@@ -30,6 +30,7 @@ const REPORTS: [(&str, &str, Option<&str>); 33] = [
     ("recommend -n 1e6 --jaccard 0.8", "recommend-similarity", None),
     ("passages docs", "passages", None),
     ("lines docs", "lines", None),
+    ("contained docs", "contained", None),
     ("recipes", "recipes", None),
     ("fingerprint docs", "fingerprint", None),
     ("extract page.html", "extract", None),
