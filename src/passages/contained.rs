@@ -4,20 +4,21 @@
 //! another one shares its windows with it. So each text is compared with those that have one of its
 //! rarest windows, and these texts are kept in a scratch file in the second pass.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+mod compare;
+
 use std::path::PathBuf;
 use std::result;
 
-use fpdb_text::jaccard::Shingles;
 use fpdb_text::windows::{Windows, Words};
+
+use compare::{Comparing, index, map, ranks};
+pub use compare::{ContainedText, ContainedTexts};
 
 use super::bits::Bits;
 use super::{Texts, changed, in_parts, random_seed};
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
-use crate::parallel;
-use crate::scratch::{ScratchFiles, ScratchReader};
+use crate::scratch::ScratchFiles;
 use crate::sorter::{Sorted, Sorter};
 use crate::storage::PageBudget;
 
@@ -26,12 +27,6 @@ const MIN_WORDS: usize = 20;
 /// The rarest windows of a text by which others are found, and how many texts are compared for each.
 const WINDOWS: usize = 2;
 const MOST: usize = 128;
-/// Bytes of texts that are compared together.
-const BATCH: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
-/// A text of which a smaller share of the runs is distinct repeats itself too much to be known by
-/// its runs.
-const DISTINCT: f64 = 0.9;
-
 /// A search for texts that stand in another one.
 ///
 /// A text stands in another one if at least this share of its distinct runs of three words does, in
@@ -69,31 +64,6 @@ pub struct Contained {
     memory: u64,
     threads: usize,
     scratch: Option<PathBuf>,
-}
-
-/// The texts that stand in others.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct ContainedTexts {
-    /// These texts, by row.
-    pub texts: Vec<ContainedText>,
-    /// The number of texts.
-    pub rows: u64,
-    /// The number of texts that are kept, but were compared with some of those with their windows
-    /// only.
-    pub crowded: u64,
-}
-
-/// A text that stands in another one, which is kept.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct ContainedText {
-    /// The row of the text.
-    pub row: u64,
-    /// The row of the text that it stands in.
-    pub source: u64,
-    /// The share of it that stands there, from 0 to 1.
-    pub share: f64,
 }
 
 impl Contained {
@@ -265,18 +235,9 @@ impl Contained {
         if begins.len() as u64 != rows + 1 {
             return Err(changed(rows.min(begins.len() as u64 - 1)).into());
         }
-        let texts = Stored { file: texts_file.finish()?, begins };
-        let dropped = Bits::zeros(rows);
-        let mut comparing = Comparing {
-            search: self,
-            seed,
-            order: &order,
-            texts,
-            waiting: Vec::new(),
-            bytes: 0,
-            dropped,
-            found: Vec::new(),
-        };
+        let about = (self.share, seed, self.threads);
+        let row_of = |rank| order.row(rank);
+        let mut comparing = Comparing::new(about, &row_of, (texts_file.finish()?, begins));
         pairs.for_each(&mut |pairs| comparing.add(pairs))?;
         comparing.finish(rows, &crowded).map_err(E::from)
     }
@@ -290,26 +251,6 @@ impl Contained {
             Ok((words.len() as u64, hashes))
         })
     }
-}
-
-/// Does the work for each item in several threads.
-fn map<I: Sync, T: Default + Send>(
-    threads: usize,
-    items: &[I],
-    work: impl Fn(&I) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let mut done: Vec<T> = items.iter().map(|_| T::default()).collect();
-    let tasks = items.iter().zip(&mut done);
-    parallel::for_each(
-        threads,
-        tasks,
-        || (),
-        |(), (item, done)| {
-            *done = work(item)?;
-            Ok(())
-        },
-    )?;
-    Ok(done)
 }
 
 /// The order in which texts are decided: by descending priority, and then by row. The place of a
@@ -340,14 +281,6 @@ impl Order {
     fn rank(&self, row: u64) -> u64 {
         self.ranks.get(index(row)).copied().unwrap_or(0)
     }
-}
-
-fn index(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-fn ranks(pair: &Entry<u64>) -> [u64; 2] {
-    [pair.fingerprint, pair.id.0]
 }
 
 /// The rarest windows of a text: how many texts have each, and its number.
@@ -421,125 +354,6 @@ fn for_each_shared(
         Ok(())
     })?;
     end(&mut rows)
-}
-
-/// The texts that are compared, in a file, and where each text begins in it.
-struct Stored<'a> {
-    file: ScratchReader<'a>,
-    begins: Vec<u64>,
-}
-
-impl Stored<'_> {
-    fn place(&self, row: u64) -> Range<usize> {
-        let at = |row: u64| self.begins.get(index(row)).map_or(0, |&begin| index(begin));
-        at(row)..at(row + 1)
-    }
-
-    fn text(&self, row: u64) -> Result<String> {
-        let mut bytes = Vec::new();
-        let place = self.place(row);
-        self.file.read(place.clone(), place.len(), &mut |read| {
-            bytes.extend_from_slice(read);
-            Ok(())
-        })?;
-        // It was written as text.
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
-}
-
-/// Compares pairs, sorted by rank, and decides which texts are dropped.
-struct Comparing<'a> {
-    search: &'a Contained,
-    seed: u64,
-    order: &'a Order,
-    texts: Stored<'a>,
-    /// Pairs that are compared together, and the bytes of their texts.
-    waiting: Vec<Entry<u64>>,
-    bytes: usize,
-    /// By row.
-    dropped: Bits,
-    found: Vec<ContainedText>,
-}
-
-impl Comparing<'_> {
-    fn add(&mut self, pairs: &[Entry<u64>]) -> Result<()> {
-        for pair in pairs {
-            let is_next_text =
-                self.waiting.last().is_some_and(|last| last.fingerprint != pair.fingerprint);
-            if is_next_text && self.bytes > BATCH {
-                self.compare()?;
-            }
-            let of_pair = ranks(pair).map(|rank| self.texts.place(self.order.row(rank)).len());
-            self.bytes += of_pair.iter().sum::<usize>();
-            self.waiting.push(*pair);
-        }
-        Ok(())
-    }
-
-    /// Decides about the texts of the pairs that wait, in the order of their ranks.
-    fn compare(&mut self) -> Result<()> {
-        let pairs = std::mem::take(&mut self.waiting);
-        self.bytes = 0;
-        let wanted: BTreeMap<u64, ()> =
-            pairs.iter().flat_map(ranks).map(|rank| (rank, ())).collect();
-        let wanted: Vec<u64> = wanted.into_keys().collect();
-        let runs = map(self.search.threads, &wanted, |&rank| {
-            let text = self.texts.text(self.order.row(rank))?;
-            Runs::of(&text, self.seed).map(Some)
-        })?;
-        let runs_of = |rank| runs.get(wanted.binary_search(&rank).ok()?)?.as_ref();
-        let shares = map(self.search.threads, &pairs, |pair| {
-            let [own, other] = ranks(pair).map(runs_of);
-            Ok(own.zip(other).map_or(0.0, |(own, other)| own.share_in(other)))
-        })?;
-        for (pair, share) in pairs.iter().zip(shares) {
-            let [row, source] = ranks(pair).map(|rank| self.order.row(rank));
-            if share >= self.search.share && !self.dropped.get(row) && !self.dropped.get(source) {
-                self.dropped.set(row);
-                self.found.push(ContainedText { row, source, share });
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, rows: u64, crowded: &Bits) -> Result<ContainedTexts> {
-        self.compare()?;
-        let Self { mut found, dropped, .. } = self;
-        found.sort_unstable_by_key(|text| text.row);
-        let is_crowded = |row: &u64| crowded.get(*row) && !dropped.get(*row);
-        let crowded = (0..rows).filter(is_crowded).count() as u64;
-        Ok(ContainedTexts { texts: found, rows, crowded })
-    }
-}
-
-/// The words of a text, and its runs of three words.
-struct Runs {
-    words: Words,
-    runs: Shingles,
-}
-
-impl Runs {
-    fn of(text: &str, seed: u64) -> Result<Self> {
-        let words = Words::of(text, seed)?;
-        let runs = (3..=words.len()).map(|end| words.hash(end - 3..end)).collect();
-        Ok(Self { words, runs: Shingles::of_hashes(runs) })
-    }
-
-    /// Returns the share of this text's distinct runs that stand in another one. If too few are
-    /// distinct, the share is 1 if the other text has all words of this one as one run, and else 0.
-    /// A text without runs must be equal.
-    fn share_in(&self, other: &Self) -> f64 {
-        let (all, others) = (self.words.len(), other.words.len());
-        let is_whole =
-            || (all..=others).any(|end| self.words.are_same(0..all, &other.words, end - all..end));
-        if self.runs.is_empty() {
-            f64::from(u8::from(all == others && is_whole()))
-        } else if (self.runs.len() as f64) < DISTINCT * (all - 2) as f64 {
-            f64::from(u8::from(is_whole()))
-        } else {
-            self.runs.shared(&other.runs) as f64 / self.runs.len() as f64
-        }
-    }
 }
 
 #[cfg(test)]

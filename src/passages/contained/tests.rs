@@ -112,7 +112,7 @@ fn every_text_that_stands_in_another_one_is_found_and_no_other() {
                 let found = find(&search, &texts, slice);
                 assert_eq!((found.rows, found.crowded), (texts.len() as u64, 0));
                 // Short ones may be missed, and then others stand in them.
-                let long = |it: &&ContainedText| words(&texts[it.row as usize]).len() >= 20;
+                let long = |it: &&ContainedText| words(&texts[index(it.row)]).len() >= 20;
                 assert_eq!(
                     found.texts.iter().filter(long).collect::<Vec<_>>(),
                     expected.iter().filter(long).collect::<Vec<_>>(),
@@ -137,7 +137,7 @@ fn nothing_is_lost_with_a_smaller_share() {
         let dropped: HashSet<u64> = found.texts.iter().map(|it| it.row).collect();
         for it in &found.texts {
             assert!(!dropped.contains(&it.source));
-            let [own, other] = [it.row, it.source].map(|row| words(&texts[row as usize]));
+            let [own, other] = [it.row, it.source].map(|row| words(&texts[index(row)]));
             assert_eq!(it.share, share(&own, &other));
             assert!(it.share >= 0.8 && own.len() <= other.len());
         }

@@ -1,0 +1,222 @@
+//! Compares texts, and decides which of them stand in others.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use fpdb_text::jaccard::Shingles;
+use fpdb_text::windows::Words;
+
+use crate::error::Result;
+use crate::fingerprint::Entry;
+use crate::parallel;
+use crate::passages::bits::Bits;
+use crate::scratch::ScratchReader;
+
+/// Bytes of texts that are compared together.
+const BATCH: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
+/// A text of which a smaller share of the runs is distinct repeats itself too much to be known by
+/// its runs.
+const DISTINCT: f64 = 0.9;
+
+/// The texts that stand in others.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ContainedTexts {
+    /// These texts, by row.
+    pub texts: Vec<ContainedText>,
+    /// The number of texts.
+    pub rows: u64,
+    /// The number of texts that are kept, but were compared with some of those with their windows
+    /// only.
+    pub crowded: u64,
+}
+
+/// A text that stands in another one, which is kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ContainedText {
+    /// The row of the text.
+    pub row: u64,
+    /// The row of the text that it stands in.
+    pub source: u64,
+    /// The share of it that stands there, from 0 to 1.
+    pub share: f64,
+}
+
+/// Does the work for each item in several threads.
+pub(super) fn map<I: Sync, T: Default + Send>(
+    threads: usize,
+    items: &[I],
+    work: impl Fn(&I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut done: Vec<T> = items.iter().map(|_| T::default()).collect();
+    let tasks = items.iter().zip(&mut done);
+    parallel::for_each(
+        threads,
+        tasks,
+        || (),
+        |(), (item, done)| {
+            *done = work(item)?;
+            Ok(())
+        },
+    )?;
+    Ok(done)
+}
+
+pub(super) fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// Returns the ranks of a pair of texts.
+pub(super) fn ranks(pair: &Entry<u64>) -> [u64; 2] {
+    [pair.fingerprint, pair.id.0]
+}
+
+/// The texts that are compared, in a file, and where each text begins in it.
+struct Stored<'a> {
+    file: ScratchReader<'a>,
+    begins: Vec<u64>,
+}
+
+impl Stored<'_> {
+    fn place(&self, row: u64) -> Range<usize> {
+        let at = |row: u64| self.begins.get(index(row)).map_or(0, |&begin| index(begin));
+        at(row)..at(row + 1)
+    }
+
+    fn text(&self, row: u64) -> Result<String> {
+        let mut bytes = Vec::new();
+        let place = self.place(row);
+        self.file.read(place.clone(), place.len(), &mut |read| {
+            bytes.extend_from_slice(read);
+            Ok(())
+        })?;
+        // It was written as text.
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Compares pairs, sorted by rank, and decides which texts are dropped.
+pub(super) struct Comparing<'a> {
+    /// The least share of a text that stands in another one.
+    least: f64,
+    seed: u64,
+    threads: usize,
+    /// Returns the row of a rank.
+    row_of: &'a (dyn Fn(u64) -> u64 + Sync),
+    texts: Stored<'a>,
+    /// Pairs that are compared together.
+    waiting: Vec<Entry<u64>>,
+    /// The ranks of their texts.
+    wanted: BTreeSet<u64>,
+    /// The bytes of these.
+    bytes: usize,
+    /// By row.
+    dropped: Bits,
+    found: Vec<ContainedText>,
+}
+
+impl<'a> Comparing<'a> {
+    /// Takes the least share, the seed and the number of threads; the texts in a file, and where
+    /// each begins.
+    pub(super) fn new(
+        (least, seed, threads): (f64, u64, usize),
+        row_of: &'a (dyn Fn(u64) -> u64 + Sync),
+        (file, begins): (ScratchReader<'a>, Vec<u64>),
+    ) -> Self {
+        let dropped = Bits::zeros(begins.len() as u64);
+        let texts = Stored { file, begins };
+        Self {
+            least,
+            seed,
+            threads,
+            row_of,
+            texts,
+            waiting: Vec::new(),
+            wanted: BTreeSet::new(),
+            bytes: 0,
+            dropped,
+            found: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, pairs: &[Entry<u64>]) -> Result<()> {
+        for pair in pairs {
+            let is_next_text =
+                self.waiting.last().is_some_and(|last| last.fingerprint != pair.fingerprint);
+            if is_next_text && self.bytes > BATCH {
+                self.compare()?;
+            }
+            for rank in ranks(pair) {
+                if self.wanted.insert(rank) {
+                    self.bytes += self.texts.place((self.row_of)(rank)).len();
+                }
+            }
+            self.waiting.push(*pair);
+        }
+        Ok(())
+    }
+
+    /// Decides about the texts of the pairs that wait, in the order of their ranks.
+    fn compare(&mut self) -> Result<()> {
+        let pairs = std::mem::take(&mut self.waiting);
+        self.bytes = 0;
+        let wanted: Vec<u64> = std::mem::take(&mut self.wanted).into_iter().collect();
+        let runs = map(self.threads, &wanted, |&rank| {
+            let text = self.texts.text((self.row_of)(rank))?;
+            Runs::of(&text, self.seed).map(Some)
+        })?;
+        let runs_of = |rank| runs.get(wanted.binary_search(&rank).ok()?)?.as_ref();
+        let shares = map(self.threads, &pairs, |pair| {
+            let [own, other] = ranks(pair).map(runs_of);
+            Ok(own.zip(other).map_or(0.0, |(own, other)| own.share_in(other)))
+        })?;
+        for (pair, share) in pairs.iter().zip(shares) {
+            let [row, source] = ranks(pair).map(|rank| (self.row_of)(rank));
+            if share >= self.least && !self.dropped.get(row) && !self.dropped.get(source) {
+                self.dropped.set(row);
+                self.found.push(ContainedText { row, source, share });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self, rows: u64, crowded: &Bits) -> Result<ContainedTexts> {
+        self.compare()?;
+        let Self { mut found, dropped, .. } = self;
+        found.sort_unstable_by_key(|text| text.row);
+        let is_crowded = |row: &u64| crowded.get(*row) && !dropped.get(*row);
+        let crowded = (0..rows).filter(is_crowded).count() as u64;
+        Ok(ContainedTexts { texts: found, rows, crowded })
+    }
+}
+
+/// The words of a text, and its runs of three words.
+struct Runs {
+    words: Words,
+    runs: Shingles,
+}
+
+impl Runs {
+    fn of(text: &str, seed: u64) -> Result<Self> {
+        let words = Words::of(text, seed)?;
+        let runs = (3..=words.len()).map(|end| words.hash(end - 3..end)).collect();
+        Ok(Self { words, runs: Shingles::of_hashes(runs) })
+    }
+
+    /// Returns the share of this text's distinct runs that stand in another one. If too few are
+    /// distinct, the share is 1 if the other text has all words of this one as one run, and else 0.
+    /// A text without runs must be equal.
+    fn share_in(&self, other: &Self) -> f64 {
+        let (all, others) = (self.words.len(), other.words.len());
+        let is_whole =
+            || (all..=others).any(|end| self.words.are_same(0..all, &other.words, end - all..end));
+        if self.runs.is_empty() {
+            f64::from(u8::from(all == others && is_whole()))
+        } else if (self.runs.len() as f64) < DISTINCT * (all - 2) as f64 {
+            f64::from(u8::from(is_whole()))
+        } else {
+            self.runs.shared(&other.runs) as f64 / self.runs.len() as f64
+        }
+    }
+}
