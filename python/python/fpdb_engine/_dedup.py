@@ -115,8 +115,8 @@ def dedup(
     strict_ids they are refused.
 
     A database has no texts. The features of its documents, what they are compared by, are kept in a folder beside it,
-    "corpus.fpdb-features" for "corpus.fpdb": about 1.1 kB for 500 words. So the similarity to an earlier document is as
-    exact as any other, but for 0.003 in one of several thousand comparisons. The folder may be removed. Then, or for
+    "corpus.fpdb-features" for "corpus.fpdb": about 1.6 kB for 500 words. So the similarity to an earlier document is as
+    exact as any other, but for 0.003 in one of a million comparisons. The folder may be removed. Then, or for
     documents that were stored with verify=False, a row is dropped if its sketch matches that of the document.
 
     text_of is a function that takes names of earlier documents, and returns their texts, or None for those that it does

@@ -104,7 +104,8 @@ pub(crate) struct Args {
     recipe: Option<String>,
 
     /// Decide by the similarity of all features, not by sketches. The features are kept in a folder
-    /// beside the database, such as `crawl.fpdb-features`, at about 1 kB per 500 words
+    /// beside the database, such as `crawl.fpdb-features`, at about 1.6 kB
+    /// per 500 words
     #[arg(long)]
     exact: bool,
 
