@@ -1,5 +1,13 @@
-//! An embedded database that finds near-duplicates exactly: it stores 64- or 128-bit fingerprints
-//! of documents and returns all that differ from a given one in at most k bits.
+//! An embedded database that finds near-duplicates.
+//!
+//! | what it stores | what it finds |
+//! | --- | --- |
+//! | fingerprints of 64 or 128 bits | all that differ from a given one in at most k bits, exactly |
+//! | sketches of texts | the documents of at least some Jaccard similarity: 95 % of those at it, more of those above |
+//! | windows of texts (`passages::Index`) | which earlier documents have passages of a text |
+//!
+//! What only a program with the texts can tell, [`Write::confirm`] asks it. Without a database,
+//! `passages` finds what the texts of a collection have in common.
 //!
 //! [`Db`] is a database that is open for reading and writing. [`ReadOnlyDb`] is open for reading
 //! only, while another process may write to it. [`Snapshot`] is the state of either at one moment.

@@ -54,3 +54,24 @@ fn in_threads(threads: usize, work: &(dyn Fn() -> Result<()> + Sync)) -> Result<
     });
     first.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Does the work for each item in several threads. Returns the results in the order of the items.
+#[cfg(feature = "text")]
+pub(crate) fn map<I: Sync, T: Default + Send>(
+    threads: usize,
+    items: &[I],
+    work: impl Fn(&I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut done: Vec<T> = items.iter().map(|_| T::default()).collect();
+    let tasks = items.iter().zip(&mut done);
+    for_each(
+        threads,
+        tasks,
+        || (),
+        |(), (item, done)| {
+            *done = work(item)?;
+            Ok(())
+        },
+    )?;
+    Ok(done)
+}

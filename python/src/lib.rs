@@ -63,7 +63,6 @@ mod text;
 mod tool;
 mod web;
 mod width;
-mod windows;
 mod writes;
 
 use pyo3::prelude::*;
@@ -105,9 +104,6 @@ mod _native {
     use super::tool::run_tool;
     #[pymodule_export]
     use super::web::{Page, WarcFile, WarcPages, WarcRecord, WarcRecords, extract_html};
-    #[pymodule_export]
-    use super::windows::{find_quotes, kept_windows};
-
     use super::{Bound, PyModule, PyModuleMethods, PyResult, fork};
 
     #[pymodule_init]

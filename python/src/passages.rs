@@ -1,6 +1,6 @@
 //! Passages that texts repeat from earlier ones.
 
-use fpdb::passages::{Contained, Found, Lines, Passages, Span, Texts};
+use fpdb::passages::{Change, Contained, Found, Lines, Passages, Span, Texts};
 use fpdb::text::removal;
 use fpdb::text::units::Unit;
 use pyo3::exceptions::PyUnicodeEncodeError;
@@ -126,19 +126,30 @@ pub(crate) fn find_contained<'py>(
     Ok((rows, sources, shares, found.rows, found.crowded))
 }
 
-/// Finds passages, as columns of spans.
+/// Finds passages, and quotes with at most so many changed words between their runs, as columns of
+/// spans. Then the row, the begin and the end of what differs within them.
 #[pyfunction]
 pub(crate) fn find_passages<'py>(
     py: Python<'py>,
     read: &Bound<'py, PyAny>,
     min_words: Number,
+    gaps: u16,
     memory: Number,
     seed: Number,
     threads: Option<Number>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let search = Passages::new(min_words.count()).or_raise()?.memory(memory.0);
-    let search = search.seed(seed.0).threads(parallel::threads(threads));
-    spans(py, read, |each| search.find(each))
+    let search = Passages::new(min_words.count()).or_raise()?.gaps(gaps).or_raise()?;
+    let search = search.memory(memory.0).seed(seed.0).threads(parallel::threads(threads));
+    let mut changes = Vec::new();
+    let mut columns = spans(py, read, |each| {
+        let mut found = search.find(each)?;
+        changes = std::mem::take(&mut found.changes);
+        Ok(found)
+    })?;
+    let of_changes: [fn(&Change) -> u64; 3] =
+        [|it| it.row, |it| it.begin.into(), |it| it.end.into()];
+    columns.extend(of_changes.map(|column| array::<u64>(py, changes.iter().map(column).collect())));
+    Ok(columns)
 }
 
 /// Finds lines or paragraphs that more than so many texts have, as columns of spans.

@@ -8,8 +8,25 @@ use fpdb::text::windows::Words;
 use pyo3::prelude::*;
 
 use crate::arrays::array;
+use crate::errors::OrRaise;
+use crate::interrupt::interruptible;
 use crate::numbers::Number;
-use crate::windows::map;
+use crate::parallel;
+use crate::passages::strings;
+
+/// Does the work for each text, in several threads.
+fn map<T: Send>(
+    texts: &Bound<'_, PyAny>,
+    threads: Option<Number>,
+    work: impl Fn(&str) -> Result<T> + Sync + Send,
+) -> PyResult<Vec<T>> {
+    let (py, threads) = (texts.py(), parallel::threads(threads));
+    let texts = strings(texts)?;
+    let all = texts.all()?;
+    let work = |text: &Option<&str>| work(text.unwrap_or_default());
+    let done = interruptible(py, |cancel| parallel::map(&all, threads, cancel, work))?;
+    done.into_iter().collect::<Result<Vec<T>>>().or_raise()
+}
 
 /// Returns the hashes of the units of a text that have words, and their lengths in bytes.
 fn units_of(text: &str, unit: Unit, seed: u64) -> Result<Vec<(u64, usize)>> {

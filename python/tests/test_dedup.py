@@ -16,8 +16,7 @@ from typing import Any
 import fpdb_engine as fpdb
 import numpy as np
 import pytest
-from fpdb_engine import _columns, _pairs
-from fpdb_engine._native import kept_windows
+from fpdb_engine import _columns
 
 WORDS = [f"w{number:04}" for number in range(3000)]
 
@@ -470,7 +469,7 @@ def test_wrong_arguments_are_refused_before_any_work(tmp_path: Path) -> None:
 TERMINATED = """
 import sys, tempfile, time
 import fpdb_engine as fpdb
-from fpdb_engine import _columns, _pairs
+from fpdb_engine import _columns
 tempfile.tempdir = sys.argv[1]
 _columns.CHUNK = 2
 def texts():
@@ -563,32 +562,6 @@ def test_white_space_makes_no_text_longer_than_the_one_that_it_stands_in() -> No
     article = document(1, 60)
     texts = [article.replace(" ", " \n        "), f"{document(2, 5)} {article} {document(3, 5)}"]
     assert fpdb.dedup_contained(texts).keep.tolist() == [False, True]
-
-
-@pytest.mark.parametrize("number", [0, 1, 300])
-def test_windows_that_texts_share_are_the_same_in_memory_and_in_files(
-    monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    texts = [f"{document(row % 7, 60)} {document(row, 40)} {document(row % 50 + 900, 50)}" for row in range(number)]
-
-    def shared() -> tuple[list[tuple[int, ...]], int]:
-        found = _pairs.shared_windows((texts[at : at + 40] for at in range(0, number, 40)), 20, 5, None)
-        firsts = np.flatnonzero(found.begins == np.arange(len(found.rows)))
-        groups = [tuple(it.tolist()) for it in np.split(found.rows, firsts[1:])] if len(firsts) else []
-        assert sum(map(len, groups)) == len(found.rows) and all(len(rows) > 1 for rows in groups)
-        assert found.begins.tolist() == [at for at, rows in zip(firsts.tolist(), groups) for _ in rows]
-        return sorted(groups), found.total
-
-    expected, total = shared()
-    assert total == max(number, 1) and (len(expected) > 50) == (number == 300)
-    windows: dict[int, set[int]] = {}
-    for row, text in enumerate(texts):
-        for window in kept_windows([text], 20, 5, None)[1].tolist():
-            windows.setdefault(window, set()).add(row)
-    assert expected == sorted(tuple(sorted(rows)) for rows in windows.values() if len(rows) > 1)
-    for waiting in (1, 700):
-        monkeypatch.setattr(_pairs, "_WAITING", waiting)
-        assert shared() == (expected, total)
 
 
 def test_a_text_is_found_among_many_variants_of_it_or_counted() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import fpdb_engine
 import numpy as np
 import pytest
-from fpdb_engine import _pairs, dedup_lines, repetition
+from fpdb_engine import dedup_lines, repetition
 
 pa = pytest.importorskip("pyarrow")
 
@@ -35,9 +35,7 @@ def words_of(unit: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("unit", ["line", "paragraph"])
 @pytest.mark.parametrize(("most", "min_words"), [(1, 1), (5, 1), (1, 3)])
-def test_one_copy_stays_of_what_many_texts_have(
-    monkeypatch: pytest.MonkeyPatch, unit: Any, most: int, min_words: int
-) -> None:
+def test_one_copy_stays_of_what_many_texts_have(unit: Any, most: int, min_words: int) -> None:
     texts = corpus()
     counts = Counter(words for text in texts for words in {words_of(it) for it in units_of(text, unit)})
     first: dict[tuple[str, ...], tuple[int, int, int]] = {}
@@ -50,9 +48,8 @@ def test_one_copy_stays_of_what_many_texts_have(
                 place = first.setdefault(words, (row, begin, end))
                 if place != (row, begin, end):
                     expected.append((row, begin, end, *place))
-    # The first copy may be in another chunk, and the lines may be in files.
-    for column, waiting in ((texts, 1 << 20), (pa.chunked_array([texts[:30], texts[30:31], texts[31:]]), 100)):
-        monkeypatch.setattr(_pairs, "_WAITING", waiting)
+    # The first copy may be in another chunk.
+    for column in (texts, pa.chunked_array([texts[:30], texts[30:31], texts[31:]])):
         found = dedup_lines(column, unit=unit, most=most, min_words=min_words)
         columns = (found.row, found.begin, found.end, found.source, found.source_begin, found.source_end)
         assert list(zip(*(column.tolist() for column in columns))) == expected

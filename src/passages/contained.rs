@@ -11,13 +11,16 @@ use std::result;
 
 use fpdb_text::windows::{Windows, Words};
 
-use compare::{Comparing, index, map, ranks};
+use compare::{Comparing, ranks};
 pub use compare::{ContainedText, ContainedTexts};
 
 use super::bits::Bits;
-use super::{Texts, changed, in_parts, random_seed};
+use super::reading::{Texts, changed, in_parts, random_seed};
+use super::shared::for_each_shared;
+use super::stored::{Storing, index};
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
+use crate::parallel;
 use crate::scratch::ScratchFiles;
 use crate::sorter::{Sorted, Sorter};
 use crate::storage::PageBudget;
@@ -216,28 +219,19 @@ impl Contained {
             pairs(&sorted, &order, Sorter::new(files, memory / 2, self.threads))?;
         drop(sorted);
 
-        let (mut wanted, mut texts_file) = (Bits::zeros(rows), files.create()?);
+        let mut wanted = Bits::zeros(rows);
         pairs.for_each(&mut |pairs| {
             pairs.iter().flat_map(ranks).for_each(|rank| wanted.set(order.row(rank)));
             Ok(())
         })?;
-        let (mut begins, mut end) = (vec![0_u64], 0);
-        read(&mut |texts| {
-            for text in texts {
-                if wanted.get(begins.len() as u64 - 1) {
-                    texts_file.append(text.as_bytes())?;
-                    end += text.len() as u64;
-                }
-                begins.push(end);
-            }
-            Ok(())
-        })?;
-        if begins.len() as u64 != rows + 1 {
-            return Err(changed(rows.min(begins.len() as u64 - 1)).into());
+        let mut storing = Storing::new(files, wanted)?;
+        read(&mut |texts| storing.add(texts))?;
+        if storing.len() != rows {
+            return Err(changed(rows.min(storing.len())).into());
         }
         let about = (self.share, seed, self.threads);
         let row_of = |rank| order.row(rank);
-        let mut comparing = Comparing::new(about, &row_of, (texts_file.finish()?, begins));
+        let mut comparing = Comparing::new(about, &row_of, storing.finish()?);
         pairs.for_each(&mut |pairs| comparing.add(pairs))?;
         comparing.finish(rows, &crowded).map_err(E::from)
     }
@@ -245,7 +239,7 @@ impl Contained {
     /// Returns the number of words of texts, and the hashes of their windows.
     fn windows(&self, texts: &[&str], seed: u64) -> Result<Vec<(u64, Vec<u64>)>> {
         let windows = Windows::new(MIN_WORDS, seed)?;
-        map(self.threads, texts, |text| {
+        parallel::map(self.threads, texts, |text| {
             let (words, mut hashes) = (Words::of(text, seed)?, Vec::new());
             windows.keep(&words, |hash, _| hashes.push(hash));
             Ok((words.len() as u64, hashes))
@@ -328,32 +322,6 @@ fn pairs<'a>(
         Ok(())
     })?;
     Ok((sorter.finish(&|_| Ok(()))?.with_passes(2), crowded))
-}
-
-/// Calls `each` with the number of each window that several texts have, and their rows.
-fn for_each_shared(
-    windows: &Sorted<'_, Entry<u64>>,
-    mut each: impl FnMut(u64, &[u64]) -> Result<()>,
-) -> Result<()> {
-    let (mut number, mut last, mut rows) = (0, None, Vec::new());
-    let mut end = |rows: &mut Vec<u64>| {
-        if rows.len() > 1 {
-            each(number, rows)?;
-            number += 1;
-        }
-        rows.clear();
-        Ok::<_, Error>(())
-    };
-    windows.for_each(&mut |entries| {
-        for &Entry { fingerprint, id } in entries {
-            if last.replace(fingerprint) != Some(fingerprint) {
-                end(&mut rows)?;
-            }
-            rows.push(id.0);
-        }
-        Ok(())
-    })?;
-    end(&mut rows)
 }
 
 #[cfg(test)]

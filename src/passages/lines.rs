@@ -12,7 +12,8 @@ use std::result;
 use fpdb_text::units::Unit;
 use fpdb_text::windows::Words;
 
-use super::{Found, Span, Texts, changed, in_parts, random_seed};
+use super::reading::{Found, Texts, changed, in_parts, random_seed};
+use super::spans::Span;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
 use crate::parallel;
@@ -232,7 +233,7 @@ impl Lines {
         if row != rows {
             return Err(changed(row.min(rows)).into());
         }
-        Ok(Found { spans, rows, windows, runs: firsts.len() as u64 })
+        Ok(Found { spans, rows, windows, runs: firsts.len() as u64, ..Found::default() })
     }
 
     /// Returns the lines of texts.

@@ -16,18 +16,26 @@
 //! | `contained` | texts that stand in another one as a whole |
 //! | `kept` | the first pass: which kept windows occur in several texts |
 //! | `lines` | lines and paragraphs that many texts have |
+//! | `quotes` | passages of which words were changed |
+//! | `reading` | the texts that are read, and what is found |
 //! | `runs` | the second pass: the first place of each run |
+//! | `shared` | windows that several texts have |
 //! | `spans` | from the places of runs to spans, and to bytes |
+//! | `stored` | texts that are compared, in a scratch file |
 
 mod bits;
 mod contained;
 mod index;
 mod kept;
 mod lines;
+mod quotes;
+mod reading;
 mod runs;
+mod shared;
 mod spans;
+mod stored;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::result;
 
 use fpdb_text::windows::{Windows, Words};
@@ -35,17 +43,18 @@ use fpdb_text::windows::{Windows, Words};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::scratch::ScratchFiles;
-use crate::storage::{Disk, PageBudget, Storage};
+use crate::storage::PageBudget;
 pub use contained::{Contained, ContainedText, ContainedTexts};
 pub use index::{Index, Novelty, Origin, Origins, Place};
 use kept::{Kept, Slots};
 pub use lines::Lines;
+pub use reading::{Found, Texts};
+use reading::{changed, in_parts, random_seed};
 use runs::Runs;
-pub use spans::Span;
+pub use spans::{Change, Span};
 
-/// Bytes of text that threads cut into words together: what they find is in memory at the same
-/// time.
-const PART: usize = 4 << 20;
+/// The most words between two runs of a quote.
+const MOST_GAPS: u16 = 1000;
 
 /// A search for passages: for runs of at least so many words that stand in an earlier text, too.
 ///
@@ -80,27 +89,11 @@ const PART: usize = 4 << 20;
 #[must_use = "a search does nothing until find is called"]
 pub struct Passages {
     min_words: usize,
+    gaps: u16,
     seed: Option<u64>,
     memory: u64,
     threads: usize,
     scratch: Option<PathBuf>,
-}
-
-/// What takes the texts that are read, in slices.
-pub type Texts<'a> = dyn FnMut(&[&str]) -> Result<()> + Send + 'a;
-
-/// What a search found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Found {
-    /// The spans, by row and then by place.
-    pub spans: Vec<Span>,
-    /// The number of texts.
-    pub rows: u64,
-    /// The number of windows that were kept in the first pass.
-    pub windows: u64,
-    /// The number of runs that were compared in the second pass.
-    pub runs: u64,
 }
 
 impl Passages {
@@ -121,7 +114,43 @@ impl Passages {
     pub fn new(min_words: usize) -> Result<Self> {
         Windows::new(min_words, 0)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self { min_words, seed: None, memory: 512 << 20, threads, scratch: None })
+        Ok(Self { min_words, gaps: 0, seed: None, memory: 512 << 20, threads, scratch: None })
+    }
+
+    /// Also finds quotes of which words were changed: runs of at least 8 words that stand in the
+    /// same order in one earlier text, joined over at most so many other words on each side, of
+    /// which 5 are usual. Such a span is the whole quote, with what is new in it, which
+    /// [`changes`](Found::changes) says; it has at least the number of words of a passage.
+    ///
+    /// A window of 13 words that was not changed and is kept, about one in twenty, must lead to the
+    /// earlier text, and a text is compared with at most 64 others for these, those first that share
+    /// most windows with it. So the [seed](Self::seed) decides which quotes are found. The texts are
+    /// read twice more, and those that are compared are in a scratch file.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgument` for more than 1000 words.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Passages;
+    ///
+    /// let news = "Nobody knew why the mills were closed, but the owners had found better coal in the north of the \
+    ///             country, then as now.";
+    /// let texts = [news.to_owned(), news.replace("but", "but, they say,")];
+    /// let found = Passages::new(14)?.gaps(5)?.seed(1).find(|each| each(&[&texts[0], &texts[1]]))?;
+    /// let (span, change) = (&found.spans[0], &found.changes[0]);
+    /// assert_eq!(&texts[1][span.bytes()], &texts[1][..texts[1].len() - 1]);
+    /// assert_eq!(&texts[1][change.bytes()], ", they say, ");
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn gaps(self, words: u16) -> Result<Self> {
+        if words > MOST_GAPS {
+            let message = format!("gaps {words}: expected a number of words from 0 to {MOST_GAPS}");
+            return Err(Error::invalid(message));
+        }
+        Ok(Self { gaps: words, ..self })
     }
 
     /// Sets the seed of the hashes. The default is a random one for each search.
@@ -235,25 +264,14 @@ impl Passages {
         if next.row != rows {
             return Err(changed(next.row).into());
         }
-        let found = Found { rows, windows, runs: runs.len(), spans: Vec::new() };
+        let found = Found { rows, windows, runs: runs.len(), ..Found::default() };
         let sources = runs.finish(files, memory / 2, self.threads)?;
-        Ok(Found { spans: sources.spans(self.min_words)?, ..found })
+        let found = Found { spans: sources.spans(self.min_words)?, ..found };
+        if self.gaps == 0 {
+            return Ok(found);
+        }
+        quotes::add(found, (&search.windows, seed, self.gaps), (files, memory, self.threads), read)
     }
-}
-
-/// Divides texts into parts of about [`PART`] bytes.
-fn in_parts(mut texts: &[&str], each: &mut dyn FnMut(&[&str]) -> Result<()>) -> Result<()> {
-    while !texts.is_empty() {
-        let mut bytes = 0;
-        let more = texts.iter().take_while(|text| {
-            bytes += text.len();
-            bytes <= PART
-        });
-        let (part, rest) = texts.split_at(more.count().max(1));
-        each(part)?;
-        texts = rest;
-    }
-    Ok(())
 }
 
 /// What both passes do with a part of the texts.
@@ -327,18 +345,6 @@ impl Search {
 struct Position {
     row: u64,
     slot: u64,
-}
-
-/// Returns a number of the system that nobody can predict.
-#[expect(clippy::cast_possible_truncation, reason = "half of the bits suffice")]
-fn random_seed(folder: &Path) -> Result<u64> {
-    Ok(Disk::new(folder).fresh_id()? as u64)
-}
-
-fn changed(row: u64) -> Error {
-    Error::invalid(format!(
-        "row {row}: the texts differ between the two times that they were read; read the same texts each time"
-    ))
 }
 
 #[cfg(test)]

@@ -60,6 +60,38 @@ impl Span {
     }
 }
 
+/// What differs within a span: what is new in a quote, with the white space around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[non_exhaustive]
+pub struct Change {
+    /// The row of the text.
+    pub row: u64,
+    /// The first byte.
+    pub begin: u32,
+    /// The byte after the last one.
+    pub end: u32,
+}
+
+impl Change {
+    /// Returns the bytes of the text.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::passages::Passages;
+    ///
+    /// let texts = ["one two three four five six seven eight ".repeat(2), "ONE two three four five six seven eight ".repeat(3)];
+    /// let texts = [texts[0].replacen("eight", "8", 1), texts[1].replacen("eight", "9", 1)];
+    /// let found = Passages::new(14)?.gaps(3)?.find(|each| each(&[&texts[0], &texts[1]]))?;
+    /// assert!(found.changes.iter().all(|change| !texts[1][change.bytes()].is_empty()));
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    #[must_use]
+    pub fn bytes(&self) -> Range<usize> {
+        self.begin as usize..self.end as usize
+    }
+}
+
 /// What separates runs that are not neighbours, in the records of places: a row follows.
 pub(super) const GAP: u32 = u32::MAX;
 

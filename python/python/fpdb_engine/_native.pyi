@@ -51,14 +51,12 @@ __all__ = [
     "find_contained",
     "find_lines",
     "find_passages",
-    "find_quotes",
     "fingerprint",
     "fingerprint_batch",
     "jaccard",
     "jaccard_of_minima",
     "jaccard_of_smallest",
     "jaccard_pairs",
-    "kept_windows",
     "minima",
     "parts_to_remove",
     "recipes",
@@ -495,7 +493,7 @@ class Bands:
     def __hash__(self) -> int: ...
 
 def find_passages(
-    read: Callable[[], Iterable[_Texts]], min_words: int, memory: int, seed: int, threads: int | None
+    read: Callable[[], Iterable[_Texts]], min_words: int, gaps: int, memory: int, seed: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
 def find_contained(
     read: Callable[[], Iterable[_Texts]], share: float, priorities: _Numbers | None, threads: int | None
@@ -504,18 +502,6 @@ def find_lines(
     read: Callable[[], Iterable[_Texts]], paragraphs: bool, most: int, min_words: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
 def parts_to_remove(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]: ...
-def kept_windows(
-    texts: _Texts, min_words: int, seed: int, threads: int | None
-) -> list[npt.NDArray[np.uint64]]: ...
-def find_quotes(
-    texts: _Texts,
-    rows: _Numbers,
-    sources: _Numbers,
-    min_words: int,
-    gaps: int,
-    seed: int,
-    threads: int | None,
-) -> tuple[list[npt.NDArray[np.uint64]], list[npt.NDArray[np.uint64]]]: ...
 def repetitions(texts: _Texts, seed: int, threads: int | None) -> npt.NDArray[np.float64]: ...
 @final
 class Comparer:

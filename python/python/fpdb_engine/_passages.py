@@ -12,7 +12,6 @@ import numpy.typing as npt
 from . import _columns
 from ._errors import InvalidArgumentError
 from ._native import find_passages, parts_to_remove
-from ._quotes import with_gaps
 from ._seed import random_seed
 
 
@@ -225,11 +224,12 @@ def dedup_passages(
             yield chunk
         yield from own()
 
-    texts, read = (texts, own) if against is None else (None, both)
     seed = random_seed() if seed is None else seed
-    found = Passages(*find_passages(read, min_words, memory, seed, threads))
-    if gaps:
-        found = with_gaps(found, texts, read, min_words, gaps, seed, threads)
+    read = own if against is None else both
+    row, begin, end, source, source_begin, source_end, lengths, *changed = find_passages(
+        read, min_words, int(gaps), memory, seed, threads
+    )
+    found = Passages(row, begin, end, source, source_begin, source_end, lengths, np.stack(changed))
     return _after(found, earlier)
 
 

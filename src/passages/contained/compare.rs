@@ -1,7 +1,6 @@
 //! Compares texts, and decides which of them stand in others.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use fpdb_text::jaccard::Shingles;
 use fpdb_text::windows::Words;
@@ -10,7 +9,7 @@ use crate::error::Result;
 use crate::fingerprint::Entry;
 use crate::parallel;
 use crate::passages::bits::Bits;
-use crate::scratch::ScratchReader;
+use crate::passages::stored::Stored;
 
 /// Bytes of texts that are compared together.
 const BATCH: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
@@ -43,57 +42,9 @@ pub struct ContainedText {
     pub share: f64,
 }
 
-/// Does the work for each item in several threads.
-pub(super) fn map<I: Sync, T: Default + Send>(
-    threads: usize,
-    items: &[I],
-    work: impl Fn(&I) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let mut done: Vec<T> = items.iter().map(|_| T::default()).collect();
-    let tasks = items.iter().zip(&mut done);
-    parallel::for_each(
-        threads,
-        tasks,
-        || (),
-        |(), (item, done)| {
-            *done = work(item)?;
-            Ok(())
-        },
-    )?;
-    Ok(done)
-}
-
-pub(super) fn index(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
-}
-
 /// Returns the ranks of a pair of texts.
 pub(super) fn ranks(pair: &Entry<u64>) -> [u64; 2] {
     [pair.fingerprint, pair.id.0]
-}
-
-/// The texts that are compared, in a file, and where each text begins in it.
-struct Stored<'a> {
-    file: ScratchReader<'a>,
-    begins: Vec<u64>,
-}
-
-impl Stored<'_> {
-    fn place(&self, row: u64) -> Range<usize> {
-        let at = |row: u64| self.begins.get(index(row)).map_or(0, |&begin| index(begin));
-        at(row)..at(row + 1)
-    }
-
-    fn text(&self, row: u64) -> Result<String> {
-        let mut bytes = Vec::new();
-        let place = self.place(row);
-        self.file.read(place.clone(), place.len(), &mut |read| {
-            bytes.extend_from_slice(read);
-            Ok(())
-        })?;
-        // It was written as text.
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
 }
 
 /// Compares pairs, sorted by rank, and decides which texts are dropped.
@@ -117,15 +68,13 @@ pub(super) struct Comparing<'a> {
 }
 
 impl<'a> Comparing<'a> {
-    /// Takes the least share, the seed and the number of threads; the texts in a file, and where
-    /// each begins.
+    /// Takes the least share, the seed and the number of threads.
     pub(super) fn new(
         (least, seed, threads): (f64, u64, usize),
         row_of: &'a (dyn Fn(u64) -> u64 + Sync),
-        (file, begins): (ScratchReader<'a>, Vec<u64>),
+        texts: Stored<'a>,
     ) -> Self {
-        let dropped = Bits::zeros(begins.len() as u64);
-        let texts = Stored { file, begins };
+        let dropped = Bits::zeros(texts.len());
         Self {
             least,
             seed,
@@ -149,7 +98,7 @@ impl<'a> Comparing<'a> {
             }
             for rank in ranks(pair) {
                 if self.wanted.insert(rank) {
-                    self.bytes += self.texts.place((self.row_of)(rank)).len();
+                    self.bytes += self.texts.size((self.row_of)(rank));
                 }
             }
             self.waiting.push(*pair);
@@ -162,12 +111,12 @@ impl<'a> Comparing<'a> {
         let pairs = std::mem::take(&mut self.waiting);
         self.bytes = 0;
         let wanted: Vec<u64> = std::mem::take(&mut self.wanted).into_iter().collect();
-        let runs = map(self.threads, &wanted, |&rank| {
+        let runs = parallel::map(self.threads, &wanted, |&rank| {
             let text = self.texts.text((self.row_of)(rank))?;
             Runs::of(&text, self.seed).map(Some)
         })?;
         let runs_of = |rank| runs.get(wanted.binary_search(&rank).ok()?)?.as_ref();
-        let shares = map(self.threads, &pairs, |pair| {
+        let shares = parallel::map(self.threads, &pairs, |pair| {
             let [own, other] = ranks(pair).map(runs_of);
             Ok(own.zip(other).map_or(0.0, |(own, other)| own.share_in(other)))
         })?;

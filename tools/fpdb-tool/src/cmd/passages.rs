@@ -1,5 +1,7 @@
 //! `passages`
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use fpdb::passages::Passages;
 use serde::Serialize;
@@ -31,7 +33,12 @@ Examples:
 ///
 /// With --cut, prints the documents without the sentences and lines that are in passages as a whole.
 ///
-/// The files are read twice, with --cut three times. No database is read or written.
+/// With --gaps, a line is a whole quote, with what is new in it, from one earlier document. A window
+/// of 13 words that was not changed and is kept, about one in twenty, must lead to that document, and
+/// a document is compared with at most 64 others for these.
+///
+/// The files are read twice, with --gaps four times, and once more with --cut. No database is read
+/// or written.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -41,11 +48,22 @@ pub(crate) struct Args {
     /// The least number of words in a passage, from 14 to 1000
     #[arg(long, value_name = "N", default_value = "50")]
     min_words: usize,
+
+    /// Also find quotes of which words were changed: runs of at least 8 words, joined over at most
+    /// so many other words on each side, such as 5
+    #[arg(long, value_name = "N", default_value = "0")]
+    gaps: u16,
+
+    /// Files of an earlier collection: passages that stand in one of its documents are found, too.
+    /// May be given several times
+    #[arg(long, value_name = "FILE")]
+    against: Vec<PathBuf>,
 }
 
 #[derive(Serialize)]
 struct Summary {
     min_words: usize,
+    gaps: u16,
     documents: u64,
     /// Bytes of all texts.
     bytes: u64,
@@ -62,20 +80,23 @@ struct Summary {
 
 impl Args {
     pub(crate) fn run(self, context: &mut Context<'_>) -> Result<Exit> {
-        let mut search = Passages::new(self.min_words)?.threads(self.spans.files.threads());
+        let mut search = Passages::new(self.min_words)?.gaps(self.gaps)?;
+        search = search.threads(self.spans.files.threads());
         if let Some(memory) = self.spans.files.memory() {
             search = search.memory(memory);
         }
         if let Some(folder) = self.spans.files.temporary() {
             search = search.scratch_folder(folder);
         }
-        let (counts, found) = self.spans.run("passage", |read| search.find(read), context)?;
+        let (counts, found) =
+            self.spans.run("passage", &self.against, |read| search.find(read), context)?;
         let Counts { documents, bytes, bad, ignored } = counts;
         let percent = found.percent(bytes);
         let Spans { spans, with_spans, repeated_bytes } = found;
         if context.json {
             let summary = Summary {
                 min_words: self.min_words,
+                gaps: self.gaps,
                 documents,
                 bytes,
                 passages: spans,

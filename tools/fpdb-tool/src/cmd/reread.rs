@@ -63,6 +63,7 @@ pub(super) struct Whole {
 /// Files that are read several times.
 pub(super) struct Reread<'a> {
     args: &'a RereadArgs,
+    files: &'a [PathBuf],
     bar: ProgressBar,
     /// The ids of the documents, once they were read.
     pub(super) ids: Vec<String>,
@@ -72,12 +73,21 @@ pub(super) struct Reread<'a> {
 impl RereadArgs {
     /// Checks the files, and begins to read them.
     pub(super) fn start(&self, context: &Context<'_>) -> Result<Reread<'_>> {
-        if self.files.iter().any(|path| input::is_stdin(path)) {
+        self.start_with(&self.files, context)
+    }
+
+    /// Does the same with other files.
+    pub(super) fn start_with<'a>(
+        &'a self,
+        files: &'a [PathBuf],
+        context: &Context<'_>,
+    ) -> Result<Reread<'a>> {
+        if files.iter().any(|path| input::is_stdin(path)) {
             bail!("standard input cannot be read twice: give a file");
         }
-        input::check_all(&self.files)?;
-        let bar = progress::over_files(context, &self.files);
-        Ok(Reread { args: self, bar, ids: Vec::new(), counts: Counts::default() })
+        input::check_all(files)?;
+        let bar = progress::over_files(context, files);
+        Ok(Reread { args: self, files, bar, ids: Vec::new(), counts: Counts::default() })
     }
 
     pub(super) fn threads(&self) -> usize {
@@ -160,9 +170,9 @@ impl Reread<'_> {
         context: &mut Context<'_>,
         mut take: impl FnMut(Vec<Item<T>>, Option<Vec<u8>>, &mut dyn Write) -> Result<()>,
     ) -> Result<Intake<T>> {
-        let RereadArgs { files, from, documents, .. } = self.args;
+        let RereadArgs { from, documents, .. } = self.args;
         self.bar.reset();
-        let mut documents = documents.start(files, *from, None, &self.bar, convert)?;
+        let mut documents = documents.start(self.files, *from, None, &self.bar, convert)?;
         documents.one_table = one_table;
         let mut more = true;
         while more {

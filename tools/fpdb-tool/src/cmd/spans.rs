@@ -1,6 +1,7 @@
 //! What `passages` and `lines` have in common: they print or cut the spans that they find.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use fpdb::passages::{Found, Span, Texts};
@@ -30,7 +31,8 @@ struct Record<'a> {
     id: &'a str,
     begin: u32,
     end: u32,
-    source_i: u64,
+    /// `None` for a document of an earlier collection.
+    source_i: Option<u64>,
     source: &'a str,
     source_begin: u32,
     source_end: u32,
@@ -58,10 +60,12 @@ pub(super) type Read<'a> = dyn FnMut(&mut Texts<'_>) -> Result<()> + 'a;
 
 impl SpanArgs {
     /// Searches the texts, and prints the spans as records of this type, or what is left of the
-    /// documents.
+    /// documents. What stands in the files of an earlier collection, which are read first, counts,
+    /// too.
     pub(super) fn run(
         &self,
         r#type: &'static str,
+        against: &[PathBuf],
         search: impl FnOnce(&mut Read<'_>) -> Result<Found>,
         context: &mut Context<'_>,
     ) -> Result<(Counts, Spans)> {
@@ -69,11 +73,23 @@ impl SpanArgs {
             bail!("--cut prints documents, and --json where spans are: leave one of them out");
         }
         let mut files = self.files.start(context)?;
-        let spans = search(&mut |each| files.texts(each, context))?.spans;
+        let mut earlier = match against {
+            [] => None,
+            against => Some(self.files.start_with(against, context)?),
+        };
+        let mut spans = search(&mut |each| {
+            earlier.as_mut().map_or(Ok(()), |earlier| earlier.texts(each, context))?;
+            files.texts(each, context)
+        })?
+        .spans;
+        let earlier = earlier.map_or_else(Vec::new, |mut earlier| std::mem::take(&mut earlier.ids));
+        let before = earlier.len() as u64;
+        spans.retain(|span| span.row >= before);
+        spans.iter_mut().for_each(|span| span.row -= before);
         if self.cut {
             self.cut(&spans, &files, context)?;
         } else {
-            print(&spans, &files.ids, r#type, context)?;
+            print(&spans, (&earlier, &files.ids), r#type, context)?;
         }
         Ok((std::mem::take(&mut files.counts), Spans::of(&spans)))
     }
@@ -137,16 +153,20 @@ impl Spans {
     }
 }
 
+/// Prints spans, whose sources are documents of an earlier collection or, after these, of this one.
 fn print(
     spans: &[Span],
-    ids: &[String],
+    (earlier, ids): (&[String], &[String]),
     r#type: &'static str,
     context: &mut Context<'_>,
 ) -> Result<()> {
-    let id_of = |row| usize::try_from(row).ok().and_then(|row: usize| ids.get(row));
+    fn id_of(ids: &[String], row: u64) -> &str {
+        usize::try_from(row).ok().and_then(|row| ids.get(row)).map_or("", |id| id)
+    }
     for span in spans {
-        let [id, source] = [span.row, span.source].map(|row| id_of(row).map_or("", |id| id));
-        let &Span { row: i, begin, end, source: source_i, source_begin, source_end, .. } = span;
+        let &Span { row: i, source, begin, end, source_begin, source_end, .. } = span;
+        let (id, source_i) = (id_of(ids, i), source.checked_sub(earlier.len() as u64));
+        let source = source_i.map_or_else(|| id_of(earlier, source), |row| id_of(ids, row));
         if context.json {
             let record =
                 Record { r#type, i, id, begin, end, source_i, source, source_begin, source_end };
