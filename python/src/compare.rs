@@ -231,6 +231,11 @@ impl Comparer {
         stored.insert(mixed.iter().map(|(name, sketch, mixed)| (*name, *sketch, mixed))).or_raise()
     }
 
+    /// Gives the features of stored documents free for others, whatever became of the run.
+    fn release(&mut self) {
+        self.stored = None;
+    }
+
     /// Makes sure that the features that were kept survive a power failure.
     fn finish(&mut self) -> PyResult<()> {
         self.stored.take().map_or(Ok(()), |stored| stored.close().or_raise())

@@ -217,3 +217,14 @@ def test_kept_features_are_those_of_this_run_and_these_words(tmp_path: Path) -> 
     path.write_bytes(lists)
     with pytest.raises(fpdb.CorruptionError, match="lists: the checksum is wrong"):
         fpdb.dedup([f"{texts[29]} once"], ["z"], run="e", **options)
+
+
+def test_a_run_that_failed_can_be_repeated_at_once(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    texts = [document(rng) for _ in range(5)]
+    options: dict[str, Any] = {"against": tmp_path / "db", "run": "a"}
+    # The error keeps the frames of the call, and what they hold.
+    with pytest.raises(fpdb.InvalidArgumentError) as failed:
+        fpdb.dedup(texts, range(4), **options)
+    assert fpdb.dedup(texts, range(5), **options).keep.all()
+    assert failed.value is not None

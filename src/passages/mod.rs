@@ -218,8 +218,8 @@ impl Passages {
         Self { scratch: Some(folder.into()), ..self }
     }
 
-    /// Searches the texts that `read` passes on. It is called twice, and passes the same texts each
-    /// time in the same order, in slices of any length. Rows are counted from 0.
+    /// Searches the texts that `read` passes on. It is called twice, with [`gaps`](Self::gaps) four
+    /// times, and passes the same texts each time in the same order, in slices of any length. Rows are counted from 0.
     ///
     /// # Errors
     ///

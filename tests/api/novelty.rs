@@ -144,3 +144,29 @@ fn what_is_stored_while_it_is_asked_is_asked_about_too() {
         assert_eq!(asked, [1, 3, 4, 2]);
     }
 }
+
+/// In a segment, in a memtable and in the batch before.
+#[test]
+fn an_entry_that_exists_needs_no_confirmation() {
+    for is_flushed in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Db::options().create(folder.path()).unwrap();
+        db.insert(7, 5).unwrap();
+        if is_flushed {
+            db.flush().unwrap();
+        }
+        let mut asked = Vec::new();
+        let outcomes = db
+            .write(&[(7, 1), (7, 5), (7, 1)])
+            .unless_near(3)
+            .confirm(9, |own, _| {
+                asked.push(own);
+                Ok(false)
+            })
+            .run()
+            .unwrap();
+        let exists = |id| Outcome::Exists(Match { distance: 0, fingerprint: 7, id: DocId(id) });
+        assert_eq!(outcomes, [Outcome::Inserted(DocId(1)), exists(5), exists(1)], "{is_flushed}");
+        assert!(asked.iter().all(|own| [0, 2].contains(own)), "{asked:?}");
+    }
+}

@@ -109,16 +109,18 @@ impl Lists {
 
     /// Passes on the hash and the place of the records from here on, at most so many. Returns where
     /// they end. Cuts the file off where a record is not complete: it was being written when the
-    /// system failed.
+    /// system failed. Before `synced`, it is damage.
     pub(crate) fn recover(
         &mut self,
         from: u64,
+        synced: u64,
         most: usize,
         mut each: impl FnMut(u64, u64),
     ) -> Result<u64> {
-        if from > self.end {
+        let least = from.max(synced);
+        if least > self.end {
             let (what, end) = ("the file ends at", self.end);
-            return Err(Error::damaged(&self.path, format!("{what} {end}, before {from}")));
+            return Err(Error::damaged(&self.path, format!("{what} {end}, before {least}")));
         }
         self.file.seek(SeekFrom::Start(from)).map_err(Error::file(&self.path))?;
         let mut reader = BufReader::with_capacity(1 << 20, &self.file);
@@ -126,6 +128,10 @@ impl Lists {
         for _ in 0..most {
             let record = read_record(&mut reader).map_err(Error::file(&self.path))?;
             let Some((hash, list)) = record else {
+                if end < synced {
+                    let what = format!("the checksum is wrong in the record at {end}");
+                    return Err(Error::damaged(&self.path, what));
+                }
                 self.file.set_len(end).map_err(Error::file(&self.path))?;
                 self.end = end;
                 break;
@@ -175,12 +181,21 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).map_err(Error::file(&new))?;
     file.sync_all().map_err(Error::file(&new))?;
     std::fs::rename(&new, path).map_err(Error::file(path))?;
-    // Elsewhere, folders cannot be synced.
-    #[cfg(unix)]
-    if let Some(folder) = path.parent() {
-        let folder = File::open(folder).map_err(Error::file(folder))?;
-        folder.sync_all().map_err(Error::file(path))?;
-    }
+    sync_folder(path.parent().unwrap_or(path))
+}
+
+/// Makes sure that what was created in a folder survives a power failure.
+#[cfg(unix)]
+pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
+    // The parent of a relative path may be empty.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let file = File::open(folder).map_err(Error::file(folder))?;
+    file.sync_all().map_err(Error::file(folder))
+}
+
+/// Folders cannot be synced here.
+#[cfg(not(unix))]
+pub(crate) fn sync_folder(_folder: &Path) -> Result<()> {
     Ok(())
 }
 

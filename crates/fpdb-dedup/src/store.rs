@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use fpdb::text::jaccard::{Compact, Mixed, Shingles};
-use fpdb::{Db, DocId, Durability, Fingerprint, Options};
+use fpdb::{Db, Description, DocId, Durability, ErrorKind, Fingerprint, Options};
 use twox_hash::XxHash3_64;
 
 use crate::error::{Error, Result};
-use crate::lists::{Lists, replace, u32_of, u64_of};
+use crate::lists::{Lists, replace, sync_folder, u32_of, u64_of};
 
 /// Records after which those before are put into the index. No more are read again after a crash.
 const CHECKPOINT: usize = if cfg!(test) { 8 } else { 1 << 17 };
@@ -48,18 +48,20 @@ const CHECKPOINT: usize = if cfg!(test) { 8 } else { 1 << 17 };
 ///     let (found, features) = recipe.fingerprint_with_features(text);
 ///     let sketch = found.fingerprint.expect("enough words");
 ///     let features = store.mixed(&features);
+///     // Of duplicates, too. `Write::before_commit` can leave them out.
+///     store.insert([(*name, sketch, &features)])?;
 ///     let outcomes = db
 ///         .write(&[(sketch, *name)])
 ///         .unless_near(Within::Rule)
 ///         .confirm(256, |_, other| {
+///             // What another writer is about to commit has no name yet.
 ///             let name = db.snapshot().name(other.found.id).map_err(std::io::Error::other)?;
 ///             let other = store.get(&name.unwrap_or_default(), other.found.fingerprint);
-///             let other = other.map_err(std::io::Error::other)?.expect("it was inserted");
-///             Ok(other.jaccard(&features) >= 0.8)
+///             let other = other.map_err(std::io::Error::other)?;
+///             Ok(other.is_some_and(|other| other.jaccard(&features) >= 0.8))
 ///         })
 ///         .run()?;
 ///     if !outcomes[0].is_duplicate() {
-///         store.insert([(*name, sketch, &features)])?;
 ///         kept.push(*name);
 ///     }
 /// }
@@ -77,6 +79,7 @@ pub struct FeatureStore {
     index: Db,
     /// The same of the records that are not in the index yet.
     recent: HashMap<u64, u64>,
+    ends: Ends,
 }
 
 impl FeatureStore {
@@ -93,19 +96,26 @@ impl FeatureStore {
     /// See the example of [`FeatureStore`].
     pub fn open(folder: &Path, recipe: &str, options: Options) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        sync_folder(folder.parent().unwrap_or(folder))?;
         let options = options.max_distance(0).durability(Durability::Buffered);
         let (path, index) = (folder.join("lists"), folder.join("index"));
-        // First, because it keeps other processes out.
-        let is_new = !index.exists();
+        let known = Description::read(&index);
+        let is_new = known.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        let mut ends = Ends::read(&folder.join(ENDS))?;
+        if is_new && ends.indexed > 0 {
+            // Before there is an index that has nothing.
+            ends.indexed = 0;
+            ends.write(&folder.join(ENDS))?;
+        }
+        // Before the lists are opened, because it keeps other processes out.
         let index = if is_new { options.create(&index)? } else { options.open(&index)? };
         if !path.exists() {
             Lists::create(&path, recipe, random_seed())?;
         }
         let lists = Lists::open(&path, recipe)?;
         let folder = folder.to_owned();
-        let mut store = Self { folder, lists, index, recent: HashMap::new() };
-        let from = if is_new { store.lists.begin } else { store.indexed()? };
-        store.recover(from)?;
+        let mut store = Self { folder, lists, index, recent: HashMap::new(), ends };
+        store.recover()?;
         Ok(store)
     }
 
@@ -195,23 +205,12 @@ impl FeatureStore {
         Ok(self.index.close()?)
     }
 
-    /// Returns where the records begin that may not be in the index.
-    fn indexed(&self) -> Result<u64> {
-        let path = self.folder.join("indexed");
-        let bytes = match std::fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            bytes => bytes.map_err(Error::file(&path))?,
-        };
-        let (end, sum) = bytes.split_at(bytes.len().min(8));
-        let is_known = bytes.len() == 12 && crc32fast::hash(end) == u32_of(sum);
-        Ok(if is_known { u64_of(end) } else { self.lists.begin })
-    }
-
-    /// Puts the records from here on into the index.
-    fn recover(&mut self, mut from: u64) -> Result<()> {
+    /// Puts the records into the index that may not be in it.
+    fn recover(&mut self) -> Result<()> {
+        let mut from = self.ends.indexed.max(self.lists.begin);
         loop {
             let recent = &mut self.recent;
-            let end = self.lists.recover(from, CHECKPOINT, |hash, begin| {
+            let end = self.lists.recover(from, self.ends.synced, CHECKPOINT, |hash, begin| {
                 recent.insert(hash, begin);
             })?;
             if end == from {
@@ -232,11 +231,43 @@ impl FeatureStore {
         let entries = self.recent.iter().map(|(&hash, &begin)| (hash, begin));
         self.index.write(&entries.collect::<Vec<_>>()).run()?;
         self.index.sync()?;
-        let mut bytes = end.to_le_bytes().to_vec();
-        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-        replace(&self.folder.join("indexed"), &bytes)?;
+        self.ends = Ends { indexed: end, synced: self.ends.synced.max(end) };
+        self.ends.write(&self.folder.join(ENDS))?;
         self.recent.clear();
         Ok(())
+    }
+}
+
+/// The file of [`Ends`].
+const ENDS: &str = "ends";
+
+/// Up to where the file of lists is in the index, and up to where it survives a power failure: two
+/// numbers of 64 bits, and their CRC-32.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ends {
+    indexed: u64,
+    /// What is damaged before this was not being written when the system failed.
+    synced: u64,
+}
+
+impl Ends {
+    fn read(path: &Path) -> Result<Self> {
+        let bytes = match std::fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            bytes => bytes.map_err(Error::file(path))?,
+        };
+        let (numbers, sum) = bytes.split_at(bytes.len().min(16));
+        if bytes.len() != 20 || crc32fast::hash(numbers) != u32_of(sum) {
+            return Err(Error::damaged(path, "the checksum is wrong"));
+        }
+        let (indexed, synced) = numbers.split_at(8);
+        Ok(Self { indexed: u64_of(indexed), synced: u64_of(synced) })
+    }
+
+    fn write(self, path: &Path) -> Result<()> {
+        let mut bytes = [self.indexed.to_le_bytes(), self.synced.to_le_bytes()].concat();
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        replace(path, &bytes)
     }
 }
 

@@ -117,7 +117,8 @@ def dedup(
     A database has no texts. The features of its documents, what they are compared by, are kept in a folder beside it,
     "corpus.fpdb-features" for "corpus.fpdb": about 1.6 kB for 500 words. So the similarity to an earlier document is as
     exact as any other, but for 0.003 in one of a million comparisons. The folder may be removed. Then, or for
-    documents that were stored with verify=False, a row is dropped if its sketch matches that of the document.
+    documents that were stored with verify=False, a row is dropped if its sketch matches that of the document. ngram
+    must be the same in all runs, unless the folder is removed.
 
     text_of is a function that takes names of earlier documents, and returns their texts, or None for those that it does
     not know. It is asked for the texts of documents whose sketches do not tell on which side of the threshold the
@@ -247,6 +248,7 @@ def deduplicated(
             exact=bool(verify),
             threads=threads,
         )
+        stack.callback(comparer.release)
         order = order_of(keep, texts, ids, within, announce)
         rows = _Rows(comparer, documents, order, strict_ids)
         found = rows.all(total, reporter(progress), settings["similarity"])

@@ -188,7 +188,7 @@ def dedup_passages(
     With gaps, such as 5, finds quotes of which words were changed, too: runs of at least 8 words that stand in the same
     order in one earlier row, joined over at most so many other words on each side. A span is then the whole quote, with what
     is new in it, which changes() says; it has at least min_words words. A window of 13 words that was not changed and
-    is kept (about one in twenty is) must lead to the earlier row, and a row is compared with 64 others at most.
+    is kept (about one in twenty is) must lead to the earlier row, and a row is compared with 64 others at most beside the sources of its exact passages.
 
     With against, the texts of an earlier collection, passages that stand in one of these have spans, too; sources below
     found.earlier are its rows. If it is large, ask a PassageIndex of it which documents it takes: their texts suffice.
@@ -205,7 +205,7 @@ def dedup_passages(
 
     The time grows linearly with the length of the texts. What does not fit into memory, in bytes, is sorted in
     temporary files. In addition, it takes 8 bytes per row and 150 per span. progress is called with the number
-    of texts that were read, and with twice the number of all.
+    of texts that were read, and with twice the number of all, or four times with gaps.
 
     >>> quote = "the mills were closed in spring because the new owners had found cheaper coal in the north"
     >>> found = dedup_passages(["Something else.", quote, f"He said: {quote}!"], min_words=14)

@@ -57,13 +57,13 @@ class StoredTexts:
         for run, file in self._files:
             for texts, ids in file.texts(self._id_column):
                 values = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
-                names = (f"{run}/{id}" for id in _columns.names(list(ids)))
+                names = (None if id is None else f"{run}/{id}" for id in _columns.names(list(ids)))
                 yield [None if name in but else text for text, name in zip(values, names)]
 
     def names(self, rows: Collection[int]) -> dict[int, str]:
         """Returns the names of some of these rows, which are numbered through all files."""
         ids = ((run, id) for run, file in self._files for id in _columns.names(list(file.values(self._id_column))))
-        return {row: f"{run}/{id}" for row, (run, id) in enumerate(ids) if row in rows}
+        return {row: f"{run}/{id}" for row, (run, id) in enumerate(ids) if row in rows and id is not None}
 
     def __call__(self, names: list[str]) -> list[str | None]:
         """Returns the texts of documents, and None for those that are not known."""

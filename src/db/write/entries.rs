@@ -102,7 +102,13 @@ fn insert_unless_near<F: Fingerprint>(
             let near = Near { fingerprint, within, own: None };
             let nearest = match &mut callbacks.confirm {
                 None => since.nearest(near, Some(lookup))?,
-                Some(_) if since.has(Entry { fingerprint, id }) => {
+                Some(_)
+                    if since.has(Entry { fingerprint, id })
+                        || lookup.is_some_and(|found| {
+                            found.entry() == Entry { fingerprint, id }
+                                && since.is_live(&found, near)
+                        }) =>
+                {
                     Some(Match { distance: 0, fingerprint, id })
                 }
                 Some(confirm) => since.confirmed(near, Some(lookup), at, confirm)?,

@@ -168,7 +168,7 @@ impl<'a, F: Fingerprint> Since<'a, F> {
     }
 
     /// Returns whether what the lookup found is still there, and counts.
-    fn is_live(&self, found: &Match<F>, near: Near<F>) -> bool {
+    pub(super) fn is_live(&self, found: &Match<F>, near: Near<F>) -> bool {
         let mut memtables = self.version.memtables().rev();
         let state = memtables.find_map(|m| m.state(found.entry(), u64::MAX));
         self.counts(found.entry(), near) && state != Some(false)

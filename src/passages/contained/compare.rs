@@ -13,6 +13,8 @@ use crate::passages::stored::Stored;
 
 /// Bytes of texts that are compared together.
 const BATCH: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
+/// Pairs that are compared together.
+const PAIRS: usize = if cfg!(test) { 50 } else { 1 << 20 };
 /// A text of which a smaller share of the runs is distinct repeats itself too much to be known by
 /// its runs.
 const DISTINCT: f64 = 0.9;
@@ -91,9 +93,7 @@ impl<'a> Comparing<'a> {
 
     pub(super) fn add(&mut self, pairs: &[Entry<u64>]) -> Result<()> {
         for pair in pairs {
-            let is_next_text =
-                self.waiting.last().is_some_and(|last| last.fingerprint != pair.fingerprint);
-            if is_next_text && self.bytes > BATCH {
+            if self.bytes > BATCH || self.waiting.len() >= PAIRS {
                 self.compare()?;
             }
             for rank in ranks(pair) {
@@ -141,13 +141,13 @@ impl<'a> Comparing<'a> {
 }
 
 /// The words of a text, and its runs of three words.
-struct Runs {
+pub(super) struct Runs {
     words: Words,
     runs: Shingles,
 }
 
 impl Runs {
-    fn of(text: &str, seed: u64) -> Result<Self> {
+    pub(super) fn of(text: &str, seed: u64) -> Result<Self> {
         let words = Words::of(text, seed)?;
         let runs = (3..=words.len()).map(|end| words.hash(end - 3..end)).collect();
         Ok(Self { words, runs: Shingles::of_hashes(runs) })
@@ -158,14 +158,46 @@ impl Runs {
     /// A text without runs must be equal.
     fn share_in(&self, other: &Self) -> f64 {
         let (all, others) = (self.words.len(), other.words.len());
-        let is_whole =
-            || (all..=others).any(|end| self.words.are_same(0..all, &other.words, end - all..end));
         if self.runs.is_empty() {
-            f64::from(u8::from(all == others && is_whole()))
+            f64::from(u8::from(all == others && self.is_run_in(other)))
         } else if (self.runs.len() as f64) < DISTINCT * (all - 2) as f64 {
-            f64::from(u8::from(is_whole()))
+            f64::from(u8::from(self.is_run_in(other)))
         } else {
             self.runs.shared(&other.runs) as f64 / self.runs.len() as f64
         }
+    }
+
+    /// Returns whether all words of this text are one run of another one's, in time that grows with
+    /// the sum of their lengths (Knuth, Morris and Pratt, 1977): a text that repeats itself nearly
+    /// matches at every place.
+    pub(super) fn is_run_in(&self, other: &Self) -> bool {
+        let all = self.words.len();
+        let is_same = |own: usize, of: &Words, word: usize| {
+            self.words.are_same(own..own + 1, of, word..word + 1)
+        };
+        // For each number of words, the longest shorter beginning of the text that they end with.
+        let mut shorter = vec![0; all + 1];
+        // Returns how many words match after one more, if so many match before it.
+        let next = |shorter: &[usize], mut matching: usize, of: &Words, word: usize| loop {
+            if matching < all && is_same(matching, of, word) {
+                return matching + 1;
+            }
+            match matching.checked_sub(1) {
+                None => return 0,
+                Some(_) => matching = shorter.get(matching).copied().unwrap_or(0),
+            }
+        };
+        let mut matching = 0;
+        for word in 1..all {
+            matching = next(&shorter, matching, &self.words, word);
+            if let Some(place) = shorter.get_mut(word + 1) {
+                *place = matching;
+            }
+        }
+        matching = 0;
+        (0..other.words.len()).any(|word| {
+            matching = next(&shorter, matching, &other.words, word);
+            matching == all
+        }) || all == 0
     }
 }

@@ -180,3 +180,27 @@ fn wrong_numbers_are_refused() {
     });
     assert!(error.unwrap_err().to_string().contains("row 2: the texts differ"));
 }
+
+#[test]
+fn a_text_that_repeats_itself_is_searched_for_in_linear_time() {
+    let mut random = Random(3);
+    let is_run = |own: &[&str], other: &[&str]| {
+        let [own, other] =
+            [own, other].map(|words| compare::Runs::of(&words.join(" "), 7).unwrap());
+        own.is_run_in(&other)
+    };
+    let mut found = 0;
+    for _ in 0..3000 {
+        let (own, other) = (1 + random.below(7), random.below(20));
+        let mut some = |count| (0..count).map(|_| ["a", "b"][random.below(2)]).collect::<Vec<_>>();
+        let (own, other) = (some(own), some(other));
+        let expected = other.windows(own.len()).any(|part| part == own);
+        assert_eq!(is_run(&own, &other), expected, "{own:?} in {other:?}");
+        found += usize::from(expected);
+    }
+    assert!(found > 500, "{found}");
+    // This would take minutes if each place were compared from its beginning.
+    let (mut own, other) = (vec!["a"; 300_000], vec!["a"; 600_000]);
+    own.push("b");
+    assert!(!is_run(&own, &other));
+}

@@ -79,7 +79,7 @@ fn a_file_that_ends_early_loses_the_last_documents_only() {
     insert(&mut store, 8..13);
     drop(store);
     let bytes = std::fs::read(folder.path().join("lists")).unwrap();
-    let indexed = u64_of(&std::fs::read(folder.path().join("indexed")).unwrap());
+    let indexed = u64_of(&std::fs::read(folder.path().join(ENDS)).unwrap());
     let from = usize::try_from(indexed).unwrap();
     // The index has only what was synced, so it is never ahead of the file.
     let with_len = |len: usize| {
@@ -119,8 +119,46 @@ fn a_lost_index_is_made_again() {
     let mut store = open(folder.path()).unwrap();
     insert(&mut store, 0..21);
     store.close().unwrap();
+    // Also if only its folder is left, as after a failure while it was created.
+    for is_left in [false, true] {
+        std::fs::remove_dir_all(folder.path().join("index")).unwrap();
+        if is_left {
+            std::fs::create_dir(folder.path().join("index")).unwrap();
+        }
+        assert_eq!(known(&mut open(folder.path()).unwrap(), 0..25), (0..21).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn an_index_that_is_made_again_is_not_trusted_until_it_is_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(folder.path()).unwrap();
+    insert(&mut store, 0..21);
+    store.close().unwrap();
+    // A failure after the index was created anew, before it has anything.
     std::fs::remove_dir_all(folder.path().join("index")).unwrap();
+    let mut ends = Ends::read(&folder.path().join(ENDS)).unwrap();
+    ends.indexed = 0;
+    ends.write(&folder.path().join(ENDS)).unwrap();
+    Db::options().max_distance(0).create(folder.path().join("index")).unwrap().close().unwrap();
     assert_eq!(known(&mut open(folder.path()).unwrap(), 0..25), (0..21).collect::<Vec<_>>());
+}
+
+#[test]
+fn damage_before_the_last_sync_cuts_nothing_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(folder.path()).unwrap();
+    insert(&mut store, 0..21);
+    store.close().unwrap();
+    std::fs::remove_dir_all(folder.path().join("index")).unwrap();
+    let path = folder.path().join("lists");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let place = bytes.len() / 2;
+    bytes[place] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let error = open(folder.path()).unwrap_err();
+    assert!(matches!(&error, Error::Damaged { .. }) && error.to_string().contains("the checksum"));
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
 
 #[test]

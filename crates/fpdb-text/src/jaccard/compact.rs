@@ -237,7 +237,7 @@ impl<'a> Parts<'a> {
         }
         let low_width = low_bits(len, width);
         let (low, high) = rest.split_at_checked((len * low_width as usize).div_ceil(8))?;
-        // Chance may keep a few more than the last row has.
+        // Of a large set, chance may keep a few more than are expected.
         let is_possible = zeros + width <= 64 && len <= 2 * WIDTHS[WIDTHS.len() - 1].0;
         is_possible.then_some(Self { cut: Cut { zeros, width }, len, low_width, low, high })
     }

@@ -126,7 +126,13 @@ impl SpanArgs {
         Ok(ended(match raw {
             Some(raw) if left == *text => raw.clone(),
             Some(raw) if is_whole_line(raw) => left.into_bytes(),
-            Some(raw) => documents.with_text(raw, &left).unwrap_or_else(|| left.into_bytes()),
+            Some(raw) => match documents.with_text(raw, &left) {
+                Some(line) => line,
+                None if raw.trim_ascii_start().starts_with(b"{") => {
+                    bail!("{id}: the text of this line cannot be replaced: a field occurs twice")
+                }
+                None => left.into_bytes(),
+            },
             None => serde_json::to_vec(&Line { id, text: &left })?,
         }))
     }

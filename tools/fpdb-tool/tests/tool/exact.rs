@@ -131,3 +131,14 @@ fn features_that_cannot_be_used_are_an_error() {
     std::fs::remove_dir_all(folder.file("db-features")).unwrap();
     folder.ok(&format!("{DEDUP} --exact"));
 }
+
+#[test]
+fn with_only_the_first_version_known_ids_are_duplicates_without_a_comparison() {
+    let folder = Folder::new();
+    folder.write("docs", lines(&pages(0, 3)));
+    folder.ok(&format!("{DEDUP} --exact"));
+    folder.ok(&format!("{DEDUP} --exact --versions first"));
+    let (duplicates, summary) = report(&folder);
+    assert_eq!((duplicates.len(), &summary["estimated"]), (3, &json!(0)));
+    assert!(duplicates.iter().all(|record| record.get("similarity").is_none()));
+}

@@ -94,4 +94,8 @@ fn what_cannot_be_cut_is_refused() {
     assert!(folder.exits(2, "lines a.txt --cut --json").err.contains("leave one of them out"));
     assert!(folder.exits(2, "lines - --cut").err.contains("cannot be read twice"));
     folder.exits(2, "lines a.txt --most 0");
+    let twice = r#"{"id":2,"page":{"t":"Menu"},"page":{}}"#;
+    folder.write("twice", format!("{}\n{twice}\n", r#"{"id":1,"page":{"t":"Menu"}}"#));
+    let run = folder.exits(2, "lines twice --from ndjson --text-field /page/t --cut");
+    assert!(run.err.contains("a field occurs twice"), "{}", run.err);
 }

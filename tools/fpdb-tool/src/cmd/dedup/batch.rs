@@ -236,7 +236,11 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
                         name.map_or_else(|| self.db.snapshot().name(of.id), |name| Ok(Some(name)))?;
                     let name = name.unwrap_or_default();
                     let own = item.value.fingerprint;
-                    let similarity = exact.or_else(|| self.estimate(own, of.fingerprint));
+                    // Without a comparison, the id decided.
+                    let similarity = exact.or_else(|| match self.exact {
+                        None => self.estimate(own, of.fingerprint),
+                        Some(_) => None,
+                    });
                     let (id, duplicate_of, distance) = (&*item.value.id, &*name, of.distance);
                     self.report.duplicate(&Duplicate { id, duplicate_of, distance, similarity })?;
                 }

@@ -51,7 +51,7 @@ struct ExactCounts {
     /// The duplicates whose similarity is estimated, because the features of the other document are
     /// not known.
     estimated: u64,
-    /// The novel documents that are near more documents than they were compared with.
+    /// The novel documents that are near as many documents as one is compared with, or more.
     crowded: u64,
 }
 
