@@ -37,11 +37,12 @@ const MOST: usize = 128;
 /// for word, and one of fewer than three words is compared as a whole. Words are compared without
 /// case, white space and punctuation. Of two such texts the longer one is kept, in words, or the one
 /// with the greater [priority](Self::priorities), and a text is found only if it stands in one that
-/// is kept: so nothing of it is lost.
+/// is kept. So with a share of 1, nothing is lost.
 ///
-/// Two texts are compared if they share a rare run of 13 words. If more than 128 texts before a text
-/// in this order have the run, it is compared with the first 128 only, and counted as crowded if it
-/// is kept. Of texts with fewer than 20 words, not all are found.
+/// A text is compared with the texts of greater priority that have one of its two rarest runs of 13
+/// words. If more than 128 have it, only the 128 of the greatest priority are compared, and the text
+/// is counted as crowded if it is kept. Not all texts with fewer than 20 words are found, and with a
+/// share below 1, not all that have changes in these runs.
 ///
 /// What does not fit into [`memory`](Self::memory) is sorted on the disk: 16 bytes per window, about
 /// one per 13 words, and 16 for each two texts that are compared. Their texts are in a scratch file.

@@ -25,17 +25,18 @@ def dedup_contained(
 ) -> Deduplicated:
     """Finds texts that stand in another one, and returns which rows to keep.
 
-    texts is what dedup() takes. A row is dropped only if nothing of it is lost: all its runs of three words stand in
-    one row that is kept, in any order, or at least this share of them. Of two such rows the one with more words is
-    kept, or with scores in keep, which is what dedup() takes, the one with the greater. A row whose runs repeat
-    themselves, more than a tenth of them, must stand there word for word, and one of fewer than three words is
-    compared as a whole.
+    texts is what dedup() takes. A row is dropped only if all its runs of three words stand in one row that is kept,
+    in any order, or at least this share of them. So with a share of 1, nothing is lost. Of two such rows the one
+    with more words is kept, or with scores in keep, which is what dedup() takes, the one with the greater. A row
+    whose runs repeat themselves, more than a tenth of them, must stand there word for word, and one of fewer than
+    three words is compared as a whole.
 
-    Two rows are compared if they share a rare run of 13 words. If more than 128 rows before a row in this order have
-    the run, it is compared with the first 128 only, and counted in the report if it is kept. Of rows with fewer than
-    20 words, not all are found. Above 512 MiB, what is compared is sorted in temporary files, at about 1.5 bytes per word;
-    texts that are compared are in a file, too, and those of an iterator. In addition, this takes 50 bytes of memory per
-    row. The similarity of a dropped row is its share.
+    A row is compared with the longer rows, or those with greater scores, that have one of its two rarest runs of 13
+    words. If more than 128 have it, the row is compared with the first 128 of these only, and counted in the report
+    if it is kept. Not all rows with fewer than 20 words are found, and with a share below 1, not all that have
+    changes in these runs. Above 512 MiB, what is compared is sorted in temporary files, at about 1.5 bytes per
+    word; texts that are compared are in a file, too, and those of an iterator. In addition, this takes 50 bytes of
+    memory per row. The similarity of a dropped row is its share.
 
     >>> quote = "The mills were closed in spring because the new owners had found cheaper coal in the north of the country"
     >>> found = dedup_contained([quote, f"This is from the archive. {quote} That was all."])

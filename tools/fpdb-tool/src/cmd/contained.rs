@@ -32,9 +32,10 @@ const SCHEMA: &str = "fpdb.contained/1";
 /// case, white space and punctuation. Similar documents that do not stand in each other are for
 /// dedup.
 ///
-/// Two documents are compared if they share a rare run of 13 words. If more than 128 documents
-/// before a document in this order have the run, it is compared with the first 128 only, and counted
-/// as crowded if it is printed. Of documents with fewer than 20 words, not all are found.
+/// A document is compared with the longer ones that have one of its two rarest runs of 13 words. If
+/// more than 128 have it, only the longest 128 are compared, and the document is counted as crowded
+/// if it is printed. Not all documents with fewer than 20 words are found, and with a --share below
+/// 1, not all that have changes in these runs.
 ///
 /// The files are read three times. No database is read or written.
 #[derive(clap::Args)]
