@@ -126,8 +126,8 @@ pub(crate) fn find_contained<'py>(
     Ok((rows, sources, shares, found.rows, found.crowded))
 }
 
-/// Finds passages, and quotes with at most so many changed words between their runs, as columns of
-/// spans. Then the row, the begin and the end of what differs within them.
+/// Finds passages, and quotes with at most `gaps` changed words between their runs. Returns columns
+/// of spans, and then the row, the begin and the end of what differs within them.
 #[pyfunction]
 pub(crate) fn find_passages<'py>(
     py: Python<'py>,
@@ -152,7 +152,7 @@ pub(crate) fn find_passages<'py>(
     Ok(columns)
 }
 
-/// Finds lines or paragraphs that more than so many texts have, as columns of spans.
+/// Finds lines or paragraphs that more than `most` texts have. Returns columns of spans.
 #[pyfunction]
 pub(crate) fn find_lines<'py>(
     py: Python<'py>,

@@ -25,7 +25,7 @@ use crate::scratch::ScratchFiles;
 use crate::sorter::{Sorted, Sorter};
 use crate::storage::PageBudget;
 
-/// Texts of so many words share a window with each text that they stand in.
+/// Texts with at least this number of words share a window with each text that they stand in.
 const MIN_WORDS: usize = 20;
 /// The rarest windows of a text by which others are found, and how many texts are compared for each.
 const WINDOWS: usize = 2;

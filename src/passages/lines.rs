@@ -257,7 +257,7 @@ impl Lines {
         Ok(all)
     }
 
-    /// Returns the hashes that more than so many rows have.
+    /// Returns the hashes that more than `most` rows have.
     fn often(&self, sorter: Sorter<'_, Entry<u64>>) -> Result<HashMap<u64, Option<Place>>> {
         // The hash and the number of its rows so far. Equal records are left out, so each row
         // counts once.

@@ -118,8 +118,8 @@ impl Passages {
     }
 
     /// Also finds quotes of which words were changed: runs of at least 8 words that stand in the
-    /// same order in one earlier text, joined over at most so many other words on each side, of
-    /// which 5 are usual. Such a span is the whole quote, with what is new in it, which
+    /// same order in one earlier text, joined over at most this number of other words on each
+    /// side; 5 is usual. Such a span is the whole quote, with what is new in it, which
     /// [`changes`](Found::changes) says; it has at least the number of words of a passage.
     ///
     /// A window of 13 words that was not changed and is kept, about one in twenty, must lead to the

@@ -21,7 +21,7 @@ use crate::parallel;
 use crate::scratch::ScratchFiles;
 use crate::sorter::{Sorted, Sorter};
 
-/// A text is compared with so many earlier ones, beside the sources of its exact passages.
+/// How many earlier texts a text is compared with, beside the sources of its exact passages.
 const MOST: usize = 64;
 /// Bytes of texts that are compared together.
 const BATCH: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };

@@ -107,7 +107,7 @@ impl Lists {
         }
     }
 
-    /// Passes on the hash and the place of the records from here on, at most so many. Returns where
+    /// Passes on the hash and the place of at most `most` records from here on. Returns where
     /// they end. Cuts the file off where a record is not complete: it was being written when the
     /// system failed. Before `synced`, it is damage.
     pub(crate) fn recover(

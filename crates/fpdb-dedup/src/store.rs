@@ -18,13 +18,14 @@ const CHECKPOINT: usize = if cfg!(test) { 8 } else { 1 << 17 };
 
 /// The features of the documents of a database, in a folder beside it.
 ///
-/// A document's features are found by its name and its fingerprint. So a document that was updated
-/// has others, and those of a document that is gone are never taken for another one's. Nothing is
+/// A document's features are found by its name and its fingerprint. So those of an old version, or of
+/// a document that is gone, are never taken for those of another one. Nothing is
 /// ever removed from the files: to free their space, remove the folder while nobody has it open. A
 /// document without features is compared by its sketch.
 ///
 /// A document takes 16 bytes beside its [`Compact`] list, and about 20 in the index, which is a
-/// database itself. Each byte of a list is written once, and what is known is not written again. In memory, 131,072 documents take 4 MB.
+/// database itself. Each byte of a list is written once, and what is known is not written again. In
+/// memory, 131,072 documents take 4 MB.
 ///
 /// # Examples
 ///
@@ -83,8 +84,8 @@ pub struct FeatureStore {
 }
 
 impl FeatureStore {
-    /// Opens the store in a folder, or creates it. Only one process can have it open. `recipe`
-    /// names what makes the features, and `options` are those of the index.
+    /// Opens the store in a folder, or creates it. Only one process can have it open. `recipe` is
+    /// the name of what makes the features, and the index is opened with `options`.
     ///
     /// If it was not closed, the records since its last checkpoint are read, at most 131,072.
     ///

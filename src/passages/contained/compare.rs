@@ -177,7 +177,7 @@ impl Runs {
         };
         // For each number of words, the longest shorter beginning of the text that they end with.
         let mut shorter = vec![0; all + 1];
-        // Returns how many words match after one more, if so many match before it.
+        // Returns how many words match after the next word, from how many match before it.
         let next = |shorter: &[usize], mut matching: usize, of: &Words, word: usize| loop {
             if matching < all && is_same(matching, of, word) {
                 return matching + 1;

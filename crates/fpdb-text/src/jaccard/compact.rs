@@ -3,8 +3,8 @@
 use super::Shingles;
 use crate::minhash::mix;
 
-/// The bits of a value, by the most shingles of a set that keeps so many. The shorter the set, the
-/// more one wrong shingle changes the similarity. With 24 bits, one in 200 comparisons of 340
+/// The number of bits of a value that are kept, by the greatest number of shingles in a set. The
+/// shorter the set, the more one wrong shingle changes the similarity. With 24 bits, one in 200 comparisons of 340
 /// shingles at the threshold would be on the wrong side of it.
 const WIDTHS: [(usize, u32); 2] = [(1 << 8, 40), (1 << 16, 32)];
 
@@ -59,8 +59,8 @@ impl Mixed {
 /// similarity is wrong by .003 in one of a million comparisons of 500 shingles, and sets of more than
 /// 65,536 have a standard error of .002.
 ///
-/// The values are stored as Elias and Fano do: the last bits of each as they are, and of the
-/// differences between the first bits so many zeros before a one (Elias, *Efficient storage and
+/// The values are stored as Elias and Fano do: the last bits of each as they are, and the
+/// differences between the first bits in unary (Elias, *Efficient storage and
 /// retrieval by content and address of static files*, Journal of the ACM 21, 1974).
 ///
 /// # Examples
@@ -99,7 +99,7 @@ impl Compact {
     }
 
     /// Returns the Jaccard similarity to a set that was mixed with the same seed, from 0 to 1. The
-    /// time grows linearly with the number of shingles: about 2 microseconds for 500.
+    /// time grows linearly with the number of shingles.
     #[must_use]
     pub fn jaccard(&self, other: &Mixed) -> f64 {
         let Some(parts) = Parts::of(&self.bytes) else { return 0.0 };
@@ -123,14 +123,14 @@ impl Compact {
 /// Which values are kept, and how many of their bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cut {
-    /// Values whose first bits, so many, are 0.
+    /// The number of first bits that must be 0.
     zeros: u32,
-    /// The bits after these.
+    /// The number of bits after these that are kept.
     width: u32,
 }
 
 impl Cut {
-    /// Returns how a set of so many values is cut.
+    /// Returns how a set of this size is cut.
     fn for_set(len: usize) -> Self {
         let (most, widest) = WIDTHS[WIDTHS.len() - 1];
         let width = WIDTHS.iter().find(|(most, _)| len <= *most).map_or(widest, |it| it.1);
@@ -254,7 +254,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Returns so many bits from a place on, at most 40.
+/// Returns `width` bits, at most 40, from a place on.
 fn bits_at(bytes: &[u8], place: usize, width: u32) -> u64 {
     let mut word = [0; 8];
     let from = bytes.get(place / 8..).unwrap_or_default();

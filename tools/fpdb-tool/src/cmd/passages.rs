@@ -50,7 +50,7 @@ pub(crate) struct Args {
     min_words: usize,
 
     /// Also find quotes of which words were changed: runs of at least 8 words, joined over at most
-    /// so many other words on each side, such as 5
+    /// N other words on each side, such as 5
     #[arg(long, value_name = "N", default_value = "0")]
     gaps: u16,
 

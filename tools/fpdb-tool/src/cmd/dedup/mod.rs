@@ -63,7 +63,7 @@ Examples:
 /// estimate exceeds the similarity of the database by less than two standard errors. With --exact,
 /// the similarity is computed from all features, which are kept for later runs: no document is a
 /// duplicate that is less similar. It is compared with at most 256 documents that are near, the
-/// nearest first; the summary counts the novel ones that have so many or more. Where a document's features are
+/// nearest first; the summary counts the novel ones that have 256 or more. Where a document's features are
 /// not known, because it was stored without --exact, the estimate must reach the similarity. The
 /// summary counts these duplicates as estimated.
 ///
