@@ -41,17 +41,17 @@ fn large_sets_are_compared_by_a_part_of_their_shingles() {
     }
 }
 
-/// Notices that differ in one word: both pairs with it would collide at once if hashes were cut as
-/// they are, because the hash of a pair is a sum.
+/// The hash of a pair of words is a sum. So if hashes were cut as they are, both pairs with a
+/// replaced word would collide as soon as the two words agree in the first bits.
 #[test]
 fn texts_that_differ_in_one_word_are_not_equal() {
     let notice = |number: u64| {
-        let words = [1, 2, 3, number << 40, 4, 5, 6].map(mix);
+        let words = [mix(1), mix(2), mix(3), (mix(4) >> 12 << 12) + number, mix(5), mix(6), mix(7)];
         let pairs = words.windows(2).map(|pair| pair[0].rotate_left(1).wrapping_add(pair[1]));
         Mixed::new(&Shingles::of_hashes(pairs.collect()), 3)
     };
-    let first = notice(7).compact();
-    assert!((8..200_000).all(|number| first.jaccard(&notice(number)) == 4.0 / 8.0));
+    let first = notice(0).compact();
+    assert!((1..2000).all(|number| first.jaccard(&notice(number)) == 4.0 / 8.0));
 }
 
 #[test]
