@@ -1,92 +1,62 @@
 //! The rows of a deduplication, chunk by chunk, as Python passes them.
 
-mod decisions;
-
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use fpdb::text::Recipe;
-use fpdb::text::jaccard::Mixed;
-use fpdb::{Db, Jaccard, Matcher, Sketch};
-use fpdb_dedup::FeatureStore;
+use fpdb::text::{FeatureHash, Recipe};
+use fpdb::{Jaccard, Sketch};
+use fpdb_dedup::{Candidate, Dedup, Earlier, Kind, Like, Row, Verdict};
 use pyo3::prelude::*;
 
 use crate::arrays::{array, with_numbers};
-use crate::candidates::{Candidates, EARLIER, Like};
-use crate::crowds::Crowds;
 use crate::errors::{self, OrRaise};
-use crate::interrupt::interruptible;
+use crate::interrupt::{Cancel, interruptible};
 use crate::jaccard::words_of;
-use crate::kept::Kept;
 use crate::names;
 use crate::numbers::Number;
 use crate::parallel;
 use crate::reader::Reader;
-use crate::rows::{Kind, Row, Rows, key_of};
 use crate::rule::MatchRule;
 use crate::strings::Strings;
 use crate::width::Bits;
 
-/// Documents with which a row is compared, the nearest first. Without a limit, each text of a crowd
-/// whose sketches are near, but whose texts are not alike, would be compared with all others.
-pub(crate) const MOST_CANDIDATES: usize = 256;
-
 type Array<'py> = Bound<'py, PyAny>;
 /// What rows are like, how similar they are, for which rows this is estimated, what gives way to
-/// which row, which rows are in the crowd, and how many kept rows have more candidates than they
-/// are compared with.
-type Decided<'py> = (Array<'py>, Array<'py>, Array<'py>, Vec<(usize, usize)>, Array<'py>, usize);
+/// which row, and how many kept rows have more candidates than they are compared with.
+type Decided<'py> = (Array<'py>, Array<'py>, Array<'py>, Vec<(usize, usize)>, usize);
 
-/// What was decided of a row.
-#[derive(Debug, Default)]
-struct Decision {
-    like: Option<(Like, f64)>,
-    /// Whether its similarity to that is estimated from the sketches.
-    is_estimated: bool,
-    /// The documents of earlier runs that give way to it, if it is kept.
-    replaced: Vec<usize>,
-    /// Whether there are more candidates than it was compared with.
-    is_crowded: bool,
-    /// Whether it is kept, and found by what it shares with others and not by its sketch.
-    is_in_crowd: bool,
-}
+/// Added to positions of documents of earlier runs, where rows are expected.
+const EARLIER: u64 = 1 << 63;
 
-/// Compares the rows of a deduplication with those before them, chunk by chunk.
-///
-/// A row is like another one if their sketches match by the rule, and if the exact similarity of
-/// their texts is at least the threshold. Of several, it is like the most similar one. If exact is
-/// false, the sketches decide alone. Where neither the text nor the features of an earlier document
-/// are known, the sketches decide, too.
+/// Decides about the rows of a deduplication: among themselves, or also beside a database.
 #[pyclass(module = "fpdb_engine._native")]
 pub(crate) struct Comparer {
-    rows: Rows,
-    rule: fpdb::MatchRule,
-    matcher: Matcher,
-    similarity: f64,
-    threads: usize,
-    /// `None` if the sketches decide alone.
-    kept: Option<Kept>,
-    /// `None` if all rows are found by their sketches.
-    crowds: Option<Crowds>,
-    /// The features of the documents of a database. `None` if there is none.
-    stored: Option<FeatureStore>,
-    /// The rows of the current chunk, which of them are kept, and which of these are in the crowd.
-    chunk: Vec<Row>,
-    is_kept: Vec<bool>,
-    in_crowd: Vec<usize>,
-    /// Number of rows in earlier chunks.
-    before: usize,
+    /// `None` once it was released.
+    compares: Option<Compares>,
+    /// What ends the current call.
+    cancel: Shared,
     /// Hashes of the names of rows.
     names: HashSet<u64>,
 }
 
+/// What rows are compared with.
+#[expect(clippy::large_enum_variant, reason = "there is one")]
+enum Compares {
+    Alone(Dedup),
+    Beside(fpdb_dedup::Comparer),
+}
+
+/// What ends the current call, for threads that began in an earlier one.
+type Shared = Arc<Mutex<Option<Arc<Cancel>>>>;
+
 #[pymethods]
 impl Comparer {
-    /// rule is the match rule of a database, which has all rows that are kept. Without it, a rule
-    /// is chosen, and rows that `decide` says are in the crowd need not be in a database. `features`
-    /// is the folder with the features of its documents.
+    /// rule is the match rule of a database, which has all rows that are kept. `features` is the
+    /// folder with the features of its documents. Without a rule, rows are compared with each other.
+    /// `scratch` is the folder of temporary files.
     #[new]
-    #[pyo3(signature = (*, similarity, recall, recipe, rule, features, expected, ngram, exact, threads))]
+    #[pyo3(signature = (*, similarity, recall, recipe, rule, features, expected, ngram, exact, threads, scratch))]
     #[expect(clippy::too_many_arguments, reason = "only called by dedup")]
     fn new(
         similarity: f64,
@@ -98,38 +68,32 @@ impl Comparer {
         ngram: Option<Number>,
         exact: bool,
         threads: Option<Number>,
+        scratch: PathBuf,
     ) -> PyResult<Self> {
-        let ngram = words_of(ngram)?;
         let recipe = Recipe::for_sketches(recipe).or_raise()?;
-        let jaccard = Jaccard::at_least(similarity).recall(recall);
-        let has_crowds = exact && rule.is_none();
-        let rule = match rule {
-            Some(rule) => rule.rule,
-            None => fpdb::MatchRule::for_similarity(jaccard, expected.0).or_raise()?,
+        let cancel = Shared::default();
+        let shared = cancel.clone();
+        let current = move || shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut options = Dedup::options(recipe, Jaccard::at_least(similarity).recall(recall))
+            .expected(expected.0)
+            .threads(parallel::threads(threads))
+            .scratch_folder(scratch)
+            .until(move || current().is_some_and(|cancel| cancel.is_cancelled()));
+        if let Some(words) = words_of(ngram)? {
+            options = options.words(words);
+        }
+        if !exact {
+            options = options.estimated();
+        }
+        let compares = match rule {
+            None => Compares::Alone(options.start().or_raise()?),
+            Some(rule) => {
+                let features = features.as_deref();
+                let comparer = fpdb_dedup::Comparer::beside(options, rule.rule, features);
+                Compares::Beside(comparer.or_raise()?)
+            }
         };
-        let crowds = has_crowds.then(|| Crowds::new(rule, similarity, expected.0)).transpose()?;
-        let stored = features.filter(|_| exact).map(|folder| {
-            // With other words, there are other features.
-            let of =
-                ngram.map_or(recipe.name().to_owned(), |n| format!("{}, {n} words", recipe.name()));
-            FeatureStore::open(&folder, &of, Db::options()).or_raise()
-        });
-        let stored = stored.transpose()?;
-        Ok(Self {
-            rows: Rows { recipe, ngram, is_exact: exact },
-            rule,
-            matcher: rule.matcher(),
-            similarity,
-            threads: parallel::threads(threads),
-            kept: exact.then(Kept::new).transpose()?,
-            crowds,
-            stored,
-            chunk: Vec::new(),
-            is_kept: Vec::new(),
-            in_crowd: Vec::new(),
-            before: 0,
-            names: HashSet::new(),
-        })
+        Ok(Self { compares: Some(compares), cancel, names: HashSet::new() })
     }
 
     /// Returns the names and aliases of the recipes that make sketches. None is loaded.
@@ -139,52 +103,44 @@ impl Comparer {
         Recipe::names_for_sketches().chain(aliases).collect()
     }
 
-    /// Reads the next chunk. Returns the sketches, and what is compared of each row: 0 for nothing,
-    /// 1 for the sketch, and 2 for whether the texts are equal.
-    /// Rows of different groups are never alike.
+    /// Decides about the next chunk of rows that are compared with each other. Rows of different
+    /// groups are never alike.
+    ///
+    /// Returns what is compared of each row: 0 for nothing, 1 for the sketch, and 2 for whether the
+    /// texts are equal; and what decide() returns.
     #[pyo3(signature = (texts, groups = None))]
-    fn read<'py>(
+    fn add<'py>(
         &mut self,
         texts: &Bound<'py, PyAny>,
         groups: Option<Vec<Option<String>>>,
-    ) -> PyResult<(Array<'py>, Array<'py>)> {
+    ) -> PyResult<(Array<'py>, Decided<'py>)> {
         let py = texts.py();
-        // The caller may try again with other texts, so nothing changes before these are accepted.
         let strings = Strings::new(texts, "text")?;
-        let texts = strings.all()?;
-        let group_of = |row: usize| groups.as_ref()?.get(row)?.as_deref();
-        let keys = (0..).map(|row| group_of(row).map_or(0, key_of));
-        let texts: Vec<_> = texts.into_iter().zip(keys).collect();
-        if let Some(kept) = &mut self.kept {
-            let rows = self.chunk.iter().zip(&self.is_kept);
-            kept.append(rows.map(|(row, &is_kept)| is_kept.then_some(&row.features)))?;
-        }
-        if let Some(crowds) = &mut self.crowds {
-            let rows = self.in_crowd.drain(..).map(|row| (row, &self.chunk[row]));
-            crowds.extend(rows.map(|(row, it)| (self.before + row, it.sketch, &it.features)))?;
-        }
-        self.before += self.chunk.len();
-        let read = |&(text, key): &(Option<&str>, u64)| {
-            let text = text.unwrap_or_default();
-            let row = self.rows.row(text);
-            if key == 0 { row } else { self.rows.in_group(row, text, key) }
-        };
-        self.chunk = interruptible(py, |cancel| parallel::map(&texts, self.threads, cancel, read))?;
-        self.is_kept = vec![false; self.chunk.len()];
-        let sketches = self.chunk.iter().map(|row| row.sketch).collect();
-        let kinds = self.chunk.iter().map(|row| row.kind as u8).collect();
-        Ok((Sketch::into_array(sketches, py)?, array::<u8>(py, kinds)))
+        let texts = in_groups(strings.all()?, groups.as_deref());
+        let Some(Compares::Alone(dedup)) = &mut self.compares else { return Err(released()) };
+        let verdicts = with_cancel(py, &self.cancel, || dedup.add_in_groups(&texts))?;
+        let kinds = verdicts.iter().map(|it| kind(it.kind)).collect();
+        Ok((array::<u8>(py, kinds), decided(py, verdicts)))
     }
 
-    /// Closes a database that is thrown away, without writing what it has in memory.
-    #[staticmethod]
-    fn throw_away(db: &Bound<'_, Reader>) -> PyResult<()> {
-        db.get().handle.throw_away(db.py())
+    /// Reads the next chunk of rows that are compared with the documents of a database, too.
+    /// Returns the sketches, and what is compared of each row, as add() does.
+    fn read<'py>(&mut self, texts: &Bound<'py, PyAny>) -> PyResult<(Array<'py>, Array<'py>)> {
+        let py = texts.py();
+        let strings = Strings::new(texts, "text")?;
+        let texts = in_groups(strings.all()?, None);
+        let Some(Compares::Beside(comparer)) = &mut self.compares else { return Err(released()) };
+        let of = |row: &Row| (row.sketch, kind(row.kind));
+        let (sketches, kinds) = with_cancel(py, &self.cancel, || {
+            comparer.read(&texts).map(|rows| rows.iter().map(of).unzip())
+        })?;
+        Ok((Sketch::into_array(sketches, py)?, array::<u8>(py, kinds)))
     }
 
     /// Returns which names have not occurred before.
     fn are_new(&mut self, names: Vec<String>) -> Vec<bool> {
-        names.iter().map(|name| self.names.insert(key_of(name))).collect()
+        let hash = |name: &String| FeatureHash::Xxh3.hash(name).unwrap_or_default();
+        names.iter().map(|name| self.names.insert(hash(name))).collect()
     }
 
     /// Returns the first names of a database that are greater than `after` and begin with a prefix,
@@ -208,37 +164,36 @@ impl Comparer {
         sketches: &Bound<'py, PyAny>,
     ) -> PyResult<Array<'py>> {
         let py = rows.py();
+        let Some(Compares::Beside(comparer)) = &self.compares else { return Err(released()) };
         let rows = with_numbers(rows, "row", |it| Ok(it.to_vec()))?;
         let sketches = Sketch::with_batch(sketches, |all| Ok(all.to_vec()))?;
         let is_unsure = |(&row, &sketch): (&u64, &Sketch)| {
-            let own = self.chunk.get(Number(row).count());
-            own.is_some_and(|own| self.is_unsure(own, sketch))
+            u8::from(comparer.is_unsure(Number(row).count(), sketch))
         };
-        Ok(array(py, rows.iter().zip(&sketches).map(is_unsure).map(u8::from).collect()))
+        Ok(array(py, rows.iter().zip(&sketches).map(is_unsure).collect()))
     }
 
     /// Keeps the features of these rows of the chunk, which are about to be stored under these
     /// names.
     fn keep_features(&mut self, rows: &Bound<'_, PyAny>, names: Vec<String>) -> PyResult<()> {
-        let Some(stored) = &mut self.stored else { return Ok(()) };
+        let Some(Compares::Beside(comparer)) = &mut self.compares else { return Err(released()) };
         let rows = with_numbers(rows, "row", |it| Ok(it.to_vec()))?;
-        let rows = rows.iter().filter_map(|&row| self.chunk.get(Number(row).count()));
-        let rows = rows.zip(&names).filter(|(row, _)| row.kind == Kind::Sketch);
-        let seed = stored.seed();
-        let mixed: Vec<_> = rows
-            .map(|(row, name)| (&**name, row.sketch, Mixed::new(&row.features, seed)))
-            .collect();
-        stored.insert(mixed.iter().map(|(name, sketch, mixed)| (*name, *sketch, mixed))).or_raise()
+        let rows = rows.iter().map(|&row| Number(row).count());
+        comparer.keep_features(rows.zip(names.iter().map(String::as_str))).or_raise()
     }
 
-    /// Gives the features of stored documents free for others, whatever became of the run.
+    /// Removes temporary files, and gives the features of stored documents free for others,
+    /// whatever became of the run.
     fn release(&mut self) {
-        self.stored = None;
+        self.compares = None;
     }
 
     /// Makes sure that the features that were kept survive a power failure.
     fn finish(&mut self) -> PyResult<()> {
-        self.stored.take().map_or(Ok(()), |stored| stored.close().or_raise())
+        match self.compares.take() {
+            Some(Compares::Beside(comparer)) => comparer.finish().or_raise(),
+            Some(Compares::Alone(_)) | None => Ok(()),
+        }
     }
 
     /// Decides about the chunk that was read. The candidates of row i are the elements offsets[i]
@@ -247,9 +202,8 @@ impl Comparer {
     /// the chunk itself are found here.
     ///
     /// Returns what each row is like, in the same form, or 2^64 - 1 for a row to keep; the
-    /// similarities, and whether each is estimated; pairs of a row and a position in earlier that gives way to it; whether each
-    /// row is in the crowd, and found without being among the candidates; and how many rows to keep
-    /// have more candidates than they are compared with.
+    /// similarities, and whether each is estimated; pairs of a row and a position in earlier that
+    /// gives way to it; and how many rows to keep have more candidates than they are compared with.
     #[expect(clippy::too_many_arguments, reason = "only called by dedup")]
     fn decide<'py>(
         &mut self,
@@ -262,45 +216,98 @@ impl Comparer {
         sketches: &Bound<'py, PyAny>,
     ) -> PyResult<Decided<'py>> {
         let py = of.py();
-        let earlier = Strings::new(earlier, "text")?;
-        let earlier = earlier.all()?;
+        let strings = Strings::new(earlier, "text")?;
         let numbers = |list, what| with_numbers(list, what, |it| Ok(it.to_vec()));
         let (offsets, of) = (numbers(offsets, "offset")?, numbers(of, "row")?);
         let (distances, gives_way) = (numbers(distances, "distance")?, numbers(gives_way, "flag")?);
+        let near = candidates(&offsets, &of, &distances, &gives_way)?;
         let sketches = Sketch::with_batch(sketches, |all| Ok(all.to_vec()))?;
-        let decided = interruptible(py, |cancel| {
-            let make = |text: &Option<&str>| text.map(|text| self.rows.sketch_and_features(text).1);
-            let earlier = parallel::map(&earlier, self.threads, cancel, make);
-            let candidates = Candidates {
-                offsets: &offsets,
-                of: &of,
-                distances: &distances,
-                gives_way: &gives_way,
-                earlier,
-                names: &names,
-                sketches: &sketches,
-            };
-            self.decisions(&candidates, cancel)
-        })?;
-        let decided = decided
-            .or_raise()?
-            .ok_or_else(|| errors::invalid("the candidates do not fit the texts"))?;
-        let of = decided.iter().map(|decision| match decision.like {
-            None => u64::MAX,
-            Some((Like::Row(row), _)) => row as u64,
-            Some((Like::Earlier(place), _)) => EARLIER + place as u64,
-        });
-        let similarities =
-            decided.iter().map(|it| it.like.map_or(f64::NAN, |(_, similarity)| similarity));
-        let replaced = (0..).zip(&decided);
-        let replaced =
-            replaced.flat_map(|(row, it)| it.replaced.iter().map(move |&place| (row, place)));
-        let crowded = decided.iter().filter(|it| it.is_crowded && it.like.is_none()).count();
-        let (of, similarities) = (array(py, of.collect()), array(py, similarities.collect()));
-        let flags = |flag: fn(&Decision) -> bool| {
-            array(py, decided.iter().map(|it| u8::from(flag(it))).collect())
-        };
-        let (estimated, in_crowd) = (flags(|it| it.is_estimated), flags(|it| it.is_in_crowd));
-        Ok((of, similarities, estimated, replaced.collect(), in_crowd, crowded))
+        let earlier = names.iter().zip(sketches).zip(strings.all()?);
+        let earlier: Vec<_> =
+            earlier.map(|((name, sketch), text)| Earlier { name, sketch, text }).collect();
+        let Some(Compares::Beside(comparer)) = &mut self.compares else { return Err(released()) };
+        let verdicts = with_cancel(py, &self.cancel, || comparer.decide(&near, &earlier))?;
+        Ok(decided(py, verdicts))
     }
+}
+
+/// Pairs texts with their groups.
+fn in_groups<'a>(
+    texts: Vec<Option<&'a str>>,
+    groups: Option<&'a [Option<String>]>,
+) -> Vec<(&'a str, Option<&'a str>)> {
+    let group_of = |row: usize| groups?.get(row)?.as_deref();
+    let texts = texts.into_iter().enumerate();
+    texts.map(|(row, text)| (text.unwrap_or_default(), group_of(row))).collect()
+}
+
+/// Does work that a signal handler can end.
+fn with_cancel<T: Send>(
+    py: Python<'_>,
+    shared: &Shared,
+    work: impl FnOnce() -> fpdb_dedup::Result<T> + Send,
+) -> PyResult<T> {
+    interruptible(py, |cancel| {
+        *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(cancel.clone());
+        work()
+    })?
+    .or_raise()
+}
+
+fn kind(kind: Kind) -> u8 {
+    match kind {
+        Kind::Nothing => 0,
+        Kind::Sketch => 1,
+        Kind::Equality => 2,
+    }
+}
+
+fn released() -> PyErr {
+    errors::invalid("the comparison has ended, or is of another kind")
+}
+
+/// Returns the candidates of each row.
+fn candidates(
+    offsets: &[u64],
+    of: &[u64],
+    distances: &[u64],
+    gives_way: &[u64],
+) -> PyResult<Vec<Vec<Candidate>>> {
+    let fits = [distances.len(), gives_way.len()] == [of.len(); 2];
+    let all: Vec<_> = of
+        .iter()
+        .zip(distances)
+        .zip(gives_way)
+        .map(|((&of, &distance), &gives_way)| {
+            let like = match of.checked_sub(EARLIER) {
+                Some(place) => Like::Earlier(Number(place).count()),
+                None => Like::Row(Number(of).count()),
+            };
+            let distance = u32::try_from(distance).unwrap_or(u32::MAX);
+            Candidate { distance, of: like, gives_way: gives_way != 0 }
+        })
+        .collect();
+    let of_row = |pair: &[u64]| {
+        let (begin, end) = (Number(pair[0]).count(), Number(pair[1]).count());
+        all.get(begin..end).map(<[_]>::to_vec).filter(|_| fits)
+    };
+    let near: Option<_> = offsets.windows(2).map(of_row).collect();
+    near.ok_or_else(|| errors::invalid("the candidates do not fit the texts"))
+}
+
+/// Returns verdicts in columns.
+fn decided(py: Python<'_>, verdicts: Vec<Verdict>) -> Decided<'_> {
+    let of = |verdict: &Verdict| match verdict.like {
+        None => u64::MAX,
+        Some(Like::Row(row)) => row as u64,
+        Some(Like::Earlier(place)) => EARLIER + place as u64,
+    };
+    let of = array(py, verdicts.iter().map(of).collect());
+    let similarities = array(py, verdicts.iter().map(|it| it.similarity).collect());
+    let estimated = verdicts.iter().map(|it| u8::from(it.is_estimated)).collect();
+    let crowded = verdicts.iter().filter(|it| it.is_crowded && it.is_kept()).count();
+    let replaced = (0..).zip(&verdicts);
+    let replaced =
+        replaced.flat_map(|(row, it)| it.replaced.iter().map(move |&place| (row, place))).collect();
+    (of, similarities, array::<u8>(py, estimated), replaced, crowded)
 }

@@ -158,6 +158,7 @@ pub(crate) fn from_dedup(error: &fpdb_dedup::Error) -> PyErr {
         }
         Error::Damaged { path, .. } => ("CorruptionError", path),
         Error::Mismatch { path, .. } => ("InvalidArgumentError", path),
+        Error::Invalid { what } => return invalid(what),
         _ => return raise("Error", error.to_string(), |_| Ok(())),
     };
     raise(class, error.to_string(), |exception| set_path(exception, path))

@@ -101,13 +101,6 @@ impl Handle {
         }
     }
 
-    /// Closes a database whose files nobody wants, without writing what it has in memory.
-    pub(crate) fn throw_away(&self, py: Python<'_>) -> PyResult<()> {
-        let source = self.take()?;
-        py.detach(|| drop(source));
-        Ok(())
-    }
-
     fn take(&self) -> PyResult<Option<AnySource>> {
         self.process.expect_current()?;
         Ok(self.source.write().unwrap_or_else(PoisonError::into_inner).take())

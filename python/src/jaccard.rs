@@ -23,13 +23,7 @@ pub(crate) type Features = Box<dyn Fn(&str) -> Shingles + Send + Sync>;
 /// Returns what makes the features of a recipe, or the runs of some number of words.
 pub(crate) fn features(recipe: &str, ngram: Option<Number>) -> PyResult<Features> {
     fn of<F: Bits>(recipe: Recipe<F>, ngram: Option<usize>) -> Features {
-        Box::new(move |text| {
-            let found = match ngram {
-                Some(words) => recipe.runs(text, words),
-                None => recipe.features(text),
-            };
-            or_whole(found, &recipe, text)
-        })
+        Box::new(move |text| fpdb_dedup::features_of(&recipe, text, ngram))
     }
     let ngram = words_of(ngram)?;
     // The features are the same at all widths.
@@ -47,16 +41,6 @@ pub(crate) fn words_of(ngram: Option<Number>) -> PyResult<Option<usize>> {
         }
         words => Ok(words.map(Number::count)),
     }
-}
-
-/// Returns the features of a text, or the whole text as the only one if it is too short for any.
-pub(crate) fn or_whole<F: Bits>(features: Shingles, recipe: &Recipe<F>, text: &str) -> Shingles {
-    if !features.is_empty() {
-        return features;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "features have 64 bits")]
-    let whole = recipe.text_hash(text).map(|hash| hash as u64);
-    Shingles::of_hashes(whole.into_iter().collect())
 }
 
 /// Returns the similarity of two sets of features: NaN if both are empty.

@@ -16,8 +16,7 @@
 //! | `reader` `db` `read_only` | the classes of handles |
 //! | `repair` | repair of damaged databases |
 //! | `text` `jaccard` | fingerprints of texts; their exact similarity |
-//! | `compare` `rows` `candidates` | which rows are duplicates; what is compared; with what |
-//! | `crowds` `band_set` | rows that were made from a template; their bands |
+//! | `compare` `nearest` | which rows are duplicates; the documents that are near them |
 //! | `minhash` | minima, the similarity that they estimate, and bands |
 //! | `passages` `passage_index` | passages that texts repeat; an index of them that lasts |
 //! | `windows` `repetition` | what texts have in common; lines, paragraphs, and what a text repeats of itself |
@@ -25,12 +24,8 @@
 
 mod answers;
 mod arrays;
-mod band_set;
-mod by_band;
-mod candidates;
 mod chunks;
 mod compare;
-mod crowds;
 mod db;
 mod documents;
 mod errors;
@@ -38,7 +33,6 @@ mod fork;
 mod handle;
 mod interrupt;
 mod jaccard;
-mod kept;
 mod keys;
 mod minhash;
 mod names;
@@ -54,7 +48,6 @@ mod reader;
 mod repair;
 mod repetition;
 mod results;
-mod rows;
 mod rule;
 mod source;
 mod stats;
@@ -109,7 +102,6 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("MOST_CANDIDATES", super::compare::MOST_CANDIDATES)?;
         fork::watch(module.py())
     }
 }

@@ -1,5 +1,10 @@
 //! Passages that texts repeat from earlier ones.
 
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fpdb::Progress;
 use fpdb::passages::{Change, Contained, Found, Lines, Passages, Span, Texts};
 use fpdb::text::removal;
 use fpdb::text::units::Unit;
@@ -43,6 +48,34 @@ pub(crate) fn strings<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Strings<'py>> 
     })
 }
 
+/// Lets a signal end a search between two readings of the texts, too. Python runs signal handlers on
+/// its main thread only, and the threads of a search take turns to report.
+#[derive(Default)]
+struct Signals {
+    is_raised: AtomicBool,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Signals {
+    fn check(&self) -> ControlFlow<()> {
+        if !self.is_raised.load(Relaxed) {
+            let Err(error) = Python::attach(|py| py.check_signals()) else {
+                return ControlFlow::Continue(());
+            };
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            self.is_raised.store(true, Relaxed);
+        }
+        ControlFlow::Break(())
+    }
+}
+
+/// Returns what looks for signals, and the progress function that does so.
+fn signals() -> (Arc<Signals>, impl Fn(Progress) -> ControlFlow<()> + Send + Sync) {
+    let signals = Arc::<Signals>::default();
+    let watched = signals.clone();
+    (signals, move |_| watched.check())
+}
+
 /// Passes chunks of texts on. It is called twice.
 type Reader<'a> = dyn FnMut(&mut Texts<'_>) -> Result<(), Ended> + Send + 'a;
 
@@ -51,6 +84,7 @@ type Reader<'a> = dyn FnMut(&mut Texts<'_>) -> Result<(), Ended> + Send + 'a;
 fn searched<T: Send>(
     py: Python<'_>,
     read: &Bound<'_, PyAny>,
+    signals: &Signals,
     find: impl FnOnce(&mut Reader<'_>) -> Result<T, Ended> + Send,
 ) -> PyResult<(T, Vec<u64>)> {
     let read = read.clone().unbind();
@@ -76,7 +110,10 @@ fn searched<T: Send>(
     match found {
         Ok(found) => Ok((found, lengths.unwrap_or_default())),
         Err(Ended::Raised(error)) => Err(error),
-        Err(Ended::Failed(error)) => Err(error).or_raise(),
+        Err(Ended::Failed(error)) => {
+            let raised = signals.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+            raised.map_or_else(|| Err(error).or_raise(), Err)
+        }
     }
 }
 
@@ -85,9 +122,10 @@ fn searched<T: Send>(
 fn spans<'py>(
     py: Python<'py>,
     read: &Bound<'py, PyAny>,
+    signals: &Signals,
     find: impl FnOnce(&mut Reader<'_>) -> Result<Found, Ended> + Send,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let (found, lengths) = searched(py, read, find)?;
+    let (found, lengths) = searched(py, read, signals, find)?;
     let columns: [fn(&Span) -> u64; 6] = [
         |span| span.row,
         |span| span.begin.into(),
@@ -118,7 +156,9 @@ pub(crate) fn find_contained<'py>(
         let all = with_numbers(priorities, "score", |it| Ok(it.to_vec()))?;
         search = search.priorities(all);
     }
-    let (found, _) = searched(py, read, |each| search.find(each))?;
+    let (signals, watched) = signals();
+    let search = search.on_progress(watched);
+    let (found, _) = searched(py, read, &signals, |each| search.find(each))?;
     let texts = &found.texts;
     let rows = array(py, texts.iter().map(|it| it.row).collect());
     let sources = array(py, texts.iter().map(|it| it.source).collect());
@@ -140,8 +180,10 @@ pub(crate) fn find_passages<'py>(
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let search = Passages::new(min_words.count()).or_raise()?.gaps(gaps).or_raise()?;
     let search = search.memory(memory.0).seed(seed.0).threads(parallel::threads(threads));
+    let (signals, watched) = signals();
+    let search = search.on_progress(watched);
     let mut changes = Vec::new();
-    let mut columns = spans(py, read, |each| {
+    let mut columns = spans(py, read, &signals, |each| {
         let mut found = search.find(each)?;
         changes = std::mem::take(&mut found.changes);
         Ok(found)
@@ -165,7 +207,9 @@ pub(crate) fn find_lines<'py>(
     let unit = if paragraphs { Unit::Paragraph } else { Unit::Line };
     let search = Lines::default().unit(unit).most(most.0).min_words(min_words.count());
     let search = search.threads(parallel::threads(threads));
-    spans(py, read, |each| search.find(each))
+    let (signals, watched) = signals();
+    let search = search.on_progress(watched);
+    spans(py, read, &signals, |each| search.find(each))
 }
 
 /// Returns the parts of a text to remove, so that all sentences and lines go that are in spans of

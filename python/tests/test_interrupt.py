@@ -75,6 +75,41 @@ def test_ctrl_c_ends_long_work(crowd: Path, call: str) -> None:
         assert out.startswith("interrupted after"), (out, err)
 
 
+COMPARED = """
+import signal, sys, time
+import fpdb_engine as fpdb
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+words = [f"{group} and word{word}" for group in range(16) for word in range(1500)]
+texts = [f"{row} " + " ".join(words[row % 16 * 1500 :][:1500]) for row in range(4_000)]
+calls = {
+    "contained": lambda progress: fpdb.dedup_contained(texts, progress=progress, share=0.9),
+    "gaps": lambda progress: fpdb.dedup_passages(texts, progress=progress, min_words=14, gaps=5),
+}
+
+def progress(done, total):
+    global begun
+    if done == total:
+        print("begun", flush=True)
+        begun = time.monotonic()
+
+try:
+    calls[sys.argv[1]](progress)
+    print("ended after", time.monotonic() - begun)
+except KeyboardInterrupt:
+    print("interrupted after", time.monotonic() - begun)
+"""
+
+
+@pytest.mark.parametrize("call", ["contained", "gaps"])
+def test_ctrl_c_ends_comparisons_after_the_texts_were_read(call: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", COMPARED, call], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        assert out.startswith("interrupted after"), out
+
+
 class Interrupted(Exception):
     pass
 

@@ -6,6 +6,7 @@
 
 mod compare;
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::result;
 
@@ -15,14 +16,16 @@ use compare::{Comparing, ranks};
 pub use compare::{ContainedText, ContainedTexts};
 
 use super::bits::Bits;
-use super::reading::{Texts, changed, in_parts, random_seed};
+use super::reading::{Texts, changed, in_parts};
 use super::shared::for_each_shared;
 use super::stored::{Storing, index};
+use super::work::{Work, Working};
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
 use crate::parallel;
+use crate::progress::{Phase, Progress, Watch};
 use crate::scratch::ScratchFiles;
-use crate::sorter::{Sorted, Sorter};
+use crate::sorter::Sorted;
 use crate::storage::PageBudget;
 
 /// Texts with at least this number of words share a window with each text that they stand in.
@@ -30,6 +33,7 @@ const MIN_WORDS: usize = 20;
 /// The rarest windows of a text by which others are found, and how many texts are compared for each.
 const WINDOWS: usize = 2;
 const MOST: usize = 128;
+
 /// A search for texts that stand in another one.
 ///
 /// A text stands in another one if at least this share of its distinct runs of three words does, in
@@ -64,10 +68,7 @@ const MOST: usize = 128;
 pub struct Contained {
     share: f64,
     priorities: Option<Vec<u64>>,
-    seed: Option<u64>,
-    memory: u64,
-    threads: usize,
-    scratch: Option<PathBuf>,
+    work: Work,
 }
 
 impl Contained {
@@ -88,9 +89,7 @@ impl Contained {
         if !(0.5..=1.0).contains(&share) {
             return Err(Error::invalid(format!("share {share}: expected a number from 0.5 to 1")));
         }
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let memory = 512 << 20;
-        Ok(Self { share, priorities: None, seed: None, memory, threads, scratch: None })
+        Ok(Self { share, priorities: None, work: Work::default() })
     }
 
     /// Sets a priority for each text: of two, the one with the greater priority is kept, and of
@@ -119,8 +118,9 @@ impl Contained {
     /// assert_eq!(Contained::new(1.0)?.seed(7).find(|each| each(&["A text."]))?.rows, 1);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn seed(self, seed: u64) -> Self {
-        Self { seed: Some(seed), ..self }
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.work.seed = Some(seed);
+        self
     }
 
     /// Sets how many bytes of memory the sorting may take. The default is 512 MiB.
@@ -132,8 +132,9 @@ impl Contained {
     /// assert_eq!(Contained::new(1.0)?.memory(1 << 20).find(|each| each(&["A text."]))?.rows, 1);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn memory(self, bytes: u64) -> Self {
-        Self { memory: bytes, ..self }
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.work.memory = bytes;
+        self
     }
 
     /// Sets the number of threads. The default is the number of processors.
@@ -145,8 +146,9 @@ impl Contained {
     /// assert_eq!(Contained::new(1.0)?.threads(1).find(|each| each(&["A text."]))?.rows, 1);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn threads(self, threads: usize) -> Self {
-        Self { threads: threads.max(1), ..self }
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.work.threads = threads.max(1);
+        self
     }
 
     /// Sets the folder of scratch files, which have no name. The default is the system's folder for
@@ -160,8 +162,31 @@ impl Contained {
     /// assert_eq!(search.find(|each| each(&["A text."]))?.rows, 1);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn scratch_folder(self, folder: impl Into<PathBuf>) -> Self {
-        Self { scratch: Some(folder.into()), ..self }
+    pub fn scratch_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.work.scratch = Some(folder.into());
+        self
+    }
+
+    /// Sets a function that gets the progress, and can end the search with an error of kind
+    /// `Cancelled`: the texts that were read in each pass, and then those that were compared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use fpdb::passages::Contained;
+    /// let search = Contained::new(1.0)?.on_progress(|_| ControlFlow::Break(()));
+    /// let ended = search.find(|each| each(&["A text."]));
+    /// assert_eq!(ended.unwrap_err().kind(), fpdb::ErrorKind::Cancelled);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn on_progress(
+        mut self,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.work.watch = Watch::new(report);
+        self
     }
 
     /// Searches the texts that `read` passes on, as [`Passages::find`](super::Passages::find) does:
@@ -187,23 +212,21 @@ impl Contained {
         &self,
         mut read: impl FnMut(&mut Texts<'_>) -> result::Result<(), E>,
     ) -> result::Result<ContainedTexts, E> {
-        let folder = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = self.work.folder();
         let pages = PageBudget::unlimited();
-        let files = ScratchFiles::InFolder(&folder, &pages);
-        let seed = self.seed.map_or_else(|| random_seed(&folder), Ok)?;
-        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
+        let work = self.work.begin(ScratchFiles::InFolder(&folder, &pages))?;
 
-        let (mut sorter, mut words) = (Sorter::new(files, memory / 2, self.threads), Vec::new());
+        let (mut sorter, mut words) = (work.sorter(2), Vec::new());
         read(&mut |texts| {
             in_parts(texts, &mut |part| {
-                for (number, windows) in self.windows(part, seed)? {
+                for (number, windows) in windows(part, &work)? {
                     let row = DocId(words.len() as u64);
                     words.push(number);
                     for fingerprint in windows {
                         sorter.push(Entry { fingerprint, id: row })?;
                     }
                 }
-                Ok(())
+                work.meter.advance(part.len() as u64)
             })
         })?;
         let order = Order::new(self.priorities.as_ref().unwrap_or(&words));
@@ -215,37 +238,40 @@ impl Contained {
             );
         }
         drop(words);
-        let sorted = sorter.finish(&|_| Ok(()))?.with_passes(2);
-        let (pairs, crowded) =
-            pairs(&sorted, &order, Sorter::new(files, memory / 2, self.threads))?;
+        let sorted = work.sorted(sorter, 2)?;
+        let (pairs, crowded) = pairs(&sorted, &order, &work)?;
         drop(sorted);
 
         let mut wanted = Bits::zeros(rows);
-        pairs.for_each(&mut |pairs| {
+        work.for_each(&pairs, &mut |pairs| {
             pairs.iter().flat_map(ranks).for_each(|rank| wanted.set(order.row(rank)));
             Ok(())
         })?;
-        let mut storing = Storing::new(files, wanted)?;
-        read(&mut |texts| storing.add(texts))?;
+        let mut storing = Storing::new(work.files, wanted)?;
+        work.meter.begin(Phase::Read, rows)?;
+        read(&mut |texts| {
+            storing.add(texts)?;
+            work.meter.advance(texts.len() as u64)
+        })?;
         if storing.len() != rows {
             return Err(changed(rows.min(storing.len())).into());
         }
-        let about = (self.share, seed, self.threads);
         let row_of = |rank| order.row(rank);
-        let mut comparing = Comparing::new(about, &row_of, storing.finish()?);
+        work.meter.begin(Phase::Search, rows)?;
+        let mut comparing = Comparing::new(self.share, &work, &row_of, storing.finish()?);
         pairs.for_each(&mut |pairs| comparing.add(pairs))?;
         comparing.finish(rows, &crowded).map_err(E::from)
     }
+}
 
-    /// Returns the number of words of texts, and the hashes of their windows.
-    fn windows(&self, texts: &[&str], seed: u64) -> Result<Vec<(u64, Vec<u64>)>> {
-        let windows = Windows::new(MIN_WORDS, seed)?;
-        parallel::map(self.threads, texts, |text| {
-            let (words, mut hashes) = (Words::of(text, seed)?, Vec::new());
-            windows.keep(&words, |hash, _| hashes.push(hash));
-            Ok((words.len() as u64, hashes))
-        })
-    }
+/// Returns the number of words of texts, and the hashes of their windows.
+fn windows(texts: &[&str], work: &Working<'_>) -> Result<Vec<(u64, Vec<u64>)>> {
+    let windows = Windows::new(MIN_WORDS, work.seed)?;
+    parallel::map(work.threads, texts, |text| {
+        let (words, mut hashes) = (Words::of(text, work.seed)?, Vec::new());
+        windows.keep(&words, |hash, _| hashes.push(hash));
+        Ok((words.len() as u64, hashes))
+    })
 }
 
 /// The order in which texts are decided: by descending priority, and then by row. The place of a
@@ -286,10 +312,11 @@ type Rarest = [(u32, u64); WINDOWS];
 fn pairs<'a>(
     windows: &Sorted<'_, Entry<u64>>,
     order: &Order,
-    mut sorter: Sorter<'a, Entry<u64>>,
+    work: &Working<'a>,
 ) -> Result<(Sorted<'a, Entry<u64>>, Bits)> {
+    let mut sorter = work.sorter(2);
     let mut rarest: Vec<Rarest> = vec![[(u32::MAX, u64::MAX); WINDOWS]; order.rows.len()];
-    for_each_shared(windows, |number, rows| {
+    for_each_shared(work, windows, |number, rows| {
         let count = u32::try_from(rows.len()).unwrap_or(u32::MAX - 1);
         for &row in rows {
             let Some([first, second]) = rarest.get_mut(index(row)) else { continue };
@@ -303,7 +330,7 @@ fn pairs<'a>(
     })?;
     let mut crowded = Bits::zeros(order.rows.len() as u64);
     let mut ranks = Vec::new();
-    for_each_shared(windows, |number, rows| {
+    for_each_shared(work, windows, |number, rows| {
         ranks.clear();
         ranks.extend(rows.iter().map(|&row| order.rank(row)));
         ranks.sort_unstable();
@@ -322,7 +349,7 @@ fn pairs<'a>(
         }
         Ok(())
     })?;
-    Ok((sorter.finish(&|_| Ok(()))?.with_passes(2), crowded))
+    Ok((work.sorted(sorter, 2)?, crowded))
 }
 
 #[cfg(test)]

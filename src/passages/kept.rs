@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::bits::Bits;
+use super::work::Working;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
-use crate::scratch::ScratchFiles;
 use crate::sorter::Sorter;
 
 /// Takes the hashes of the windows of all texts. Each has a slot, counted over all texts.
@@ -18,8 +18,7 @@ pub(super) struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    pub(super) fn new(files: ScratchFiles<'a>, memory: usize, threads: usize) -> Self {
-        let sorter = Sorter::new(files, memory, threads);
+    pub(super) fn new(sorter: Sorter<'a, Entry<u64>>) -> Self {
         Self { sorter, starts: Bits::default(), rows: 0, windows: 0 }
     }
 
@@ -46,14 +45,14 @@ impl<'a> Kept<'a> {
     }
 
     /// Finds the windows that occur in several texts.
-    pub(super) fn finish(self) -> Result<Slots> {
+    pub(super) fn finish(self, work: &Working<'a>) -> Result<Slots> {
         let Self { sorter, starts, .. } = self;
         let texts = starts.counted();
         let mut repeated = Bits::zeros(starts.len());
-        let sorted = sorter.finish(&|_| Ok(()))?.with_passes(1);
+        let sorted = work.sorted(sorter, 1)?;
         // The slots of the last window, as long as all of them are in one text.
         let (mut window, mut slots, mut last) = (0, Vec::new(), None);
-        sorted.for_each(&mut |entries| {
+        work.for_each(&sorted, &mut |entries| {
             for &Entry { fingerprint, id: DocId(slot) } in entries {
                 let before = last.replace(slot).filter(|_| fingerprint == window);
                 window = fingerprint;

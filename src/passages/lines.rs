@@ -5,18 +5,20 @@
 //! stands.
 
 use std::collections::HashMap;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::result;
 
 use fpdb_text::units::Unit;
 use fpdb_text::windows::Words;
 
-use super::reading::{Found, Texts, changed, in_parts, random_seed};
+use super::reading::{Found, Texts, changed, in_parts};
 use super::spans::Span;
+use super::work::{Work, Working};
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
 use crate::parallel;
+use crate::progress::{Phase, Progress, Watch};
 use crate::scratch::ScratchFiles;
 use crate::sorter::Sorter;
 use crate::storage::PageBudget;
@@ -50,24 +52,12 @@ pub struct Lines {
     unit: Unit,
     most: u64,
     min_words: usize,
-    seed: Option<u64>,
-    memory: u64,
-    threads: usize,
-    scratch: Option<PathBuf>,
+    work: Work,
 }
 
 impl Default for Lines {
     fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            unit: Unit::Line,
-            most: 1,
-            min_words: 1,
-            seed: None,
-            memory: 512 << 20,
-            threads,
-            scratch: None,
-        }
+        Self { unit: Unit::Line, most: 1, min_words: 1, work: Work::default() }
     }
 }
 
@@ -128,8 +118,9 @@ impl Lines {
     /// assert!(Lines::default().seed(7).find(|each| each(&["A text."]))?.spans.is_empty());
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn seed(self, seed: u64) -> Self {
-        Self { seed: Some(seed), ..self }
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.work.seed = Some(seed);
+        self
     }
 
     /// Sets how many bytes of memory the sorting may take. The default is 512 MiB, for about 30
@@ -142,8 +133,9 @@ impl Lines {
     /// assert_eq!(Lines::default().memory(1 << 20).find(|each| each(&["A text."]))?.rows, 1);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn memory(self, bytes: u64) -> Self {
-        Self { memory: bytes, ..self }
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.work.memory = bytes;
+        self
     }
 
     /// Sets the number of threads. The default is the number of processors.
@@ -155,8 +147,9 @@ impl Lines {
     /// assert_eq!(Lines::default().threads(1).find(|each| each(&["A text."]))?.rows, 1);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn threads(self, threads: usize) -> Self {
-        Self { threads: threads.max(1), ..self }
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.work.threads = threads.max(1);
+        self
     }
 
     /// Sets the folder of scratch files, which have no name. The default is the system's folder for
@@ -170,8 +163,31 @@ impl Lines {
     /// assert_eq!(search.find(|each| each(&["A text."]))?.rows, 1);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn scratch_folder(self, folder: impl Into<PathBuf>) -> Self {
-        Self { scratch: Some(folder.into()), ..self }
+    pub fn scratch_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.work.scratch = Some(folder.into());
+        self
+    }
+
+    /// Sets a function that gets the progress, and can end the search with an error of kind
+    /// `Cancelled`: the texts that were read in each pass, and then those that were compared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use fpdb::passages::Lines;
+    /// let search = Lines::default().on_progress(|_| ControlFlow::Break(()));
+    /// let ended = search.find(|each| each(&["A text."]));
+    /// assert_eq!(ended.unwrap_err().kind(), fpdb::ErrorKind::Cancelled);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn on_progress(
+        mut self,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.work.watch = Watch::new(report);
+        self
     }
 
     /// Searches the texts that `read` passes on, as [`Passages::find`](super::Passages::find) does:
@@ -197,53 +213,53 @@ impl Lines {
         &self,
         mut read: impl FnMut(&mut Texts<'_>) -> result::Result<(), E>,
     ) -> result::Result<Found, E> {
-        let folder = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = self.work.folder();
         let pages = PageBudget::unlimited();
-        let files = ScratchFiles::InFolder(&folder, &pages);
-        let seed = self.seed.map_or_else(|| random_seed(&folder), Ok)?;
-        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
+        let work = self.work.begin(ScratchFiles::InFolder(&folder, &pages))?;
 
-        let mut sorter = Sorter::new(files, memory, self.threads);
+        let mut sorter = work.sorter(1);
         let (mut rows, mut windows) = (0, 0);
         read(&mut |texts| {
             in_parts(texts, &mut |part| {
-                for lines in self.lines(part, seed)? {
+                for lines in self.lines(part, &work)? {
                     windows += lines.len() as u64;
                     for Line { hash, .. } in lines {
                         sorter.push(Entry { fingerprint: hash, id: DocId(rows) })?;
                     }
                     rows += 1;
                 }
-                Ok(())
+                work.meter.advance(part.len() as u64)
             })
         })?;
         // Where the first of each line stands.
-        let mut firsts = self.often(sorter)?;
+        let mut firsts = self.often(sorter, &work)?;
 
+        work.meter.begin(Phase::Read, rows)?;
         let (mut row, mut spans) = (0, Vec::new());
         read(&mut |texts| {
             in_parts(texts, &mut |part| {
-                for lines in self.lines(part, seed)? {
+                for lines in self.lines(part, &work)? {
                     lines.iter().for_each(|line| line.compare(row, &mut firsts, &mut spans));
                     row += 1;
                 }
-                Ok(())
+                work.meter.advance(part.len() as u64)
             })
         })?;
         if row != rows {
             return Err(changed(row.min(rows)).into());
         }
+        work.meter.finish();
         Ok(Found { spans, rows, windows, runs: firsts.len() as u64, ..Found::default() })
     }
 
     /// Returns the lines of texts.
-    fn lines(&self, texts: &[&str], seed: u64) -> Result<Vec<Vec<Line>>> {
+    fn lines(&self, texts: &[&str], work: &Working<'_>) -> Result<Vec<Vec<Line>>> {
         let mut all: Vec<Vec<Line>> = texts.iter().map(|_| Vec::new()).collect();
         let tasks = texts.iter().zip(&mut all);
         parallel::for_each(
-            self.threads,
+            work.threads,
             tasks,
-            || Words::new(seed),
+            || Words::new(work.seed),
             |words, (text, lines)| {
                 for place in self.unit.places(text) {
                     words.read(&text[place.clone()])?;
@@ -258,11 +274,15 @@ impl Lines {
     }
 
     /// Returns the hashes that more than `most` rows have.
-    fn often(&self, sorter: Sorter<'_, Entry<u64>>) -> Result<HashMap<u64, Option<Place>>> {
+    fn often<'a>(
+        &self,
+        sorter: Sorter<'a, Entry<u64>>,
+        work: &Working<'a>,
+    ) -> Result<HashMap<u64, Option<Place>>> {
         // The hash and the number of its rows so far. Equal records are left out, so each row
         // counts once.
         let (mut firsts, mut last, mut rows) = (HashMap::new(), None, 0);
-        sorter.finish(&|_| Ok(()))?.with_passes(1).for_each(&mut |entries| {
+        work.for_each(&work.sorted(sorter, 1)?, &mut |entries| {
             for &Entry { fingerprint, .. } in entries {
                 rows = if last == Some(fingerprint) { rows + 1 } else { 1 };
                 last = Some(fingerprint);

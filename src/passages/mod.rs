@@ -22,6 +22,7 @@
 //! | `shared` | windows that several texts have |
 //! | `spans` | from the places of runs to spans, and to bytes |
 //! | `stored` | texts that are compared, in a scratch file |
+//! | `work` | the settings that all searches have |
 
 mod bits;
 mod contained;
@@ -34,7 +35,9 @@ mod runs;
 mod shared;
 mod spans;
 mod stored;
+mod work;
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::result;
 
@@ -42,6 +45,7 @@ use fpdb_text::windows::{Windows, Words};
 
 use crate::error::{Error, Result};
 use crate::parallel;
+use crate::progress::{Phase, Progress, Watch};
 use crate::scratch::ScratchFiles;
 use crate::storage::PageBudget;
 pub use contained::{Contained, ContainedText, ContainedTexts};
@@ -49,9 +53,10 @@ pub use index::{Index, Novelty, Origin, Origins, Place};
 use kept::{Kept, Slots};
 pub use lines::Lines;
 pub use reading::{Found, Texts};
-use reading::{changed, in_parts, random_seed};
+use reading::{changed, in_parts};
 use runs::Runs;
 pub use spans::{Change, Span};
+use work::{Work, Working};
 
 /// The most words between two runs of a quote.
 const MOST_GAPS: u16 = 1000;
@@ -90,10 +95,7 @@ const MOST_GAPS: u16 = 1000;
 pub struct Passages {
     min_words: usize,
     gaps: u16,
-    seed: Option<u64>,
-    memory: u64,
-    threads: usize,
-    scratch: Option<PathBuf>,
+    work: Work,
 }
 
 impl Passages {
@@ -113,8 +115,7 @@ impl Passages {
     /// ```
     pub fn new(min_words: usize) -> Result<Self> {
         Windows::new(min_words, 0)?;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self { min_words, gaps: 0, seed: None, memory: 512 << 20, threads, scratch: None })
+        Ok(Self { min_words, gaps: 0, work: Work::default() })
     }
 
     /// Also finds quotes of which words were changed: runs of at least 8 words that stand in the
@@ -170,8 +171,9 @@ impl Passages {
     /// assert_eq!(find()?, find()?);
     /// # Ok::<(), fpdb::Error>(())
     /// ```
-    pub fn seed(self, seed: u64) -> Self {
-        Self { seed: Some(seed), ..self }
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.work.seed = Some(seed);
+        self
     }
 
     /// Sets how many bytes of memory the sorting may take. The default is 512 MiB, for about 4 GB
@@ -185,8 +187,9 @@ impl Passages {
     /// assert_eq!(found.rows, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn memory(self, bytes: u64) -> Self {
-        Self { memory: bytes, ..self }
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.work.memory = bytes;
+        self
     }
 
     /// Sets the number of threads. The default is the number of processors.
@@ -199,8 +202,9 @@ impl Passages {
     /// assert!(found.spans.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn threads(self, threads: usize) -> Self {
-        Self { threads: threads.max(1), ..self }
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.work.threads = threads.max(1);
+        self
     }
 
     /// Sets the folder of scratch files, which have no name. The default is the system's folder for
@@ -214,8 +218,31 @@ impl Passages {
     /// assert_eq!(search.find(|each| each(&["A text."]))?.windows, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn scratch_folder(self, folder: impl Into<PathBuf>) -> Self {
-        Self { scratch: Some(folder.into()), ..self }
+    pub fn scratch_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.work.scratch = Some(folder.into());
+        self
+    }
+
+    /// Sets a function that gets the progress, and can end the search with an error of kind
+    /// `Cancelled`: the texts that were read in each pass, and then those that were compared.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use fpdb::passages::Passages;
+    /// let search = Passages::new(50)?.on_progress(|_| ControlFlow::Break(()));
+    /// let ended = search.find(|each| each(&["A text."]));
+    /// assert_eq!(ended.unwrap_err().kind(), fpdb::ErrorKind::Cancelled);
+    /// # Ok::<(), fpdb::Error>(())
+    /// ```
+    pub fn on_progress(
+        mut self,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.work.watch = Watch::new(report);
+        self
     }
 
     /// Searches the texts that `read` passes on. It is called twice, with [`gaps`](Self::gaps) four
@@ -240,23 +267,19 @@ impl Passages {
         &self,
         mut read: impl FnMut(&mut Texts<'_>) -> result::Result<(), E>,
     ) -> result::Result<Found, E> {
-        let folder = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = self.work.folder();
         let pages = PageBudget::unlimited();
-        let files = ScratchFiles::InFolder(&folder, &pages);
-        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
-        let seed = self.seed.map_or_else(|| random_seed(&folder), Ok)?;
-        let search = Search {
-            windows: Windows::new(self.min_words, seed).map_err(Error::from)?,
-            seed,
-            threads: self.threads,
-        };
+        let work = self.work.begin(ScratchFiles::InFolder(&folder, &pages))?;
+        let windows = Windows::new(self.min_words, work.seed).map_err(Error::from)?;
+        let search = Search { windows, work: &work };
 
-        let mut kept = Kept::new(files, memory, self.threads);
+        let mut kept = Kept::new(work.sorter(1));
         read(&mut |texts| in_parts(texts, &mut |part| search.keep(part, &mut kept)))?;
         let (rows, windows) = (kept.rows(), kept.windows());
-        let slots = kept.finish()?;
+        let slots = kept.finish(&work)?;
 
-        let mut runs = Runs::new(files, memory / 2, self.threads);
+        work.meter.begin(Phase::Read, rows)?;
+        let mut runs = Runs::new(&work);
         let mut next = Position { row: 0, slot: 0 };
         read(&mut |texts| {
             in_parts(texts, &mut |part| search.compare(part, &slots, &mut next, &mut runs))
@@ -265,23 +288,24 @@ impl Passages {
             return Err(changed(next.row).into());
         }
         let found = Found { rows, windows, runs: runs.len(), ..Found::default() };
-        let sources = runs.finish(files, memory / 2, self.threads)?;
-        let found = Found { spans: sources.spans(self.min_words)?, ..found };
-        if self.gaps == 0 {
-            return Ok(found);
-        }
-        quotes::add(found, (&search.windows, seed, self.gaps), (files, memory, self.threads), read)
+        let sources = runs.finish(&work)?;
+        let found = Found { spans: sources.spans(self.min_words, &work)?, ..found };
+        let found = match self.gaps {
+            0 => found,
+            gaps => quotes::add(found, &search.windows, gaps, &work, read)?,
+        };
+        work.meter.finish();
+        Ok(found)
     }
 }
 
 /// What both passes do with a part of the texts.
-struct Search {
+struct Search<'a> {
     windows: Windows,
-    seed: u64,
-    threads: usize,
+    work: &'a Working<'a>,
 }
 
-impl Search {
+impl Search<'_> {
     /// Does the work for each item, in several threads, and returns the results in the order of the
     /// items.
     fn map<I: Send, T: Default + Send>(
@@ -292,9 +316,9 @@ impl Search {
         let mut results: Vec<T> = items.iter().map(|_| T::default()).collect();
         let tasks = items.into_iter().zip(&mut results);
         parallel::for_each(
-            self.threads,
+            self.work.threads,
             tasks,
-            || Words::new(self.seed),
+            || Words::new(self.work.seed),
             |words, (item, result)| {
                 *result = work(words, item)?;
                 Ok(())
@@ -311,7 +335,8 @@ impl Search {
             self.windows.keep(words, |hash, _| windows.push(hash));
             Ok(windows)
         })?;
-        windows.iter().try_for_each(|windows| kept.add(windows))
+        windows.iter().try_for_each(|windows| kept.add(windows))?;
+        self.work.meter.advance(texts.len() as u64)
     }
 
     /// The second pass: adds the runs of texts that may be in other texts.
@@ -336,7 +361,8 @@ impl Search {
             words.read(text)?;
             runs::repeated(&self.windows, words, slots, of_row).ok_or_else(|| changed(row))
         })?;
-        (first..).zip(&found).try_for_each(|(row, found)| runs.add(row, found))
+        (first..).zip(&found).try_for_each(|(row, found)| runs.add(row, found))?;
+        self.work.meter.advance(texts.len() as u64)
     }
 }
 

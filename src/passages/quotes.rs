@@ -15,10 +15,11 @@ use super::reading::{Found, Texts, changed, in_parts};
 use super::shared::for_each_shared;
 use super::spans::{Change, Span};
 use super::stored::{Stored, Storing};
+use super::work::Working;
 use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
 use crate::parallel;
-use crate::scratch::ScratchFiles;
+use crate::progress::Phase;
 use crate::sorter::{Sorted, Sorter};
 
 /// How many earlier texts a text is compared with, beside the sources of its exact passages.
@@ -29,48 +30,56 @@ const BATCH: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
 /// Adds the quotes to exact spans, and leaves out the spans that are in quotes.
 pub(super) fn add<E: From<Error>>(
     exact: Found,
-    (windows, seed, gaps): (&Windows, u64, u16),
-    (files, memory, threads): (ScratchFiles<'_>, usize, usize),
+    windows: &Windows,
+    gaps: u16,
+    work: &Working<'_>,
     mut read: impl FnMut(&mut Texts<'_>) -> result::Result<(), E>,
 ) -> result::Result<Found, E> {
-    let (mut sorter, mut row) = (Sorter::new(files, memory / 2, threads), 0);
+    let (mut sorter, mut row) = (work.sorter(2), 0);
+    work.meter.begin(Phase::Read, exact.rows)?;
     read(&mut |texts| {
         in_parts(texts, &mut |part| {
-            for hashes in parallel::map(threads, part, |text| kept(windows, text, seed))? {
+            for hashes in parallel::map(work.threads, part, |text| kept(windows, text, work.seed))?
+            {
                 for fingerprint in hashes {
                     sorter.push(Entry { fingerprint, id: DocId(row) })?;
                 }
                 row += 1;
             }
-            Ok(())
+            work.meter.advance(part.len() as u64)
         })
     })?;
     if row != exact.rows {
         return Err(changed(row.min(exact.rows)).into());
     }
-    let pairs = pairs(sorter, Sorter::new(files, memory / 2, threads))?;
-    let candidates = Candidates { pairs, exact: sources(&exact.spans) };
+    let candidates = Candidates { pairs: pairs(sorter, work)?, exact: sources(&exact.spans) };
 
     let mut wanted = Bits::zeros(exact.rows);
     candidates.for_each(|row, sources| {
         wanted.set(row);
         sources.iter().for_each(|&source| wanted.set(source));
-        Ok(())
+        work.meter.check()
     })?;
-    let mut storing = Storing::new(files, wanted)?;
-    read(&mut |texts| storing.add(texts))?;
+    let mut storing = Storing::new(work.files, wanted)?;
+    work.meter.begin(Phase::Read, exact.rows)?;
+    read(&mut |texts| {
+        storing.add(texts)?;
+        work.meter.advance(texts.len() as u64)
+    })?;
     if storing.len() != exact.rows {
         return Err(changed(storing.len().min(exact.rows)).into());
     }
     let texts = storing.finish()?;
+    work.meter.begin(Phase::Search, exact.rows)?;
     let mut comparing = Comparing {
         windows,
         gaps,
-        threads,
+        work,
         texts,
         waiting: Vec::new(),
         wanted: BTreeSet::new(),
         bytes: 0,
+        done: 0,
         found: Quoted::default(),
     };
     candidates.for_each(|row, sources| comparing.add(row, sources))?;
@@ -87,11 +96,12 @@ fn kept(windows: &Windows, text: &str, seed: u64) -> Result<Vec<u64>> {
 
 /// Pairs each text with the first one that has one of its windows, once for each window.
 fn pairs<'a>(
-    windows: Sorter<'_, Entry<u64>>,
-    mut sorter: Sorter<'a, Entry<u128>>,
+    windows: Sorter<'a, Entry<u64>>,
+    work: &Working<'a>,
 ) -> Result<Sorted<'a, Entry<u128>>> {
-    let windows = windows.finish(&|_| Ok(()))?.with_passes(1);
-    for_each_shared(&windows, |number, rows| {
+    let windows = work.sorted(windows, 1)?;
+    let mut sorter = work.sorter(2);
+    for_each_shared(work, &windows, |number, rows| {
         let [first, later @ ..] = rows else { return Ok(()) };
         for &row in later {
             let fingerprint = u128::from(row) << 64 | u128::from(*first);
@@ -99,7 +109,7 @@ fn pairs<'a>(
         }
         Ok(())
     })?;
-    Ok(sorter.finish(&|_| Ok(()))?.with_passes(2))
+    work.sorted(sorter, 2)
 }
 
 /// Returns the sources of the spans of each row.
@@ -189,10 +199,10 @@ impl Quoted {
 }
 
 /// Compares texts with their candidates, many at once.
-struct Comparing<'a> {
-    windows: &'a Windows,
+struct Comparing<'w, 'a> {
+    windows: &'w Windows,
     gaps: u16,
-    threads: usize,
+    work: &'w Working<'a>,
     texts: Stored<'a>,
     /// Rows and what they are compared with.
     waiting: Vec<(u64, Vec<u64>)>,
@@ -200,10 +210,12 @@ struct Comparing<'a> {
     wanted: BTreeSet<u64>,
     /// Their bytes.
     bytes: usize,
+    /// The rows before this one were compared.
+    done: u64,
     found: Quoted,
 }
 
-impl Comparing<'_> {
+impl Comparing<'_, '_> {
     fn add(&mut self, row: u64, sources: &[u64]) -> Result<()> {
         if self.bytes > BATCH {
             self.compare()?;
@@ -221,15 +233,17 @@ impl Comparing<'_> {
         let waiting = std::mem::take(&mut self.waiting);
         let wanted: Vec<u64> = std::mem::take(&mut self.wanted).into_iter().collect();
         self.bytes = 0;
-        let read = parallel::map(self.threads, &wanted, |&row| {
+        let read = parallel::map(self.work.threads, &wanted, |&row| {
+            self.work.meter.check()?;
             Ok(Some(self.windows.text(&self.texts.text(row)?)?))
         })?;
         let text_of = |row: u64| read.get(wanted.binary_search(&row).ok()?)?.as_ref();
-        let found = parallel::map(self.threads, &waiting, |(row, sources)| {
+        let found = parallel::map(self.work.threads, &waiting, |(row, sources)| {
             let mut found = Quoted::default();
             let Some(text) = text_of(*row) else { return Ok(found) };
             let mut quotes = self.windows.quotes(text, self.gaps);
             for &source in sources {
+                self.work.meter.check()?;
                 let Some(other) = text_of(source) else { continue };
                 for runs in quotes.from(other) {
                     found.push((*row, text), (source, other), &runs);
@@ -241,6 +255,9 @@ impl Comparing<'_> {
             self.found.quotes.extend(quotes);
             self.found.changes.extend(changes);
         }
+        let done = waiting.last().map_or(self.done, |it| it.0 + 1);
+        self.work.meter.advance(done - self.done)?;
+        self.done = done;
         Ok(())
     }
 }

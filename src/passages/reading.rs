@@ -1,10 +1,7 @@
 //! The texts that a search reads, and what it finds.
 
-use std::path::Path;
-
 use super::spans::{Change, Span};
 use crate::error::{Error, Result};
-use crate::storage::{Disk, Storage};
 
 /// Bytes of text that threads cut into words together: what they find is in memory at the same
 /// time.
@@ -45,12 +42,6 @@ pub(super) fn in_parts(
         texts = rest;
     }
     Ok(())
-}
-
-/// Returns a number of the system that nobody can predict.
-#[expect(clippy::cast_possible_truncation, reason = "half of the bits suffice")]
-pub(super) fn random_seed(folder: &Path) -> Result<u64> {
-    Ok(Disk::new(folder).fresh_id()? as u64)
 }
 
 pub(super) fn changed(row: u64) -> Error {

@@ -7,9 +7,10 @@ use fpdb_text::windows::{Windows, Words};
 use super::bits::Bits;
 use super::kept::Slots;
 use super::spans::{GAP, Sources};
+use super::work::Working;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
-use crate::scratch::{ScratchFiles, Spool};
+use crate::scratch::Spool;
 use crate::sorter::Sorter;
 
 /// A run of a text that other texts may have, too.
@@ -63,10 +64,10 @@ pub(super) struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    pub(super) fn new(files: ScratchFiles<'a>, memory: usize, threads: usize) -> Self {
+    pub(super) fn new(work: &Working<'a>) -> Self {
         Self {
-            sorter: Sorter::new(files, memory, threads),
-            places: Spool::new(Some(files)),
+            sorter: work.sorter(2),
+            places: Spool::new(Some(work.files)),
             gaps: Bits::default(),
             starts: Bits::default(),
             last: None,
@@ -110,18 +111,13 @@ impl<'a> Runs<'a> {
     }
 
     /// Finds the first place of each run that an earlier text has, too.
-    pub(super) fn finish(
-        self,
-        files: ScratchFiles<'a>,
-        memory: usize,
-        threads: usize,
-    ) -> Result<Sources<'a>> {
+    pub(super) fn finish(self, work: &Working<'a>) -> Result<Sources<'a>> {
         let Self { sorter, places, gaps, starts, .. } = self;
-        let sorted = sorter.finish(&|_| Ok(()))?.with_passes(1);
-        let mut sources = Sorter::new(files, memory, threads);
+        let sorted = work.sorted(sorter, 1)?;
+        let mut sources = work.sorter(2);
         let texts = starts.counted();
         let mut first: Option<Entry<u64>> = None;
-        sorted.for_each(&mut |entries| {
+        work.for_each(&sorted, &mut |entries| {
             for &run in entries {
                 match first.filter(|first| first.fingerprint == run.fingerprint) {
                     None => first = Some(run),
@@ -134,6 +130,6 @@ impl<'a> Runs<'a> {
             }
             Ok(())
         })?;
-        Ok(Sources { sorted: sources.finish(&|_| Ok(()))?.with_passes(1), places, gaps })
+        Ok(Sources { sorted: work.sorted(sources, 1)?, places, gaps })
     }
 }

@@ -1,11 +1,13 @@
 //! Windows that several texts have.
 
+use super::work::Working;
 use crate::error::{Error, Result};
 use crate::fingerprint::Entry;
 use crate::sorter::Sorted;
 
 /// Calls `each` with the number of each window that several texts have, and their rows.
 pub(super) fn for_each_shared(
+    work: &Working<'_>,
     windows: &Sorted<'_, Entry<u64>>,
     mut each: impl FnMut(u64, &[u64]) -> Result<()>,
 ) -> Result<()> {
@@ -18,7 +20,7 @@ pub(super) fn for_each_shared(
         rows.clear();
         Ok::<_, Error>(())
     };
-    windows.for_each(&mut |entries| {
+    work.for_each(windows, &mut |entries| {
         for &Entry { fingerprint, id } in entries {
             if last.replace(fingerprint) != Some(fingerprint) {
                 end(&mut rows)?;

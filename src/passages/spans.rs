@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::bits::Bits;
+use super::work::Working;
 use crate::error::Result;
 use crate::fingerprint::{DocId, Entry};
 use crate::scratch::Spool;
@@ -114,12 +115,12 @@ struct Chain {
 
 impl Sources<'_> {
     /// Makes spans. Runs have at least `min_words` words.
-    pub(super) fn spans(self, min_words: usize) -> Result<Vec<Span>> {
+    pub(super) fn spans(self, min_words: usize, work: &Working<'_>) -> Result<Vec<Span>> {
         let Self { sorted, places, gaps, .. } = self;
         let mut cover =
             Cover { chains: Vec::new(), spare: None, min_words: min_words as u64, gaps };
         let mut chain: Option<Chain> = None;
-        sorted.for_each(&mut |entries| {
+        work.for_each(&sorted, &mut |entries| {
             for &Entry { fingerprint: number, id: DocId(source) } in entries {
                 match &mut chain {
                     Some(Chain { first, last, source: from })

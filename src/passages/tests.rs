@@ -1,7 +1,10 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::error::ErrorKind;
 
 /// Numbers that look random.
 struct Random(u64);
@@ -204,4 +207,61 @@ fn texts_that_differ_the_second_time_are_refused() {
         let message = found.unwrap_err().to_string();
         assert!(message.contains("read the same texts each time"), "{message}");
     }
+}
+
+/// Ends a search at each of its reports.
+fn ends_at_each_report<T>(
+    search: impl Fn(Box<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>) -> Result<T>,
+) -> BTreeSet<String> {
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let seen = reports.clone();
+    let all = search(Box::new(move |progress| {
+        seen.lock().unwrap().push(progress);
+        ControlFlow::Continue(())
+    }));
+    assert!(all.is_ok());
+    let reports = reports.lock().unwrap().clone();
+    for end in 0..reports.len() {
+        let count = AtomicUsize::new(0);
+        let ended = search(Box::new(move |_| match count.fetch_add(1, Relaxed) {
+            now if now == end => ControlFlow::Break(()),
+            now => {
+                assert!(now < end, "it was ended");
+                ControlFlow::Continue(())
+            }
+        }));
+        // It may have ended already when the end is reported.
+        if end + 1 < reports.len() {
+            assert_eq!(ended.err().map(|error| error.kind()), Some(ErrorKind::Cancelled), "{end}");
+        }
+    }
+    reports.iter().map(|it| format!("{} {:?}", it.phase, it.total)).collect()
+}
+
+#[test]
+fn every_search_ends_where_the_caller_wants_no_more() {
+    let quote: Vec<String> = (0..40).map(|word| format!("word{word}")).collect();
+    let quote = quote.join(" ");
+    let texts: Vec<String> = (0..30).map(|row| format!("{row} x\n{quote}\n{row} {row}")).collect();
+    let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+    let read = |each: &mut Texts<'_>| texts.iter().try_for_each(|text| each(&[text]));
+
+    let passages = ends_at_each_report(|report| {
+        Passages::new(14)?.gaps(5)?.threads(1).on_progress(report).find::<Error>(read)
+    });
+    assert!(
+        ["reading None", "reading Some(30)", "searching Some(30)"]
+            .map(String::from)
+            .iter()
+            .all(|it| passages.contains(it)),
+        "{passages:?}"
+    );
+    let contained = ends_at_each_report(|report| {
+        Contained::new(0.5)?.threads(1).on_progress(report).find::<Error>(read)
+    });
+    assert!(contained.contains("searching Some(30)"), "{contained:?}");
+    let lines = ends_at_each_report(|report| {
+        Lines::default().threads(1).on_progress(report).find::<Error>(read)
+    });
+    assert!(lines.contains("reading Some(30)"), "{lines:?}");
 }

@@ -94,7 +94,14 @@ const LAYERS: [(&str, &str, Layers); 8] = [
         // A comment in `lib.rs` says what each module contains.
         "crates/fpdb-dedup/src",
         "",
-        &[&["error"], &["lists"], &["store"]],
+        &[
+            &["error", "by_band", "band_set", "parallel", "candidates"],
+            &["rows", "options", "lists", "kept", "crowds"],
+            &["store"],
+            &["comparer"],
+            &["nearest"],
+            &["dedup"],
+        ],
     ),
     (
         // A comment in `lib.rs` says what each module contains.

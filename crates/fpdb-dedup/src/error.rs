@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use fpdb::ErrorKind;
+
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -24,7 +26,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The index, which is a database.
+    /// A database: the index of features, or that of the rows.
     Index(fpdb::Error),
     /// A file cannot be read or written.
     File {
@@ -47,6 +49,13 @@ pub enum Error {
         /// What it has, and what was expected.
         what: String,
     },
+    /// Arguments do not fit together.
+    Invalid {
+        /// Which ones.
+        what: String,
+    },
+    /// The caller wanted no more ([`Options::until`](crate::Options::until)).
+    Cancelled,
 }
 
 impl Error {
@@ -61,7 +70,10 @@ impl Error {
 
 impl From<fpdb::Error> for Error {
     fn from(error: fpdb::Error) -> Self {
-        Self::Index(error)
+        match error.kind() {
+            ErrorKind::Cancelled => Self::Cancelled,
+            _ => Self::Index(error),
+        }
     }
 }
 
@@ -77,6 +89,8 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Self::Mismatch { path, what } => write!(f, "{}: {what}", path.display()),
+            Self::Invalid { what } => f.write_str(what),
+            Self::Cancelled => f.write_str("cancelled by the caller"),
         }
     }
 }
@@ -86,7 +100,10 @@ impl std::error::Error for Error {
         match self {
             Self::Index(error) => Some(error),
             Self::File { source, .. } => Some(source),
-            Self::Damaged { .. } | Self::Mismatch { .. } => None,
+            Self::Damaged { .. }
+            | Self::Mismatch { .. }
+            | Self::Invalid { .. }
+            | Self::Cancelled => None,
         }
     }
 }

@@ -6,16 +6,17 @@ import contextlib
 import dataclasses
 import itertools
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _columns
-from ._documents import EARLIER, Documents, Row, Stored, TextOf, id_of
+from ._documents import EARLIER, Row, Stored, TextOf, id_of
 from ._errors import InvalidArgumentError
 from ._native import Comparer, Db
 from ._order import Order, order_of
@@ -24,8 +25,9 @@ from ._report import Deduplicated
 from ._shown import Progress, reporter, shown, with_quoting
 
 if TYPE_CHECKING:
-    from ._native import _ArrowArray, _ArrowStream
+    from ._native import _ArrowArray, _ArrowStream, _Decided
 
+Taken = TypeVar("Taken")
 # What Comparer.read says of rows without text, and of those that are compared for equality.
 _NOTHING, _EQUALITY = 0, 2
 # What Comparer.decide says of rows to keep.
@@ -223,7 +225,8 @@ def deduplicated(
     with contextlib.ExitStack() as stack:
         stack.enter_context(_ended_by_sigterm())
         options: dict[str, Any] = {"expected_entries": expected, "threads": threads, "durability": "buffered"}
-        documents, rule, features = Documents(stack, **_defaults(settings), **options), None, None
+        documents: Stored | None = None
+        rule = features = None
         announce: Callable[[Iterable[str | None]], None] | None = None
         if against is not None:
             path = Path(against)
@@ -235,8 +238,8 @@ def deduplicated(
             if db.match_rule is None or db.id_kind != "names":
                 raise InvalidArgumentError(f'against: {against} was not created with a similarity and ids="names"')
             settings = {"similarity": db.similarity, "recall": db.recall, "recipe": db.recipe}
-            stored = Stored(db, str(run), replaces, text_of, verify == "all")
-            documents, rule, announce = stored, db.match_rule, stored.announce if replaces else None
+            documents = Stored(db, str(run), replaces, text_of, verify == "all")
+            rule, announce = db.match_rule, documents.announce if replaces else None
             features = Path(f"{path}-features")
         settings = _defaults(settings)
         comparer = Comparer(
@@ -247,6 +250,7 @@ def deduplicated(
             ngram=ngram,
             exact=bool(verify),
             threads=threads,
+            scratch=Path(tempfile.gettempdir()),
         )
         stack.callback(comparer.release)
         order = order_of(keep, texts, ids, within, announce)
@@ -254,7 +258,8 @@ def deduplicated(
         found = rows.all(total, reporter(progress), settings["similarity"])
         found = finish(shown(found, texts, text_of))
         comparer.finish()
-        documents.finish()
+        if documents is not None:
+            documents.finish()
     return found
 
 
@@ -334,7 +339,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 class _Rows:
     """One pass over the rows, in the order in which they are compared. Numbers of rows are places in it."""
 
-    def __init__(self, comparer: Comparer, documents: Documents, order: Order, strict_ids: bool) -> None:
+    def __init__(self, comparer: Comparer, documents: Stored | None, order: Order, strict_ids: bool) -> None:
         self.comparer = comparer
         self.documents = documents
         self.order = order
@@ -372,61 +377,90 @@ class _Rows:
             unscored=self.order.unscored,
             crowded=self.crowded,
             mended=self.mended,
-            **self.documents.counts(),
+            **(self.documents.counts() if self.documents is not None else {}),
         )
         found = found if self.order.rows is None else _as_given(found, self.order.rows)
-        for row, names in self.documents.superseded().items():
-            found.replaced.setdefault(row, []).extend(names)
+        if self.documents is not None:
+            for row, names in self.documents.superseded().items():
+                found.replaced.setdefault(row, []).extend(names)
         return found
 
     def _chunk(self, texts: Any) -> None:
-        sketches, kinds = self._read(texts)
-        first, self.rows = self.rows, self.rows + len(kinds)
+        if self.documents is not None:
+            self._beside(texts, self.documents)
+            return
+        groups = self._groups(len(texts))
+        kinds, decided = self._taken(texts, lambda texts: self.comparer.add(texts, groups))
+        self._count(kinds)
+        # Checks the ids, by which the rows are in order.
+        self._named(self.rows - len(kinds))
+        self._note(decided)
+
+    def _beside(self, texts: Any, documents: Stored) -> None:
+        """Decides about a chunk of rows that are compared with the documents of a database, too."""
+        sketches, kinds = self._taken(texts, self.comparer.read)
+        first = self.rows
+        places = self._count(kinds)
         rows = self._named(first)
-        places = np.flatnonzero(kinds != _NOTHING)
-        self.empty += len(kinds) - len(places)
-        self.too_short += int(np.count_nonzero(kinds == _EQUALITY))
-        near = self.documents.near(sketches, places, rows, self.comparer)
+        near = documents.near(sketches, places, rows, self.comparer)
         offsets = np.searchsorted(near.rows, np.arange(len(kinds) + 1)).astype(np.uint64)
-        of, similarity, estimated, gave_way, in_crowd, crowded = self.comparer.decide(
+        decided = self.comparer.decide(
             offsets, near.of, near.distances, near.gives_way, near.texts, near.names, near.sketches
         )
-        self.crowded += crowded
+        of, _, estimated, gave_way, _ = decided
         keep = of == _KEPT
         is_earlier = ~keep & (of >= EARLIER)
         for place in np.flatnonzero(is_earlier).tolist():
             self.earlier[first + place] = name = near.names[int(of[place]) - EARLIER]
             self.same_id += id_of(name) == rows[place].id
         for place, position in gave_way:
-            self.documents.give_way(first + place, near.names[position], int(near.ids[position]))
-        is_estimated = ~keep & (estimated != 0)
-        unread = np.flatnonzero(is_estimated & is_earlier)
+            documents.give_way(first + place, near.names[position], int(near.ids[position]))
+        unread = np.flatnonzero(is_earlier & (estimated != 0))
         if len(unread):
             theirs = [near.sketches[place - EARLIER] for place in of[unread].tolist()]
             self.unsure += int(np.count_nonzero(self.comparer.are_unsure(unread, theirs)))
-        # The comparer finds rows of a crowd without the documents.
-        kept = places[keep[places] & (in_crowd[places] == 0)]
-        of_kept = [rows[place] for place in kept.tolist()] if rows else []
-        self.comparer.keep_features(kept, self.documents.names(of_kept))
-        self.documents.add(sketches[kept], first + kept, of_kept)
-        self.keep.append(keep)
-        self.duplicate_of.append(np.where(keep | is_earlier, np.uint64(2**64 - 1), of).view(np.int64))
-        self.similarity.append(similarity.astype(np.float32))
-        self.is_estimated.append(is_estimated)
+        kept = places[keep[places]]
+        of_kept = [rows[place] for place in kept.tolist()]
+        self.comparer.keep_features(kept, documents.names(of_kept))
+        documents.add(sketches[kept], first + kept, of_kept)
+        self._note(decided)
 
-    def _read(self, texts: Any) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint8]]:
-        groups = None
-        if self.order.groups is not None:
-            some = itertools.islice(self.order.groups, len(texts))
-            groups = [None if it is None else it.encode(errors="backslashreplace").decode() for it in some]
-            if len(groups) < len(texts):
-                raise InvalidArgumentError(f"within: there are fewer than the {self.rows + len(texts)} texts")
+    def _count(self, kinds: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+        """Counts the rows of a chunk. Returns the places of those with a text."""
+        self.rows += len(kinds)
+        places = np.flatnonzero(kinds != _NOTHING)
+        self.empty += len(kinds) - len(places)
+        self.too_short += int(np.count_nonzero(kinds == _EQUALITY))
+        return places
+
+    def _note(self, decided: _Decided) -> None:
+        """Notes what was decided of a chunk."""
+        of, similarity, estimated, _, crowded = decided
+        self.crowded += crowded
+        keep = of == _KEPT
+        self.keep.append(keep)
+        self.duplicate_of.append(np.where(keep | (of >= EARLIER), np.uint64(2**64 - 1), of).view(np.int64))
+        self.similarity.append(similarity.astype(np.float32))
+        self.is_estimated.append(~keep & (estimated != 0))
+
+    def _groups(self, number: int) -> list[str | None] | None:
+        """Returns the groups of the next rows, if there are any."""
+        if self.order.groups is None:
+            return None
+        some = itertools.islice(self.order.groups, number)
+        groups = [None if it is None else it.encode(errors="backslashreplace").decode() for it in some]
+        if len(groups) < number:
+            raise InvalidArgumentError(f"within: there are fewer than the {self.rows + number} texts")
+        return groups
+
+    def _taken(self, texts: Any, take: Callable[[Any], Taken]) -> Taken:
+        """Passes on a chunk. Lone surrogates are replaced."""
         try:
-            return self.comparer.read(texts, groups)
+            return take(texts)
         except UnicodeEncodeError:
             texts, mended = _columns.without_surrogates(texts)
             self.mended += mended
-            return self.comparer.read(texts, groups)
+            return take(texts)
 
     def _named(self, first: int) -> list[Row]:
         """Returns the names of the rows of a chunk: unique ones in this run."""

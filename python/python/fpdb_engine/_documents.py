@@ -1,12 +1,9 @@
-"""The documents that a deduplication compares its rows with: its own kept rows, and those of earlier runs."""
+"""The documents of a database that a deduplication compares its rows with."""
 
 from __future__ import annotations
 
 import array
-import contextlib
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +12,7 @@ import numpy.typing as npt
 from . import _columns
 from ._errors import InvalidArgumentError
 from ._arrays import SKETCH as _SKETCH
-from ._native import MOST_CANDIDATES, Comparer, Db, Document, Nearest
+from ._native import Comparer, Db, Document, Nearest
 
 TextOf = Callable[[list[str]], "Iterable[str | None]"]
 
@@ -23,8 +20,6 @@ Numbers = npt.NDArray[np.int64]
 Unsigned = npt.NDArray[np.uint64]
 Sketches = npt.NDArray[np.void]
 
-# For the matches of a chunk that are in memory at the same time.
-_JOIN_MEMORY = 64 << 20
 # Names that are read together.
 _NAMES = 1 << 12
 # Added to positions of documents of earlier runs, as Comparer has them.
@@ -58,60 +53,7 @@ class Row(NamedTuple):
     str; None if it is the first one."""
 
 
-class Documents:
-    """The kept rows of a run that compares its rows with nothing else. There is a database only if they
-    are more than one chunk."""
-
-    def __init__(self, stack: contextlib.ExitStack, **options: Any) -> None:
-        self._stack = stack
-        self._options = options
-        self._waiting: tuple[Numbers, Sketches] | None = None
-        self._nearest = Nearest(MOST_CANDIDATES + 1)
-        self._db: Db | None = None
-
-    def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row], comparer: Comparer) -> Near:
-        """Returns the documents near these rows of the chunk that the comparer has read."""
-        if self._waiting is not None:
-            if self._db is None:
-                folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fpdb-"))
-                path = Path(folder) / "dedup.fpdb"
-                self._db = Db.create(path, memtable_entries=1 << 16, **self._options)
-                self._stack.callback(Comparer.throw_away, self._db)
-            numbers, waiting = self._waiting
-            self._db.write(waiting, numbers)
-            self._waiting = None
-        if self._db is None:
-            return Near(places[:0], np.zeros(0, np.uint64), places[:0], np.zeros(0, np.uint64), [], places[:0], [], [])
-        found, ids, distances = _found(self._nearest, self._db, sketches[places])
-        gives_way = np.zeros(len(ids), np.uint64)
-        return Near(places[found], ids.astype(np.uint64), distances, gives_way, [], ids[:0], [], [])
-
-    def names(self, rows: Sequence[Row]) -> list[str]:
-        """Returns the names under which rows are stored, if they have any."""
-        return []
-
-    def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:
-        """Adds kept rows with these numbers."""
-        if len(numbers):
-            self._waiting = numbers, sketches
-
-    def give_way(self, number: int, name: str, id: int) -> None:
-        """Notes that a document of an earlier run gives way to a kept row."""
-
-    def counts(self) -> dict[str, Any]:
-        """Returns the fields of Deduplicated that are known here."""
-        return {}
-
-    def superseded(self) -> dict[int, list[str]]:
-        """Returns the names of the documents that give way whatever becomes of a row, because they have its id. The
-        rows are numbered as they were given."""
-        return {}
-
-    def finish(self) -> None:
-        """Does what must be done last."""
-
-
-class Stored(Documents):
+class Stored:
     """The documents of a database, and the kept rows of this run, which are added to it. The document of a row is
     named "run/id"."""
 
@@ -129,7 +71,7 @@ class Stored(Documents):
         # What an earlier attempt at this run stored is decided again, so that the results are the same.
         self._attempted = np.array([id for _, id in _names_of(db, self._prefix)], np.int64)
         # No row is compared with these, nor with other documents that give way.
-        self._nearest = Nearest(MOST_CANDIDATES + 1)
+        self._nearest = Nearest()
         self._nearest.leave_out(self._attempted)
 
     def announce(self, ids: Iterable[str | None]) -> None:
@@ -146,6 +88,7 @@ class Stored(Documents):
         self._nearest.leave_out(np.array(out, np.int64))
 
     def near(self, sketches: Sketches, places: Numbers, rows: Sequence[Row], comparer: Comparer) -> Near:
+        """Returns the documents near these rows of the chunk that the comparer has read."""
         found, ids, distances = _found(self._nearest, self.db, sketches[places])
         found, numbers = places[found], self._number_of(ids)
         is_earlier = numbers < 0
@@ -196,9 +139,11 @@ class Stored(Documents):
         return texts
 
     def names(self, rows: Sequence[Row]) -> list[str]:
+        """Returns the names under which rows are stored."""
         return [self._prefix + row.id for row in rows]
 
     def add(self, sketches: Sketches, numbers: Numbers, rows: Sequence[Row]) -> None:
+        """Adds kept rows with these numbers."""
         if not len(numbers):
             return
         names = self.names(rows)
@@ -222,16 +167,21 @@ class Stored(Documents):
         return int(self.db.write(np.array([sketch]), names=[name], stamps=[stamp]).ids[0])
 
     def give_way(self, number: int, name: str, id: int) -> None:
+        """Notes that a document of an earlier run gives way to a kept row."""
         self.replaced.setdefault(number, []).append(name)
         self._nearest.leave_out([id])
 
     def counts(self) -> dict[str, Any]:
+        """Returns the fields of Deduplicated that are known here."""
         return {"replaced": self.replaced, "stored_before": self.stored_before}
 
     def superseded(self) -> dict[int, list[str]]:
+        """Returns the names of the documents that give way whatever becomes of a row, because they have its id. The
+        rows are numbered as they were given."""
         return self._superseded
 
     def finish(self) -> None:
+        """Removes the documents that give way."""
         # Not before, so that an interrupted run finds them again.
         left = self._attempted[self._number_of(self._attempted) < 0]
         for begin in range(0, len(left), _NAMES):
@@ -257,7 +207,7 @@ def id_of(name: str) -> str:
 
 def _found(nearest: Nearest, db: Db, sketches: Sketches) -> tuple[Numbers, Numbers, Numbers]:
     """Returns the nearest documents: positions of sketches, ids and distances, sorted by position, distance and id."""
-    places, ids, distances = (column.astype(np.int64) for column in nearest.find(db, sketches, _JOIN_MEMORY))
+    places, ids, distances = (column.astype(np.int64) for column in nearest.find(db, sketches))
     return places, ids, distances
 
 

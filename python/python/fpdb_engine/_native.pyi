@@ -25,7 +25,6 @@ from ._results import (
 )
 
 __all__ = [
-    "MOST_CANDIDATES",
     "Bands",
     "Comparer",
     "Db",
@@ -67,7 +66,6 @@ __all__ = [
 ]
 
 __version__: str
-MOST_CANDIDATES: int
 
 _Path: TypeAlias = str | os.PathLike[str]
 _Key: TypeAlias = int | str
@@ -503,9 +501,13 @@ def find_lines(
 ) -> list[npt.NDArray[np.uint64]]: ...
 def parts_to_remove(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]: ...
 def repetitions(texts: _Texts, seed: int, threads: int | None) -> npt.NDArray[np.float64]: ...
+_Decided: TypeAlias = tuple[
+    npt.NDArray[np.uint64], npt.NDArray[np.float64], npt.NDArray[np.uint8], list[tuple[int, int]], int
+]
+
 @final
 class Comparer:
-    """Compares the rows of a deduplication with those before them, chunk by chunk."""
+    """Decides about the rows of a deduplication: among themselves, or also beside a database."""
 
     def __new__(
         cls,
@@ -519,14 +521,14 @@ class Comparer:
         ngram: int | None,
         exact: bool,
         threads: int | None,
+        scratch: Path,
     ) -> Self: ...
     @staticmethod
     def recipes() -> list[str]: ...
-    @staticmethod
-    def throw_away(db: Reader) -> None: ...
-    def read(
+    def add(
         self, texts: _Texts, groups: list[str | None] | None = None
-    ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint8]]: ...
+    ) -> tuple[npt.NDArray[np.uint8], _Decided]: ...
+    def read(self, texts: _Texts) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint8]]: ...
     def are_new(self, names: list[str]) -> list[bool]: ...
     @staticmethod
     def names_after(db: Reader, after: str, prefix: str, most: int) -> list[tuple[str, int]]: ...
@@ -540,14 +542,7 @@ class Comparer:
         earlier: _Texts,
         names: list[str],
         sketches: _Fingerprints,
-    ) -> tuple[
-        npt.NDArray[np.uint64],
-        npt.NDArray[np.float64],
-        npt.NDArray[np.uint8],
-        list[tuple[int, int]],
-        npt.NDArray[np.uint8],
-        int,
-    ]: ...
+    ) -> _Decided: ...
     def keep_features(self, rows: _Numbers, names: list[str]) -> None: ...
     def release(self) -> None: ...
     def finish(self) -> None: ...
@@ -555,11 +550,11 @@ class Comparer:
 class Nearest:
     """The documents of a database but for some that are left out."""
 
-    def __new__(cls, most: int) -> Self: ...
+    def __new__(cls) -> Self: ...
     def leave_out(self, ids: _Numbers) -> None: ...
     def put_back(self, ids: _Numbers) -> None: ...
     def find(
-        self, db: Reader, sketches: _Fingerprints, memory: int
+        self, db: Reader, sketches: _Fingerprints
     ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64]]: ...
 
 def recipes(*, bits: int = 64) -> dict[str, str]: ...

@@ -10,6 +10,7 @@ use crate::fingerprint::Entry;
 use crate::parallel;
 use crate::passages::bits::Bits;
 use crate::passages::stored::Stored;
+use crate::passages::work::Working;
 
 /// Bytes of texts that are compared together.
 const BATCH: usize = if cfg!(test) { 1 << 12 } else { 32 << 20 };
@@ -50,13 +51,12 @@ pub(super) fn ranks(pair: &Entry<u64>) -> [u64; 2] {
 }
 
 /// Compares pairs, sorted by rank, and decides which texts are dropped.
-pub(super) struct Comparing<'a> {
+pub(super) struct Comparing<'w, 'a> {
     /// The least share of a text that stands in another one.
     least: f64,
-    seed: u64,
-    threads: usize,
+    work: &'w Working<'a>,
     /// Returns the row of a rank.
-    row_of: &'a (dyn Fn(u64) -> u64 + Sync),
+    row_of: &'w (dyn Fn(u64) -> u64 + Sync),
     texts: Stored<'a>,
     /// Pairs that are compared together.
     waiting: Vec<Entry<u64>>,
@@ -64,28 +64,31 @@ pub(super) struct Comparing<'a> {
     wanted: BTreeSet<u64>,
     /// The bytes of these.
     bytes: usize,
+    /// The ranks before this one were compared.
+    done: u64,
     /// By row.
     dropped: Bits,
     found: Vec<ContainedText>,
 }
 
-impl<'a> Comparing<'a> {
-    /// Takes the least share, the seed and the number of threads.
+impl<'w, 'a> Comparing<'w, 'a> {
+    /// Takes the least share.
     pub(super) fn new(
-        (least, seed, threads): (f64, u64, usize),
-        row_of: &'a (dyn Fn(u64) -> u64 + Sync),
+        least: f64,
+        work: &'w Working<'a>,
+        row_of: &'w (dyn Fn(u64) -> u64 + Sync),
         texts: Stored<'a>,
     ) -> Self {
         let dropped = Bits::zeros(texts.len());
         Self {
             least,
-            seed,
-            threads,
+            work,
             row_of,
             texts,
             waiting: Vec::new(),
             wanted: BTreeSet::new(),
             bytes: 0,
+            done: 0,
             dropped,
             found: Vec::new(),
         }
@@ -111,12 +114,14 @@ impl<'a> Comparing<'a> {
         let pairs = std::mem::take(&mut self.waiting);
         self.bytes = 0;
         let wanted: Vec<u64> = std::mem::take(&mut self.wanted).into_iter().collect();
-        let runs = parallel::map(self.threads, &wanted, |&rank| {
+        let runs = parallel::map(self.work.threads, &wanted, |&rank| {
+            self.work.meter.check()?;
             let text = self.texts.text((self.row_of)(rank))?;
-            Runs::of(&text, self.seed).map(Some)
+            Runs::of(&text, self.work.seed).map(Some)
         })?;
         let runs_of = |rank| runs.get(wanted.binary_search(&rank).ok()?)?.as_ref();
-        let shares = parallel::map(self.threads, &pairs, |pair| {
+        let shares = parallel::map(self.work.threads, &pairs, |pair| {
+            self.work.meter.check()?;
             let [own, other] = ranks(pair).map(runs_of);
             Ok(own.zip(other).map_or(0.0, |(own, other)| own.share_in(other)))
         })?;
@@ -127,11 +132,15 @@ impl<'a> Comparing<'a> {
                 self.found.push(ContainedText { row, source, share });
             }
         }
+        let done = pairs.last().map_or(self.done, |pair| ranks(pair)[0] + 1);
+        self.work.meter.advance(done - self.done)?;
+        self.done = done;
         Ok(())
     }
 
     pub(super) fn finish(mut self, rows: u64, crowded: &Bits) -> Result<ContainedTexts> {
         self.compare()?;
+        self.work.meter.finish();
         let Self { mut found, dropped, .. } = self;
         found.sort_unstable_by_key(|text| text.row);
         let is_crowded = |row: &u64| crowded.get(*row) && !dropped.get(*row);

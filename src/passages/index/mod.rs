@@ -21,7 +21,7 @@ use std::sync::Mutex;
 
 use fpdb_text::windows::{Windows, Words};
 
-use super::random_seed;
+use super::work::random_seed;
 use crate::db::{Db, Options};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::DocId;

@@ -3,7 +3,8 @@
 //! share is counted.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
 
 use fpdb::text::jaccard::{Candidate, Crowd, Shingles};
 use fpdb::{MatchRule, Sketch};
@@ -22,6 +23,7 @@ const MOST_MEMORY: usize = 1 << 30;
 const LOOKED_AT: usize = 1 << 11;
 
 /// The rows of crowds: those that share a band with many kept rows before them.
+#[derive(Debug)]
 pub(crate) struct Crowds {
     rule: MatchRule,
     /// For each hash of a band, how many kept rows have it. Two bands with one hash put more rows
@@ -39,8 +41,13 @@ pub(crate) struct Crowds {
 }
 
 impl Crowds {
-    /// `expected` is a number of rows.
-    pub(crate) fn new(rule: MatchRule, similarity: f64, expected: u64) -> std::io::Result<Self> {
+    /// `expected` is a number of rows, and `folder` that of a temporary file.
+    pub(crate) fn new(
+        rule: MatchRule,
+        similarity: f64,
+        expected: u64,
+        folder: &Path,
+    ) -> io::Result<Self> {
         let (bands, _) = rule.bands().unwrap_or_default();
         // A hash stands for about 32 bands, so few stand for many if the bands do not repeat.
         let hashes = (expected.saturating_mul(bands.into()) / 32).clamp(1 << 10, 1 << 30);
@@ -52,7 +59,7 @@ impl Crowds {
             bands: BandSet::default(),
             crowd: Crowd::new(similarity),
             rows: Vec::new(),
-            sketches: tempfile::tempfile()?,
+            sketches: tempfile::tempfile_in(folder)?,
         })
     }
 
@@ -64,7 +71,7 @@ impl Crowds {
         let (mut is_one_of_many, bits) = (false, self.counts.len().ilog2());
         for hash in &hashes {
             let place = usize::try_from(hash >> (u64::BITS - bits)).unwrap_or(0);
-            let count = &mut self.counts[place];
+            let Some(count) = self.counts.get_mut(place) else { continue };
             is_one_of_many |= u64::from(*count) >= many;
             *count = count.saturating_add(1);
         }
@@ -90,7 +97,7 @@ impl Crowds {
     pub(crate) fn extend<'a>(
         &mut self,
         rows: impl Iterator<Item = (usize, Sketch, &'a Shingles)>,
-    ) -> std::io::Result<()> {
+    ) -> io::Result<()> {
         let (mut sets, mut sketches) = (Vec::new(), Vec::new());
         for (row, sketch, features) in rows {
             self.rows.push(row);
@@ -121,11 +128,12 @@ impl Crowds {
     }
 
     /// Returns the row of a set, and its sketch.
-    pub(crate) fn of(&mut self, number: usize) -> std::io::Result<(usize, Sketch)> {
+    pub(crate) fn of(&mut self, number: usize) -> io::Result<(usize, Sketch)> {
         let mut bytes = [0; Sketch::BYTES];
         self.sketches.seek(SeekFrom::Start((number * bytes.len()) as u64))?;
         self.sketches.read_exact(&mut bytes)?;
-        Ok((self.rows[number], Sketch::of_bytes(&bytes)))
+        let row = self.rows.get(number).ok_or(io::ErrorKind::NotFound)?;
+        Ok((*row, Sketch::of_bytes(&bytes)))
     }
 
     /// Returns whether two sketches share a band.

@@ -10,7 +10,7 @@ impl RowSet {
     }
 
     pub(crate) fn insert(&mut self, row: usize) {
-        self.0[row / 64] |= 1 << (row % 64);
+        self.0.get_mut(row / 64).into_iter().for_each(|word| *word |= 1 << (row % 64));
     }
 
     /// Returns the rows, ascending.
@@ -38,15 +38,17 @@ impl ByBand {
     pub(crate) fn of(mut rows: Vec<(u64, usize)>, number: usize) -> Self {
         rows.sort_unstable();
         let mut places = vec![0; number];
-        rows.iter().zip(0..).for_each(|(&(_, row), place)| places[row] = place);
+        for (place, &(_, row)) in rows.iter().enumerate() {
+            places.get_mut(row).into_iter().for_each(|it| *it = place);
+        }
         Self { rows, places }
     }
 
     /// Returns the rows before this one that have the same band.
     pub(crate) fn before(&self, row: usize) -> impl Iterator<Item = usize> {
-        let place = self.places[row];
-        let (band, _) = self.rows[place];
-        let before = self.rows[..place].iter().rev();
-        before.take_while(move |it| it.0 == band).map(|it| it.1)
+        let place = self.places.get(row).copied().unwrap_or(0);
+        let band = self.rows.get(place).map(|it| it.0);
+        let before = self.rows.get(..place).unwrap_or_default().iter().rev();
+        before.take_while(move |it| Some(it.0) == band).map(|it| it.1)
     }
 }

@@ -24,14 +24,15 @@ impl BandSet {
         self.room -= 1;
         if let Some(filter) = self.filters.last_mut() {
             for bit in bits(hash, filter.len()) {
-                filter[bit / 64] |= 1 << (bit % 64);
+                filter.get_mut(bit / 64).into_iter().for_each(|word| *word |= 1 << (bit % 64));
             }
         }
     }
 
     pub(crate) fn may_contain(&self, hash: u64) -> bool {
         let is_set = |filter: &Vec<u64>| {
-            bits(hash, filter.len()).all(|bit| filter[bit / 64] >> (bit % 64) & 1 == 1)
+            let word = |bit: usize| filter.get(bit / 64).copied().unwrap_or(0);
+            bits(hash, filter.len()).all(|bit| word(bit) >> (bit % 64) & 1 == 1)
         };
         self.filters.iter().any(is_set)
     }
