@@ -22,6 +22,11 @@ def on_files(files, config):
         files.remove(file)
     for name in documents(config.nav):
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
+    for path in sorted((ROOT / "docs/pictures").iterdir()):
+        # MkDocs has found it in its folder of documents, under a name to which no document links.
+        files.remove(files.get_file_from_path(f"pictures/{path.name}"))
+        name = f"docs/pictures/{path.name}"
+        files.append(File.generated(config, name, abs_src_path=str(path)))
     return files
 
 
