@@ -127,7 +127,15 @@ const LAYERS: [(&str, &str, Layers); 8] = [
         // A comment in `lib.rs` says what each module contains.
         "crates/fpdb-c/src",
         "",
-        &[&["code"], &["border", "handle"]],
+        &[
+            &["code"],
+            &["width"],
+            &["recipe"],
+            &["structs"],
+            &["border", "database", "options"],
+            &["handle"],
+            &["documents"],
+        ],
     ),
     (
         // A comment in `lib.rs` says what each module contains.

@@ -7,8 +7,26 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+// The number of this interface. It changes if a program must be compiled or written anew. What
+// `fpdb_abi` returns is that of the library.
+#define FPDB_ABI 1
+
+// For a distance of 0 bits, which only equal fingerprints have. In the structs, 0 is the default.
+#define FPDB_EXACT 4294967295
+
+// The `bits` of a sketch.
+#define FPDB_BITS_SKETCH 1824
+
+// For opening a database with whatever fingerprints it has. `fpdb_fingerprint_size` says how large
+// they are.
+#define FPDB_BITS_ANY 4294967295
+
+// The bytes of a sketch.
+#define FPDB_SKETCH_SIZE 228
 
 // What became of a call. Everything but `FPDB_CODE_OK` and `FPDB_CODE_TOO_SHORT` is an error,
 // about which there is a text.
@@ -25,7 +43,7 @@ typedef enum FpdbCode {
   FPDB_CODE_LOCKED = 4,
   // An argument is out of range, null, or no UTF-8, or does not fit this database.
   FPDB_CODE_INVALID_ARGUMENT = 5,
-  // A newer version wrote the database, or it is for another width or recipe.
+  // The database is for another width or recipe, or it or your program needs a newer version.
   FPDB_CODE_UNSUPPORTED = 6,
   // Bytes on disk are not what was written.
   FPDB_CODE_CORRUPTION = 7,
@@ -52,172 +70,321 @@ typedef enum FpdbOutcomeKind {
   FPDB_OUTCOME_KIND_DUPLICATE = 1,
   // Its name or id is in the database already, so it was not inserted.
   FPDB_OUTCOME_KIND_EXISTS = 2,
-  // Its name or id is in the database already, and has the new fingerprint now. Upserts only.
+  // Its name or id is in the database already, and has the new fingerprint now. Not for
+  // `FPDB_WRITE_MODE_INSERT_IF_NOVEL`.
   FPDB_OUTCOME_KIND_UPDATED = 3,
-  // Its name or id is in the database already, with this fingerprint. Upserts only.
+  // Its name or id is in the database already, with this fingerprint. Not for
+  // `FPDB_WRITE_MODE_INSERT_IF_NOVEL`.
   FPDB_OUTCOME_KIND_UNCHANGED = 4,
+  // It was remembered as a duplicate, with this fingerprint, and it still is one.
+  FPDB_OUTCOME_KIND_UNCHANGED_DUPLICATE = 5,
 } FpdbOutcomeKind;
+
+// Which failures a write survives, once the call has returned.
+typedef enum FpdbDurability {
+  // A crash of the process or of the system, and a loss of power.
+  FPDB_DURABILITY_SYNC = 0,
+  // A crash of the process. A loss of power can destroy what was written after the last sync,
+  // which is made every second, by `fpdb_sync` and by `fpdb_close`.
+  FPDB_DURABILITY_BUFFERED = 1,
+} FpdbDurability;
+
+// How documents get their ids. Stored in the database.
+typedef enum FpdbIds {
+  // `FPDB_IDS_USER` for fingerprints, and `FPDB_IDS_UNIQUE` for sketches.
+  FPDB_IDS_DEFAULT = 0,
+  // You give each fingerprint an id. An id may have several fingerprints, and no document is
+  // found by its id. Takes the least space. Not for sketches.
+  FPDB_IDS_USER = 1,
+  // You give each document an id, and the database finds it by that.
+  FPDB_IDS_UNIQUE = 2,
+  // You give each document a name, such as a URL, and the database finds it by that. The
+  // database chooses the ids.
+  FPDB_IDS_NAMES = 3,
+} FpdbIds;
+
+// What becomes of the document with a name or id if an upsert finds that it is now a duplicate of
+// another document.
+typedef enum FpdbOnDuplicate {
+  // It stays as it was, if there is one, but gets the new stamp if that is greater.
+  FPDB_ON_DUPLICATE_KEEP = 0,
+  // It is removed.
+  FPDB_ON_DUPLICATE_REMOVE = 1,
+  // It is kept with the new fingerprint as a duplicate of the other: `fpdb_get` finds it, and no
+  // query does.
+  FPDB_ON_DUPLICATE_REMEMBER = 2,
+} FpdbOnDuplicate;
+
+// What `fpdb_verify` does.
+typedef enum FpdbVerifyLevel {
+  // Also decodes everything, and compares tables, documents and ids with each other.
+  FPDB_VERIFY_LEVEL_FULL = 0,
+  // Reads all files and compares them with their checksums.
+  FPDB_VERIFY_LEVEL_QUICK = 1,
+  // Also compares the answers to some queries with a scan of all entries.
+  FPDB_VERIFY_LEVEL_DEEP = 2,
+} FpdbVerifyLevel;
+
+// Whether a document is written if another one is near it or if its name or id is there already.
+typedef enum FpdbWriteMode {
+  // Inserts it, unless another one is near it or its name or id is there already.
+  FPDB_WRITE_MODE_INSERT_IF_NOVEL = 0,
+  // Inserts it, or gives the document with its name or id the new fingerprint, unless another
+  // one is near. Not with user ids.
+  FPDB_WRITE_MODE_UPSERT_IF_NOVEL = 1,
+  // Inserts it, or gives the document with its name or id the new fingerprint, whatever is near.
+  FPDB_WRITE_MODE_ALWAYS = 2,
+} FpdbWriteMode;
 
 // An open database. It may be used by many threads at the same time.
 typedef struct FpdbDb FpdbDb;
 
-// A method that makes fingerprints of texts. It may be used by many threads at the same time.
+// A method that makes fingerprints of texts, all of one width. It may be used by many threads at
+// the same time.
 typedef struct FpdbRecipe FpdbRecipe;
+
+// How a database is created or opened. Set `size` to `sizeof(FpdbOptions)` and the rest to 0, and
+// then what you choose: `FpdbOptions options = {.size = sizeof options, .max_distance = 6};`. 0 is
+// the default of every field.
+//
+// *Stored* options are fixed when the database is created. If you give them when you open it, they
+// must agree.
+typedef struct FpdbOptions {
+  // `sizeof(FpdbOptions)`.
+  size_t size;
+  // The recipe that makes the fingerprints, or null. The database keeps its name, and refuses
+  // another recipe from then on. Stored.
+  const struct FpdbRecipe *recipe;
+  // If you make the fingerprints yourself: the name of your method, up to 255 bytes, or null.
+  // Stored, as that of a recipe.
+  const char *custom_recipe;
+  // How many recent entries are in memory before they are written to files. Default: 131,072.
+  size_t recent_entries;
+  // The Jaccard similarity, 0.5 to 1, from which two documents are near-duplicates. Makes a
+  // database of sketches. Default for sketches: 0.8; stored.
+  double similarity;
+  // The share of the pairs of exactly this similarity to find, 0.5 to 0.999. Default: 0.95;
+  // stored.
+  double recall;
+  // The number of entries for which the tables of a new database are chosen. Others work, too.
+  // Default: a million.
+  uint64_t expected_entries;
+  // How many bytes of memory the pages of files may take. Default: up to seven tenths of what is
+  // available; that is given back if other programs need it, as far as this one reads.
+  uint64_t page_memory;
+  // 64, 128 or `FPDB_BITS_SKETCH`; to open a database, also `FPDB_BITS_ANY`. Default: as the
+  // recipe makes them; without one, sketches if there is a similarity, and otherwise 64. Stored.
+  uint32_t bits;
+  // The number of bits up to which two fingerprints are near-duplicates: at most 12 of 64, and
+  // 10 of 128; `FPDB_EXACT` for 0. Not for sketches. Default: 3; stored.
+  uint32_t max_distance;
+  // An `FpdbIds`. Stored.
+  uint32_t ids;
+  // An `FpdbDurability`.
+  uint32_t durability;
+  // With `FPDB_DURABILITY_BUFFERED`, the time between two syncs. Default: 1,000.
+  uint32_t sync_milliseconds;
+  // How many threads a compaction uses. Default: the number of processors.
+  uint32_t threads;
+  // 1 to open a database for reading only, while another process may write to it. It shows what
+  // was written when it was opened, and later writes after `fpdb_refresh`.
+  uint32_t read_only;
+  // 1 to write on a file system whose locks and syncs may not work, such as NFS or FUSE. Two
+  // writers at the same time destroy a database.
+  uint32_t trust_file_system;
+  // 1 to start no threads: then a call that has to write files and compact does so by itself, and
+  // buffered writes are synced by that, by `fpdb_sync` and by `fpdb_close`.
+  uint32_t no_background;
+  // 0.
+  uint32_t reserved;
+} FpdbOptions;
+
+// What a database is and has. Set `size` to `sizeof(FpdbStats)` before the call.
+typedef struct FpdbStats {
+  // `sizeof(FpdbStats)`.
+  size_t size;
+  // The number of entries, which queries find.
+  uint64_t entries;
+  // The number of documents, with remembered duplicates; 0 with user ids.
+  uint64_t documents;
+  // How many of these are remembered duplicates.
+  uint64_t duplicates;
+  // How many removals take space until a compaction.
+  uint64_t removed;
+  // The number of segments.
+  uint64_t segments;
+  // The bytes of all files.
+  uint64_t disk_bytes;
+  // How many of these are the log's.
+  uint64_t log_bytes;
+  // How many recent changes are in memory, not yet in segments.
+  uint64_t recent_entries;
+  // About how many bytes of memory they take.
+  uint64_t recent_bytes;
+  // How many bytes of memory the pages of files take.
+  uint64_t page_memory;
+  // How many they may take.
+  uint64_t page_memory_limit;
+  // How many bytes of memory copies of directories and filters take.
+  uint64_t index_memory;
+  // The bytes of segments that were written for recent entries, since the database was created.
+  uint64_t flushed_bytes;
+  // The bytes of segments that compactions wrote, since the database was created.
+  uint64_t compacted_bytes;
+  // How long writers have waited for files to be written, since the database was opened.
+  uint64_t stalled_microseconds;
+  // How many writes found the disk full, since the database was opened.
+  uint64_t refused_writes;
+  // For sketches, the similarity that the database was created for; otherwise 0.
+  double similarity;
+  // 64, 128 or `FPDB_BITS_SKETCH`.
+  uint32_t bits;
+  // The distance beyond which two documents are no near-duplicates, in bits, or in minima of
+  // sketches. Here, 0 is 0.
+  uint32_t max_distance;
+  // An `FpdbIds`.
+  uint32_t ids;
+  // 1 if the handle takes no more writes, because one has failed.
+  uint32_t write_failed;
+  // 1 if the last attempt in the background to write files, to compact or to load failed.
+  uint32_t background_failed;
+  // 0, until a later version has more to say.
+  uint32_t reserved;
+} FpdbStats;
 
 // A document that is near a fingerprint.
 typedef struct FpdbMatch {
   // The id of the document.
   uint64_t id;
-  // Its fingerprint.
-  uint64_t fingerprint;
-  // The number of bits in which that differs from the one that was asked for.
+  // For sketches, the estimated Jaccard similarity of the two texts, 0 to 1; otherwise -1.
+  double similarity;
+  // The number of bits, or of minima of sketches, in which its fingerprint differs from yours.
   uint32_t distance;
+  // 0, until a later version has more to say.
+  uint32_t reserved[3];
 } FpdbMatch;
 
 // What became of a document, and which document decided about it.
 typedef struct FpdbOutcome {
   // What became of it.
   enum FpdbOutcomeKind kind;
+  // 0, until a later version has more to say.
+  uint32_t reserved;
   // For a duplicate, the nearest document; for one that exists, that one; otherwise the document
   // itself. After an update, the distance is that from its earlier fingerprint.
   struct FpdbMatch document;
 } FpdbOutcome;
 
-// What is stored of a document.
+// What documents are written, and how. Set `size` to `sizeof(FpdbWrite)` and what you do not use to
+// 0. The arrays have `count` elements.
+typedef struct FpdbWrite {
+  // `sizeof(FpdbWrite)`.
+  size_t size;
+  // The number of documents.
+  size_t count;
+  // Their fingerprints, one after the other.
+  const void *fingerprints;
+  // Their names. Null in a database without names.
+  const char *const *names;
+  // Their ids. Null if there are names.
+  const uint64_t *ids;
+  // Their stamps, such as the time of the visit, or null. A document keeps the greatest stamp
+  // that it was given. Not with user ids.
+  const uint64_t *stamps;
+  // An `FpdbWriteMode`.
+  uint32_t mode;
+  // For upserts, an `FpdbOnDuplicate`.
+  uint32_t on_duplicate;
+  // How many bits, or minima of sketches, make two documents near; `FPDB_EXACT` for 0. Default:
+  // as the database was created.
+  uint32_t distance;
+  // 0.
+  uint32_t reserved;
+} FpdbWrite;
+
+// What a query finds. Set `size` to `sizeof(FpdbQuery)` and what you do not use to 0.
+typedef struct FpdbQuery {
+  // `sizeof(FpdbQuery)`.
+  size_t size;
+  // How many of the matches to find, the nearest ones. Default: all.
+  size_t limit;
+  // Finds only documents with at least this stamp. Default: all, also those without a stamp. Not
+  // with user ids.
+  uint64_t since;
+  // How many bits, or minima of sketches, a match may differ in; `FPDB_EXACT` for 0. Default: as
+  // the database was created, for a distance or for a similarity.
+  uint32_t distance;
+  // 0.
+  uint32_t reserved;
+} FpdbQuery;
+
+// What is stored of a document. Set `size` to `sizeof(FpdbDocument)` before the call.
 typedef struct FpdbDocument {
+  // `sizeof(FpdbDocument)`.
+  size_t size;
   // Its id.
   uint64_t id;
-  // Its fingerprint.
-  uint64_t fingerprint;
   // Its stamp, if it has one.
   uint64_t stamp;
   // The document of which it is a duplicate, if it is one.
   uint64_t duplicate_of;
-  // Whether it has a stamp.
-  bool has_stamp;
-  // Whether it is a duplicate.
-  bool is_duplicate;
+  // 1 if it has a stamp.
+  uint32_t has_stamp;
+  // 1 if it is a duplicate.
+  uint32_t is_duplicate;
 } FpdbDocument;
+
+// A fingerprint of 128 bits.
+typedef struct FpdbBits128 {
+  // The bits 0 to 63.
+  uint64_t low;
+  // The bits 64 to 127.
+  uint64_t high;
+} FpdbBits128;
 
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
-// Creates a database of 64-bit fingerprints in a new folder, and opens it. Documents have names,
-// or ids that the caller chooses. Documents are near-duplicates if their fingerprints differ in at
-// most `max_distance` bits. With a recipe, which may be null, the database stores its name. If
-// `buffered`, a write that has returned survives a crash of the process, otherwise also a loss of
-// power.
+// Creates a database in a folder that is missing or empty, and opens it. `options` may be null: all
+// are the default then. If anything is refused, nothing is created.
 enum FpdbCode fpdb_create(const char *path,
-                          const struct FpdbRecipe *recipe,
-                          bool names,
-                          uint32_t max_distance,
-                          bool buffered,
+                          const struct FpdbOptions *options,
                           struct FpdbDb **db,
                           char **error);
 
-// Opens a database for reading and writing. `buffered` is as in `fpdb_create`.
-enum FpdbCode fpdb_open(const char *path, bool buffered, struct FpdbDb **db, char **error);
+// Opens a database. `options` may be null: then it is one of 64 bits, opened for reading and
+// writing.
+enum FpdbCode fpdb_open(const char *path,
+                        const struct FpdbOptions *options,
+                        struct FpdbDb **db,
+                        char **error);
 
-// Opens a database for reading, while another process may write to it. It shows what was written
-// when it was opened, and later writes after `fpdb_refresh`.
-enum FpdbCode fpdb_open_read_only(const char *path, struct FpdbDb **db, char **error);
+// Opens a database for reading and writing, or creates it if there is none.
+enum FpdbCode fpdb_open_or_create(const char *path,
+                                  const struct FpdbOptions *options,
+                                  struct FpdbDb **db,
+                                  char **error);
+
+// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is
+// safe without it, unless writes are buffered; the next open takes less time with it.
+enum FpdbCode fpdb_close(struct FpdbDb *db, char **error);
 
 // Shows what another process has written until now. Writes to `is_new` whether there is anything
 // new. For a handle that is open for writing, there never is.
 enum FpdbCode fpdb_refresh(const struct FpdbDb *db, bool *is_new, char **error);
 
-// Sets how many bytes of memory the pages of files may take of each database that is created or
-// opened from now on, in this process. With 0, as from the beginning, up to seven tenths of what
-// is available; that is given back if other programs need it, as far as this one reads.
-void fpdb_page_memory(uint64_t bytes);
-
-// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is
-// safe without it; the next open takes less time with it.
-enum FpdbCode fpdb_close(struct FpdbDb *db, char **error);
+// Returns the bytes of a fingerprint of this database: 8, 16 or `FPDB_SKETCH_SIZE`; 0 for null.
+size_t fpdb_fingerprint_size(const struct FpdbDb *db);
 
 // Writes the number of entries to `count`.
 enum FpdbCode fpdb_count(const struct FpdbDb *db, uint64_t *count, char **error);
 
-// Inserts a document, unless another one is near it or its name or id is there already. `name` is
-// for a database with names. Otherwise it is null, and the document has this id.
-enum FpdbCode fpdb_insert_if_novel(const struct FpdbDb *db,
-                                   uint64_t fingerprint,
-                                   const char *name,
-                                   uint64_t id,
-                                   struct FpdbOutcome *outcome,
-                                   char **error);
+// Fills `stats`, whose size is set.
+enum FpdbCode fpdb_stats(const struct FpdbDb *db, struct FpdbStats *stats, char **error);
 
-// Inserts documents in one commit, which is much faster than one by one. They are decided in turn:
-// a document may be a duplicate of one before it. One of `names` and `ids` is null. All arrays
-// have `count` elements.
-enum FpdbCode fpdb_insert_batch_if_novel(const struct FpdbDb *db,
-                                         const uint64_t *fingerprints,
-                                         const char *const *names,
-                                         const uint64_t *ids,
-                                         uintptr_t count,
-                                         struct FpdbOutcome *outcomes,
-                                         char **error);
-
-// Inserts a document, or gives the one with its name the new fingerprint, unless another document
-// is near that: then it stays as it was. For pages that are visited again and again, in a database
-// with names. If `name` is null, `id` is that of the document. `stamp` may be null. A document
-// keeps the greatest stamp that it was given.
-enum FpdbCode fpdb_upsert_if_novel(const struct FpdbDb *db,
-                                   uint64_t fingerprint,
-                                   const char *name,
-                                   uint64_t id,
-                                   const uint64_t *stamp,
-                                   struct FpdbOutcome *outcome,
-                                   char **error);
-
-// Removes the document with this name, or with this id if `name` is null. Writes to `removed`
-// whether there was one. In a database without names, it reads all entries to find those with the
-// id.
-enum FpdbCode fpdb_remove(const struct FpdbDb *db,
-                          const char *name,
-                          uint64_t id,
-                          bool *removed,
-                          char **error);
-
-// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such
-// a document. For a database with names.
-enum FpdbCode fpdb_touch(const struct FpdbDb *db,
-                         const char *name,
-                         uint64_t id,
-                         uint64_t stamp,
-                         bool *exists,
-                         char **error);
-
-// Removes all documents with a stamp less than `before`. Writes their number to `removed`.
-enum FpdbCode fpdb_expire(const struct FpdbDb *db,
-                          uint64_t before,
-                          uint64_t *removed,
-                          char **error);
-
-// Finds all documents whose fingerprints differ in at most `distance` bits, the nearest first.
-// Writes their number to `found`, and the first `capacity` of them to `matches`. To know the
-// number only, let `capacity` be 0.
-enum FpdbCode fpdb_query(const struct FpdbDb *db,
-                         uint64_t fingerprint,
-                         uint32_t distance,
-                         struct FpdbMatch *matches,
-                         uintptr_t capacity,
-                         uintptr_t *found,
-                         char **error);
-
-// Writes to `found` whether there is a document with this name, or with this id if `name` is null,
-// and if so, to `document` what is stored of it. For a database with names.
-enum FpdbCode fpdb_get(const struct FpdbDb *db,
-                       const char *name,
-                       uint64_t id,
-                       struct FpdbDocument *document,
-                       bool *found,
-                       char **error);
-
-// Writes the name of a document to `name`, or null if there is none. Free it with
-// `fpdb_free_text`.
-enum FpdbCode fpdb_name(const struct FpdbDb *db, uint64_t id, char **name, char **error);
+// Makes all writes durable that have returned. Without buffered writes, they are already.
+enum FpdbCode fpdb_sync(const struct FpdbDb *db, char **error);
 
 // Writes recent documents to files, and starts a new log. A database does so by itself.
 enum FpdbCode fpdb_flush(const struct FpdbDb *db, char **error);
@@ -229,33 +396,135 @@ enum FpdbCode fpdb_compact(const struct FpdbDb *db, char **error);
 // Copies the database, as it is now, into an empty or missing folder.
 enum FpdbCode fpdb_backup(const struct FpdbDb *db, const char *path, char **error);
 
-// Reads all files and compares them with their checksums; unless `quick`, also decodes everything
-// and compares tables, documents and ids with each other. Returns `FPDB_CODE_CORRUPTION`, with the
+// Checks the database. `level` is an `FpdbVerifyLevel`. Returns `FPDB_CODE_CORRUPTION`, with the
 // first damage as text, if there is any.
-enum FpdbCode fpdb_verify(const struct FpdbDb *db, bool quick, char **error);
+enum FpdbCode fpdb_verify(const struct FpdbDb *db, uint32_t level, char **error);
 
 // Drops all pages of files from memory. For a process that asks nothing for some time.
 enum FpdbCode fpdb_release_memory(const struct FpdbDb *db, char **error);
 
-// Returns the version, such as `0.1.0`. It is not freed.
-const char *fpdb_version(void);
+// Finds the recipe of a name, such as `default` or `pairs/1`, that makes fingerprints of 64 or 128
+// bits or of `FPDB_BITS_SKETCH`. If `bits` is 0, it is 64.
+enum FpdbCode fpdb_recipe(const char *name,
+                          uint32_t bits,
+                          struct FpdbRecipe **recipe,
+                          char **error);
 
-// Finds the recipe of a name, such as `default` or `pairs/1`.
-enum FpdbCode fpdb_recipe(const char *name, struct FpdbRecipe **recipe, char **error);
+// Finds the recipe with which a database was created, at its width. Returns
+// `FPDB_CODE_UNSUPPORTED` if it was created without one, and `FPDB_CODE_INVALID_ARGUMENT` if fpdb
+// does not know it.
+enum FpdbCode fpdb_recipe_of(const struct FpdbDb *db, struct FpdbRecipe **recipe, char **error);
 
 // Frees a recipe. Null is allowed.
 void fpdb_free_recipe(struct FpdbRecipe *recipe);
 
-// Makes the fingerprint of a text of `bytes` bytes in UTF-8. Returns `FPDB_CODE_TOO_SHORT`, and
-// leaves `fingerprint` as it is, if the text has too few words.
+// Makes the fingerprint of a text of `bytes` bytes in UTF-8. `fingerprint` has room for one of the
+// recipe's bits. Returns `FPDB_CODE_TOO_SHORT`, and leaves `fingerprint` as it is, if the text has
+// too few words.
 enum FpdbCode fpdb_fingerprint(const struct FpdbRecipe *recipe,
                                const char *text,
-                               uintptr_t bytes,
-                               uint64_t *fingerprint,
+                               size_t bytes,
+                               void *fingerprint,
                                char **error);
 
 // Frees the text of an error or a name. Null is allowed.
 void fpdb_free_text(char *text);
+
+// Returns the version, such as `0.1.0`. It is not freed.
+const char *fpdb_version(void);
+
+// Returns the number of the interface that the library has. A program works with it if that is the
+// `FPDB_ABI` of its header.
+uint32_t fpdb_abi(void);
+
+// Inserts a document, unless another one is near it or its name or id is there already. `name` is
+// for a database with names. Otherwise it is null, and the document has this id. `fingerprint` leads
+// to one of the database's bits: a `uint64_t`, an `FpdbBits128`, or the bytes of a sketch.
+enum FpdbCode fpdb_insert_if_novel(const struct FpdbDb *db,
+                                   const void *fingerprint,
+                                   const char *name,
+                                   uint64_t id,
+                                   struct FpdbOutcome *outcome,
+                                   char **error);
+
+// Inserts a document, or gives the one with its name or id the new fingerprint, unless another
+// document is near that: then it stays as it was. For pages that are visited again and again. If
+// `name` is null, `id` is that of the document. `stamp` may be null. A document keeps the greatest
+// stamp that it was given. Not with user ids.
+enum FpdbCode fpdb_upsert_if_novel(const struct FpdbDb *db,
+                                   const void *fingerprint,
+                                   const char *name,
+                                   uint64_t id,
+                                   const uint64_t *stamp,
+                                   struct FpdbOutcome *outcome,
+                                   char **error);
+
+// Writes documents in one commit, which is much faster than one by one. They are decided in turn: a
+// document may be a duplicate of one before it. `outcomes` has room for as many.
+enum FpdbCode fpdb_write(const struct FpdbDb *db,
+                         const struct FpdbWrite *write,
+                         struct FpdbOutcome *outcomes,
+                         char **error);
+
+// Removes the document with this name, or with this id if `name` is null. Writes to `removed`
+// whether there was one. With user ids, it reads all entries to find those with the id.
+enum FpdbCode fpdb_remove(const struct FpdbDb *db,
+                          const char *name,
+                          uint64_t id,
+                          bool *removed,
+                          char **error);
+
+// Removes the entry with this fingerprint and id. Writes to `removed` whether there was one. With
+// user ids, this is much faster than `fpdb_remove`.
+enum FpdbCode fpdb_remove_entry(const struct FpdbDb *db,
+                                const void *fingerprint,
+                                uint64_t id,
+                                bool *removed,
+                                char **error);
+
+// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such
+// a document. Not with user ids.
+enum FpdbCode fpdb_touch(const struct FpdbDb *db,
+                         const char *name,
+                         uint64_t id,
+                         uint64_t stamp,
+                         bool *exists,
+                         char **error);
+
+// Removes all documents with a stamp less than `before`. Writes their number to `removed`. Not with
+// user ids.
+enum FpdbCode fpdb_expire(const struct FpdbDb *db,
+                          uint64_t before,
+                          uint64_t *removed,
+                          char **error);
+
+// Finds the documents that are near a fingerprint, the nearest first. `query` may be null: then it
+// finds all that are near enough to be duplicates. Writes their number to `found`, the first
+// `capacity` of them to `matches`, and their fingerprints, one after the other, to `fingerprints`,
+// which may be null. To know the number only, let `capacity` be 0.
+enum FpdbCode fpdb_query(const struct FpdbDb *db,
+                         const void *fingerprint,
+                         const struct FpdbQuery *query,
+                         struct FpdbMatch *matches,
+                         void *fingerprints,
+                         size_t capacity,
+                         size_t *found,
+                         char **error);
+
+// Writes to `found` whether there is a document with this name, or with this id if `name` is null.
+// If so, fills `document`, whose size is set, and writes the fingerprint to `fingerprint`, which may
+// be null. Not with user ids.
+enum FpdbCode fpdb_get(const struct FpdbDb *db,
+                       const char *name,
+                       uint64_t id,
+                       struct FpdbDocument *document,
+                       void *fingerprint,
+                       bool *found,
+                       char **error);
+
+// Writes the name of a document to `name`, or null if there is none. Free it with
+// `fpdb_free_text`.
+enum FpdbCode fpdb_name(const struct FpdbDb *db, uint64_t id, char **name, char **error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -19,7 +19,7 @@ pub enum FpdbCode {
     Locked = 4,
     /// An argument is out of range, null, or no UTF-8, or does not fit this database.
     InvalidArgument = 5,
-    /// A newer version wrote the database, or it is for another width or recipe.
+    /// The database is for another width or recipe, or it or your program needs a newer version.
     Unsupported = 6,
     /// Bytes on disk are not what was written.
     Corruption = 7,
@@ -38,7 +38,14 @@ pub enum FpdbCode {
     Panic = 13,
 }
 
+impl From<()> for FpdbCode {
+    fn from((): ()) -> Self {
+        Self::Ok
+    }
+}
+
 /// Why a call failed.
+#[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: FpdbCode,
     pub(crate) message: String,

@@ -8,87 +8,119 @@
 
 // From the bottom up. The engine's test `layering` checks the layers.
 //
-// code      what calls return
-// border    pointers of C as values of Rust, and back: no panic gets past it
-// handle    what is done, without pointers
+// code       what calls return
+// width      fingerprints of each width as bytes
+// recipe     what makes them
+// structs    the structs, choices and constants of the header
+// border     pointers of C as values of Rust, and back: no panic gets past it
+// options    options, checked before anything is touched
+// database   what is done with a database, without pointers
+// handle     databases of all widths
+// documents  the functions that write and find documents
+//
+// The other functions are here.
 
 mod border;
 mod code;
+mod database;
+mod documents;
 mod handle;
+mod options;
+mod recipe;
+mod structs;
+mod width;
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
-use fpdb::Key;
-
-use crate::border::{Places, call, free_text, handle, key, take, text, values};
+use crate::border::{Places, Room, call, free_text, handle, take, taken, text, values};
 use crate::code::Failure;
+use crate::options::{Given, Mode};
 
 pub use crate::code::FpdbCode;
-pub use crate::handle::{
-    FpdbDb, FpdbDocument, FpdbMatch, FpdbOutcome, FpdbOutcomeKind, FpdbRecipe,
+pub use crate::documents::{
+    fpdb_expire, fpdb_get, fpdb_insert_if_novel, fpdb_name, fpdb_query, fpdb_remove,
+    fpdb_remove_entry, fpdb_touch, fpdb_upsert_if_novel, fpdb_write,
+};
+pub use crate::handle::FpdbDb;
+pub use crate::recipe::FpdbRecipe;
+pub use crate::structs::{
+    FPDB_ABI, FPDB_BITS_ANY, FPDB_BITS_SKETCH, FPDB_EXACT, FPDB_SKETCH_SIZE, FpdbBits128,
+    FpdbDocument, FpdbDurability, FpdbIds, FpdbMatch, FpdbOnDuplicate, FpdbOptions, FpdbOutcome,
+    FpdbOutcomeKind, FpdbQuery, FpdbStats, FpdbVerifyLevel, FpdbWrite, FpdbWriteMode,
 };
 
-/// Creates a database of 64-bit fingerprints in a new folder, and opens it. Documents have names,
-/// or ids that the caller chooses. Documents are near-duplicates if their fingerprints differ in at
-/// most `max_distance` bits. With a recipe, which may be null, the database stores its name. If
-/// `buffered`, a write that has returned survives a crash of the process, otherwise also a loss of
-/// power.
+/// Creates a database in a folder that is missing or empty, and opens it. `options` may be null: all
+/// are the default then. If anything is refused, nothing is created.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_create(
     path: *const c_char,
-    recipe: *const FpdbRecipe,
-    names: bool,
-    max_distance: u32,
-    buffered: bool,
+    options: *const FpdbOptions,
     db: *mut *mut FpdbDb,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: README.md says what the caller keeps, and `border` asks for nothing else. So it is
     // below.
-    let work = || unsafe {
-        let (path, db) = (text(path, "path")?, Places::one(db, "db")?);
-        let created = FpdbDb::create(path, recipe.as_ref(), names, max_distance, buffered)?;
-        db.give_handle(created);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe { open(path, options, db, error, Mode::Create) }
 }
 
-/// Opens a database for reading and writing. `buffered` is as in `fpdb_create`.
+/// Opens a database. `options` may be null: then it is one of 64 bits, opened for reading and
+/// writing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_open(
     path: *const c_char,
-    buffered: bool,
+    options: *const FpdbOptions,
     db: *mut *mut FpdbDb,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let (path, db) = (text(path, "path")?, Places::one(db, "db")?);
-        db.give_handle(FpdbDb::open(path, buffered)?);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe { open(path, options, db, error, Mode::Open) }
 }
 
-/// Opens a database for reading, while another process may write to it. It shows what was written
-/// when it was opened, and later writes after `fpdb_refresh`.
+/// Opens a database for reading and writing, or creates it if there is none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_open_read_only(
+pub unsafe extern "C" fn fpdb_open_or_create(
     path: *const c_char,
+    options: *const FpdbOptions,
     db: *mut *mut FpdbDb,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let (path, db) = (text(path, "path")?, Places::one(db, "db")?);
-        db.give_handle(FpdbDb::open_read_only(path)?);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe { open(path, options, db, error, Mode::OpenOrCreate) }
+}
+
+/// Creates or opens a database.
+///
+/// # Safety
+///
+/// As for `fpdb_create`.
+unsafe fn open(
+    path: *const c_char,
+    options: *const FpdbOptions,
+    db: *mut *mut FpdbDb,
+    error: *mut *mut c_char,
+    mode: Mode,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    unsafe {
+        call(error, || {
+            let (path, db) = (text(path, "path")?, Places::one(db, "db")?);
+            let plain = taken(options)?;
+            let custom = plain.custom_recipe;
+            let custom_recipe =
+                if custom.is_null() { None } else { Some(text(custom, "custom_recipe")?) };
+            let given = Given { plain, recipe: plain.recipe.as_ref(), custom_recipe };
+            db.give_handle(FpdbDb::open(path, &given, mode)?);
+            Ok(())
+        })
+    }
+}
+
+/// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is
+/// safe without it, unless writes are buffered; the next open takes less time with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_close(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    unsafe { call(error, || take(db).map_or(Ok(()), FpdbDb::close)) }
 }
 
 /// Shows what another process has written until now. Writes to `is_new` whether there is anything
@@ -100,34 +132,20 @@ pub unsafe extern "C" fn fpdb_refresh(
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let is_new = Places::one(is_new, "is_new")?;
-        is_new.give(handle(db, "db")?.refresh()?);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe {
+        call(error, || {
+            let is_new = Places::one(is_new, "is_new")?;
+            is_new.give(handle(db, "db")?.get().refresh()?);
+            Ok(())
+        })
+    }
 }
 
-/// Sets how many bytes of memory the pages of files may take of each database that is created or
-/// opened from now on, in this process. With 0, as from the beginning, up to seven tenths of what
-/// is available; that is given back if other programs need it, as far as this one reads.
+/// Returns the bytes of a fingerprint of this database: 8, 16 or `FPDB_SKETCH_SIZE`; 0 for null.
 #[unsafe(no_mangle)]
-pub extern "C" fn fpdb_page_memory(bytes: u64) {
-    crate::handle::set_page_memory(bytes);
-}
-
-/// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is
-/// safe without it; the next open takes less time with it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_close(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
+pub unsafe extern "C" fn fpdb_fingerprint_size(db: *const FpdbDb) -> usize {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        take(db).map_or(Ok(()), FpdbDb::close)?;
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe { db.as_ref() }.map_or(0, |db| db.get().size())
 }
 
 /// Writes the number of entries to `count`.
@@ -138,238 +156,43 @@ pub unsafe extern "C" fn fpdb_count(
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        Places::one(count, "count")?.give(handle(db, "db")?.len());
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe {
+        call(error, || {
+            Places::one(count, "count")?.give(handle(db, "db")?.get().len());
+            Ok(())
+        })
+    }
 }
 
-/// Inserts a document, unless another one is near it or its name or id is there already. `name` is
-/// for a database with names. Otherwise it is null, and the document has this id.
+/// Fills `stats`, whose size is set.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_insert_if_novel(
+pub unsafe extern "C" fn fpdb_stats(
     db: *const FpdbDb,
-    fingerprint: u64,
-    name: *const c_char,
-    id: u64,
-    outcome: *mut FpdbOutcome,
-    error: *mut *mut c_char,
-) -> FpdbCode {
-    let (names, ids) = if name.is_null() {
-        (std::ptr::null(), &raw const id)
-    } else {
-        (&raw const name, std::ptr::null())
-    };
-    // SAFETY: the pointers lead to one value each, which lives until the call returns.
-    unsafe { fpdb_insert_batch_if_novel(db, &raw const fingerprint, names, ids, 1, outcome, error) }
-}
-
-/// Inserts documents in one commit, which is much faster than one by one. They are decided in turn:
-/// a document may be a duplicate of one before it. One of `names` and `ids` is null. All arrays
-/// have `count` elements.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_insert_batch_if_novel(
-    db: *const FpdbDb,
-    fingerprints: *const u64,
-    names: *const *const c_char,
-    ids: *const u64,
-    count: usize,
-    outcomes: *mut FpdbOutcome,
+    stats: *mut FpdbStats,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let db = handle(db, "db")?;
-        if count > 0 && names.is_null() == ids.is_null() {
-            return Err(Failure::invalid("give either names or ids".to_owned()));
-        }
-        let keys: Vec<Key<'_>> = if names.is_null() {
-            values(ids, count, "ids")?.iter().map(Key::from).collect()
-        } else {
-            let names = values(names, count, "names")?.iter();
-            names
-                .map(|&name| text(name, "a name").map(Key::from))
-                .collect::<Result<_, Failure>>()?
-        };
-        let fingerprints = values(fingerprints, count, "fingerprints")?.iter().copied();
-        let outcomes = Places::many(outcomes, count, "outcomes")?;
-        let documents: Vec<_> = fingerprints.zip(keys).collect();
-        outcomes.give_many(&db.insert_if_novel(&documents)?);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe {
+        call(error, || {
+            let (db, room) = (handle(db, "db")?, Room::of(stats)?);
+            room.give(db.get().stats());
+            Ok(())
+        })
+    }
 }
 
-/// Inserts a document, or gives the one with its name the new fingerprint, unless another document
-/// is near that: then it stays as it was. For pages that are visited again and again, in a database
-/// with names. If `name` is null, `id` is that of the document. `stamp` may be null. A document
-/// keeps the greatest stamp that it was given.
+/// Makes all writes durable that have returned. Without buffered writes, they are already.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_upsert_if_novel(
-    db: *const FpdbDb,
-    fingerprint: u64,
-    name: *const c_char,
-    id: u64,
-    stamp: *const u64,
-    outcome: *mut FpdbOutcome,
-    error: *mut *mut c_char,
-) -> FpdbCode {
+pub unsafe extern "C" fn fpdb_sync(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let (db, key) = (handle(db, "db")?, key(name, id)?);
-        let stamp = if stamp.is_null() { None } else { Some(values(stamp, 1, "stamp")?[0]) };
-        let outcome = Places::one(outcome, "outcome")?;
-        outcome.give(db.upsert_if_novel(fingerprint, key, stamp)?);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
-}
-
-/// Removes the document with this name, or with this id if `name` is null. Writes to `removed`
-/// whether there was one. In a database without names, it reads all entries to find those with the
-/// id.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_remove(
-    db: *const FpdbDb,
-    name: *const c_char,
-    id: u64,
-    removed: *mut bool,
-    error: *mut *mut c_char,
-) -> FpdbCode {
-    // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let (db, key) = (handle(db, "db")?, key(name, id)?);
-        Places::one(removed, "removed")?.give(db.remove(key)?);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
-}
-
-/// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such
-/// a document. For a database with names.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_touch(
-    db: *const FpdbDb,
-    name: *const c_char,
-    id: u64,
-    stamp: u64,
-    exists: *mut bool,
-    error: *mut *mut c_char,
-) -> FpdbCode {
-    // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let (db, key) = (handle(db, "db")?, key(name, id)?);
-        Places::one(exists, "exists")?.give(db.touch(key, stamp)?);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
-}
-
-/// Removes all documents with a stamp less than `before`. Writes their number to `removed`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_expire(
-    db: *const FpdbDb,
-    before: u64,
-    removed: *mut u64,
-    error: *mut *mut c_char,
-) -> FpdbCode {
-    // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let removed = Places::one(removed, "removed")?;
-        removed.give(handle(db, "db")?.expire(before)?);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
-}
-
-/// Finds all documents whose fingerprints differ in at most `distance` bits, the nearest first.
-/// Writes their number to `found`, and the first `capacity` of them to `matches`. To know the
-/// number only, let `capacity` be 0.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_query(
-    db: *const FpdbDb,
-    fingerprint: u64,
-    distance: u32,
-    matches: *mut FpdbMatch,
-    capacity: usize,
-    found: *mut usize,
-    error: *mut *mut c_char,
-) -> FpdbCode {
-    // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let matches = Places::many(matches, capacity, "matches")?;
-        let found = Places::one(found, "found")?;
-        let answers = handle(db, "db")?.query(fingerprint, distance)?;
-        matches.give_many(&answers);
-        found.give(answers.len());
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
-}
-
-/// Writes to `found` whether there is a document with this name, or with this id if `name` is null,
-/// and if so, to `document` what is stored of it. For a database with names.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_get(
-    db: *const FpdbDb,
-    name: *const c_char,
-    id: u64,
-    document: *mut FpdbDocument,
-    found: *mut bool,
-    error: *mut *mut c_char,
-) -> FpdbCode {
-    // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let (db, key) = (handle(db, "db")?, key(name, id)?);
-        let (document, found) = (Places::one(document, "document")?, Places::one(found, "found")?);
-        let known = db.get(key)?;
-        found.give(known.is_some());
-        if let Some(known) = known {
-            document.give(known);
-        }
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
-}
-
-/// Writes the name of a document to `name`, or null if there is none. Free it with
-/// `fpdb_free_text`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_name(
-    db: *const FpdbDb,
-    id: u64,
-    name: *mut *mut c_char,
-    error: *mut *mut c_char,
-) -> FpdbCode {
-    // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let name = Places::one(name, "name")?;
-        name.give_text(handle(db, "db")?.name(id)?.as_deref());
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe { call(error, || handle(db, "db")?.get().sync()) }
 }
 
 /// Writes recent documents to files, and starts a new log. A database does so by itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_flush(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        handle(db, "db")?.flush()?;
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe { call(error, || handle(db, "db")?.get().flush()) }
 }
 
 /// Merges everything into one segment and frees the space of removed documents. A database merges
@@ -377,12 +200,7 @@ pub unsafe extern "C" fn fpdb_flush(db: *const FpdbDb, error: *mut *mut c_char) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_compact(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        handle(db, "db")?.compact()?;
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe { call(error, || handle(db, "db")?.get().compact()) }
 }
 
 /// Copies the database, as it is now, into an empty or missing folder.
@@ -393,30 +211,19 @@ pub unsafe extern "C" fn fpdb_backup(
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        handle(db, "db")?.backup(text(path, "path")?)?;
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe { call(error, || handle(db, "db")?.get().backup(text(path, "path")?)) }
 }
 
-/// Reads all files and compares them with their checksums; unless `quick`, also decodes everything
-/// and compares tables, documents and ids with each other. Returns `FPDB_CODE_CORRUPTION`, with the
+/// Checks the database. `level` is an `FpdbVerifyLevel`. Returns `FPDB_CODE_CORRUPTION`, with the
 /// first damage as text, if there is any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_verify(
     db: *const FpdbDb,
-    quick: bool,
+    level: u32,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        handle(db, "db")?.verify(quick)?;
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe { call(error, || handle(db, "db")?.get().verify(FpdbVerifyLevel::of(level)?)) }
 }
 
 /// Drops all pages of files from memory. For a process that asks nothing for some time.
@@ -426,35 +233,50 @@ pub unsafe extern "C" fn fpdb_release_memory(
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        handle(db, "db")?.release_memory();
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe {
+        call(error, || {
+            handle(db, "db")?.get().release_memory();
+            Ok(())
+        })
+    }
 }
 
-/// Returns the version, such as `0.1.0`. It is not freed.
-#[unsafe(no_mangle)]
-pub extern "C" fn fpdb_version() -> *const c_char {
-    const { concat!(env!("CARGO_PKG_VERSION"), "\0") }.as_ptr().cast()
-}
-
-/// Finds the recipe of a name, such as `default` or `pairs/1`.
+/// Finds the recipe of a name, such as `default` or `pairs/1`, that makes fingerprints of 64 or 128
+/// bits or of `FPDB_BITS_SKETCH`. If `bits` is 0, it is 64.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_recipe(
     name: *const c_char,
+    bits: u32,
     recipe: *mut *mut FpdbRecipe,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let recipe = Places::one(recipe, "recipe")?;
-        recipe.give_handle(FpdbRecipe::named(text(name, "name")?)?);
-        Ok(FpdbCode::Ok)
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe {
+        call(error, || {
+            let recipe = Places::one(recipe, "recipe")?;
+            recipe.give_handle(FpdbRecipe::named(text(name, "name")?, bits)?);
+            Ok(())
+        })
+    }
+}
+
+/// Finds the recipe with which a database was created, at its width. Returns
+/// `FPDB_CODE_UNSUPPORTED` if it was created without one, and `FPDB_CODE_INVALID_ARGUMENT` if fpdb
+/// does not know it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_recipe_of(
+    db: *const FpdbDb,
+    recipe: *mut *mut FpdbRecipe,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    unsafe {
+        call(error, || {
+            let recipe = Places::one(recipe, "recipe")?;
+            recipe.give_handle(handle(db, "db")?.recipe()?);
+            Ok(())
+        })
+    }
 }
 
 /// Frees a recipe. Null is allowed.
@@ -464,32 +286,33 @@ pub unsafe extern "C" fn fpdb_free_recipe(recipe: *mut FpdbRecipe) {
     drop(unsafe { take(recipe) });
 }
 
-/// Makes the fingerprint of a text of `bytes` bytes in UTF-8. Returns `FPDB_CODE_TOO_SHORT`, and
-/// leaves `fingerprint` as it is, if the text has too few words.
+/// Makes the fingerprint of a text of `bytes` bytes in UTF-8. `fingerprint` has room for one of the
+/// recipe's bits. Returns `FPDB_CODE_TOO_SHORT`, and leaves `fingerprint` as it is, if the text has
+/// too few words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_fingerprint(
     recipe: *const FpdbRecipe,
     text: *const c_char,
     bytes: usize,
-    fingerprint: *mut u64,
+    fingerprint: *mut c_void,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    let work = || unsafe {
-        let recipe = handle(recipe, "recipe")?;
-        let text = std::str::from_utf8(values(text.cast::<u8>(), bytes, "text")?)
-            .map_err(|error| Failure::invalid(format!("text is not UTF-8: {error}")))?;
-        let fingerprint = Places::one(fingerprint, "fingerprint")?;
-        match recipe.fingerprint(text) {
-            None => Ok(FpdbCode::TooShort),
-            Some(value) => {
-                fingerprint.give(value);
-                Ok(FpdbCode::Ok)
-            }
-        }
-    };
-    // SAFETY: as above.
-    unsafe { call(error, work) }
+    unsafe {
+        call(error, || {
+            let recipe = handle(recipe, "recipe")?;
+            let text = std::str::from_utf8(values(text.cast::<u8>(), bytes, "text")?)
+                .map_err(|error| Failure::invalid(format!("text is not UTF-8: {error}")))?;
+            let room = Places::many(fingerprint.cast::<u8>(), recipe.size(), "fingerprint")?;
+            Ok(match recipe.fingerprint(text) {
+                None => FpdbCode::TooShort,
+                Some(bytes) => {
+                    room.give_many(&bytes);
+                    FpdbCode::Ok
+                }
+            })
+        })
+    }
 }
 
 /// Frees the text of an error or a name. Null is allowed.
@@ -497,4 +320,17 @@ pub unsafe extern "C" fn fpdb_fingerprint(
 pub unsafe extern "C" fn fpdb_free_text(text: *mut c_char) {
     // SAFETY: as in `fpdb_create`.
     unsafe { free_text(text) };
+}
+
+/// Returns the version, such as `0.1.0`. It is not freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn fpdb_version() -> *const c_char {
+    const { concat!(env!("CARGO_PKG_VERSION"), "\0") }.as_ptr().cast()
+}
+
+/// Returns the number of the interface that the library has. A program works with it if that is the
+/// `FPDB_ABI` of its header.
+#[unsafe(no_mangle)]
+pub extern "C" fn fpdb_abi() -> u32 {
+    FPDB_ABI
 }

@@ -1,4 +1,4 @@
-//! Programs in C that use the library: the example of the README, and one that tries everything.
+//! Programs in C that use the library: the examples of the README, and one that tries everything.
 //! They are compiled with the sanitizers for memory and undefined behaviour.
 
 #![cfg(unix)]
@@ -44,16 +44,26 @@ fn every_function_works_and_refuses_wrong_arguments() {
     assert_eq!(run(&program, folder.path(), &databases), "");
 }
 
-#[test]
-fn program_of_the_readme_says_new_and_cannot_create_twice() {
-    let folder = tempfile::tempdir().unwrap();
+/// The programs of the README, and what it says that each prints.
+fn programs_of_the_readme() -> Vec<(String, String)> {
     let readme = std::fs::read_to_string(package().join("README.md")).unwrap();
-    let code = readme.split_once("```c\n").unwrap().1.split("```").next().unwrap();
-    let source = folder.path().join("readme.c");
-    std::fs::write(&source, code).unwrap();
-    let program = folder.path().join("readme");
-    compile(&source, &program);
-    assert_eq!(run(&program, folder.path(), &[]), "new\n");
-    let again = Command::new(&program).current_dir(folder.path()).output().unwrap();
+    let block = |text: &str| text.split_once("```").unwrap().0.to_owned();
+    let after = readme.split("```c\n").skip(1);
+    after.map(|text| (block(text), block(text.split_once("```text\n").unwrap().1))).collect()
+}
+
+#[test]
+fn programs_of_the_readme_print_what_it_says_and_cannot_create_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = programs_of_the_readme();
+    assert_eq!(programs.len(), 3);
+    for (number, (code, printed)) in programs.iter().enumerate() {
+        let program = folder.path().join(format!("readme{number}"));
+        let source = program.with_extension("c");
+        std::fs::write(&source, code).unwrap();
+        compile(&source, &program);
+        assert_eq!(&run(&program, folder.path(), &[]), printed);
+    }
+    let again = Command::new(folder.path().join("readme0")).current_dir(&folder).output().unwrap();
     assert!(String::from_utf8_lossy(&again.stderr).contains("crawl.fpdb"));
 }

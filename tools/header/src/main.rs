@@ -17,7 +17,22 @@ fn main() -> ExitCode {
         autogen_warning: Some("/* Made by tools/header. Do not edit. */".into()),
         include_guard: Some("FPDB_H".into()),
         cpp_compat: true,
+        usize_is_size_t: true,
         documentation_style: cbindgen::DocumentationStyle::C99,
+        // What functions take as numbers and bytes.
+        export: cbindgen::ExportConfig {
+            include: [
+                "FpdbBits128",
+                "FpdbDurability",
+                "FpdbIds",
+                "FpdbOnDuplicate",
+                "FpdbVerifyLevel",
+                "FpdbWriteMode",
+            ]
+            .map(Into::into)
+            .into(),
+            ..Default::default()
+        },
         enumeration: cbindgen::EnumConfig {
             rename_variants: cbindgen::RenameRule::ScreamingSnakeCase,
             prefix_with_name: true,
