@@ -17,6 +17,7 @@
 //! | `repair` | repair of damaged databases |
 //! | `text` `jaccard` | fingerprints of texts; their exact similarity |
 //! | `compare` `nearest` | which rows are duplicates; the documents that are near them |
+//! | `report` | what was found, as HTML |
 //! | `minhash` | minima, the similarity that they estimate, and bands |
 //! | `passages` `passage_index` | passages that texts repeat; an index of them that lasts |
 //! | `windows` `repetition` | what texts have in common; lines, paragraphs, and what a text repeats of itself |
@@ -47,6 +48,7 @@ mod read_only;
 mod reader;
 mod repair;
 mod repetition;
+mod report;
 mod results;
 mod rule;
 mod source;
@@ -87,6 +89,8 @@ mod _native {
     use super::repair::repair;
     #[pymodule_export]
     use super::repetition::repetitions;
+    #[pymodule_export]
+    use super::report::{excerpts, pair_html, report_html};
     #[pymodule_export]
     use super::results::{Document, Match, Outcome};
     #[pymodule_export]

@@ -95,7 +95,7 @@ const LAYERS: [(&str, &str, Layers); 8] = [
         "crates/fpdb-dedup/src",
         "",
         &[
-            &["error", "by_band", "band_set", "parallel", "candidates"],
+            &["error", "by_band", "band_set", "parallel", "candidates", "html"],
             &["rows", "options", "lists", "kept", "crowds"],
             &["store"],
             &["comparer"],

@@ -25,6 +25,7 @@
 // comparer    decides about the rows of a chunk
 // nearest     finds what rows are compared with
 // dedup       all of this with a database of its own
+// html        what was found, for a person who looks at it
 
 mod band_set;
 mod by_band;
@@ -33,6 +34,7 @@ mod comparer;
 mod crowds;
 mod dedup;
 mod error;
+pub mod html;
 mod kept;
 mod lists;
 mod nearest;

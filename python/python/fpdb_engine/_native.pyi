@@ -46,6 +46,7 @@ __all__ = [
     "WarcRecords",
     "__version__",
     "estimate_jaccard",
+    "excerpts",
     "extract_html",
     "find_contained",
     "find_lines",
@@ -57,10 +58,12 @@ __all__ = [
     "jaccard_of_smallest",
     "jaccard_pairs",
     "minima",
+    "pair_html",
     "parts_to_remove",
     "recipes",
     "repair",
     "repetitions",
+    "report_html",
     "run_tool",
     "smallest",
 ]
@@ -500,6 +503,21 @@ def find_lines(
     read: Callable[[], Iterable[_Texts]], paragraphs: bool, most: int, min_words: int, threads: int | None
 ) -> list[npt.NDArray[np.uint64]]: ...
 def parts_to_remove(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]: ...
+_Shown: TypeAlias = tuple[str, str, str, str | None, str | None]
+
+def report_html(
+    title: str | None,
+    figures: list[tuple[str, str]],
+    similarities: _Numbers,
+    threshold: float,
+    rows: int,
+    kept: int,
+    clusters: list[tuple[str, int]],
+    pairs: list[_Shown],
+    repeated: list[tuple[str, str, list[tuple[int, int, str]]]],
+) -> str: ...
+def pair_html(shown: _Shown) -> str: ...
+def excerpts(a: str | None, b: str | None) -> tuple[str | None, str | None]: ...
 def repetitions(texts: _Texts, seed: int, threads: int | None) -> npt.NDArray[np.float64]: ...
 _Decided: TypeAlias = tuple[
     npt.NDArray[np.uint64], npt.NDArray[np.float64], npt.NDArray[np.uint8], list[tuple[int, int]], int

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import _columns, _native
 from ._html import document, notebook, pair
 from ._passages import Passages, Span
 
@@ -19,8 +20,6 @@ _SHOWN = 5
 EXAMPLES = 20
 # Rows with passages whose texts a result keeps.
 _QUOTING = 10
-# Characters of a text in an example.
-_EXCERPT = 240
 # A cluster with more than this share of the rows, and more than this number, is worth a warning.
 _LARGE_SHARE, _LARGE = 0.05, 100
 
@@ -281,16 +280,6 @@ def excerpts(a: str | None, b: str | None) -> tuple[str | None, str | None]:
 
     >>> a, b = excerpts("same " * 100 + "one", "same " * 100 + "two")
     >>> a[:8], a[-8:], b[-8:], len(a)
-    ('...same ', 'same one', 'same two', 241)
+    ('...e sam', 'same one', 'same two', 243)
     """
-    same = len(os.path.commonprefix([a or "", b or ""])) if a and b else 0
-    longest = max(len(a or ""), len(b or ""))
-    begin = 0 if longest <= _EXCERPT else max(0, min(same - _EXCERPT // 3, longest - _EXCERPT))
-
-    def part(text: str | None) -> str | None:
-        if text is None:
-            return None
-        before, after = "..." if begin else "", "..." if len(text) > begin + _EXCERPT else ""
-        return before + text[begin : begin + _EXCERPT] + after
-
-    return part(a), part(b)
+    return _native.excerpts(*_columns.without_surrogates([a, b])[0])
