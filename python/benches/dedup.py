@@ -102,7 +102,7 @@ def with_fpdb(texts: list[str], folder: Path, **options: Any) -> list[int]:
     return np.flatnonzero(~found.keep).tolist()
 
 
-def with_datatrove(texts: list[str], folder: Path) -> list[int]:
+def with_datatrove(texts: list[str], folder: Path, ngram: int = 5) -> list[int]:
     from datatrove.data import Document
     from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline.base import PipelineStep
@@ -126,7 +126,7 @@ def with_datatrove(texts: list[str], folder: Path) -> list[int]:
                 self.rows.append(int(document.id))
                 yield document
 
-    config = MinhashConfig(n_grams=5, num_buckets=14, hashes_per_bucket=8)
+    config = MinhashConfig(n_grams=ngram, num_buckets=14, hashes_per_bucket=8)
     signatures, buckets, removed = (str(folder / name) for name in ("s", "b", "r"))
     steps = [
         ([Rows(), MinhashDedupSignature(output_folder=signatures, config=config)], 1),

@@ -7,6 +7,8 @@ from .drawing import GREY, Axis, Picture
 
 # MinHash as datatrove does it by default, and as the table of programs has it: bands of so many values each.
 BANDS, ROWS = 14, 8
+# A column of the tables that compare whole programs on copies of texts.
+FOUND = "found at J = .7 to .8, .8 to .9, .9 to 1"
 
 
 def draw(text):
@@ -135,14 +137,14 @@ def measured_costs(text):
     names = {"fpdb, fives/1": 'with `recipe="fives/1"`', "fpdb": "`fpdb_engine.dedup`", "rensa": "rensa",
              "datasketch": "datasketch", "datatrove": "datatrove"}
     found = {}
-    for before, rows in sorted(tables(text, "Search by similarity", "program", "processor s", "left"),
+    for before, rows in sorted(tables(text, "Search by similarity", "program", "processor s", FOUND),
                                key=lambda table: texts(table[0]), reverse=True):
         for name, start in names.items():
             for row in rows:
                 if row["program"].startswith(start):
                     found.setdefault(name, number(row["processor s"]) * 1e6 / texts(before))
     if missing := names.keys() - found.keys():
-        raise Missing(f"no table with `processor s` and `left` has the program {', '.join(sorted(missing))}")
+        raise Missing(f"no table with `processor s` and `{FOUND}` has the program {', '.join(sorted(missing))}")
     return {name: found[name] for name in names}
 
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::grouped;
 use super::measured::{Bar, Measure, Measured};
+use super::numbers::grouped;
 
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 160.0;

@@ -1,3 +1,4 @@
+use super::texts::marked;
 use super::*;
 
 const HOSTILE: &str = "</p></td><script>alert(1)</script><img src=x onerror=\"alert(2)\">&amp;\0'";
@@ -88,7 +89,10 @@ fn the_words_that_only_one_text_has_are_marked() {
     assert_eq!((&*a, &*b), ("他在<b>北</b>京", "他在<b>东</b>京"));
     let (a, _) = marked("a b a", "b a");
     assert_eq!(a, "<b>a</b> b a");
-    assert_eq!(super::marked(None, Some("<")).1, "&lt;");
+    // The rest of what was cut off is not known.
+    let (a, b) = marked("one two thr...", "one new two three...");
+    assert_eq!((&*a, &*b), ("one two thr...", "one <b>new</b> two three..."));
+    assert_eq!(texts::marked(None, Some("<")).1, "&lt;");
 }
 
 #[test]
@@ -100,4 +104,27 @@ fn a_report_does_not_grow_with_its_rows() {
         (0..400_000).map(|at| (at * 10..at * 10 + 8, String::new())).collect();
     let document = report.document();
     assert!(document.len() < 50_000 && document.contains("and 399,995 more"), "{}", document.len());
+}
+
+#[test]
+fn a_collector_keeps_the_least_similar_pairs_and_the_largest_clusters() {
+    let mut collector = Collector::new(Measure::Similarity, 0.8, &std::env::temp_dir()).unwrap();
+    for row in 0..100 {
+        collector.kept(&format!("kept{row}"), &format!("text of {row}")).unwrap();
+        for copy in 0..row {
+            let value = 1.0 - f64::from(row) / 1000.0;
+            let (name, of) = (format!("{row}/{copy}"), format!("kept{row}"));
+            collector.dropped(&name, "dropped", &of, Some((value, value.to_string()))).unwrap();
+        }
+    }
+    collector.dropped("again", "dropped", "kept7", None).unwrap();
+    collector.dropped("new", "text", "earlier", Some((0.8, "0.8".to_owned()))).unwrap();
+    let report = collector.report("title", Vec::new());
+    assert_eq!((report.rows, report.kept), (100 + 4950 + 2, 100));
+    assert_eq!(report.clusters[0], ("kept99".to_owned(), 99));
+    assert_eq!((report.clusters.len(), report.pairs.len()), (20, 20));
+    assert_eq!((&*report.pairs[0].row, report.pairs[0].other.as_deref()), ("new", None));
+    let second = &report.pairs[1];
+    assert_eq!((&*second.row, second.other.as_deref()), ("99/0", Some("text of 99")));
+    assert_eq!(report.measured.unwrap().count(), 4951);
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+/// Stands for what is left out.
+const CUT: &str = "...";
 /// Characters of a text in an example.
 const EXCERPT: usize = 240;
 /// Characters of the text around a passage, and of a passage.
@@ -53,11 +55,9 @@ pub fn excerpts(a: Option<&str>, b: Option<&str>) -> (Option<String>, Option<Str
     let part = |text: &str| {
         let mut characters = text.chars().skip(begin);
         let shown: String = characters.by_ref().take(EXCERPT).collect();
-        let (before, after) = (
-            if begin > 0 { "..." } else { "" },
-            if characters.next().is_some() { "..." } else { "" },
-        );
-        format!("{before}{shown}{after}")
+        let (is_cut_before, is_cut_after) = (begin > 0, characters.next().is_some());
+        let mark = |is_cut: bool| if is_cut { CUT } else { "" };
+        format!("{}{shown}{}", mark(is_cut_before), mark(is_cut_after))
     };
     (a.map(part), b.map(part))
 }
@@ -74,7 +74,17 @@ pub(super) fn marked(a: Option<&str>, b: Option<&str>) -> (String, String) {
     let words = |parts: &[Part<'_>]| -> Vec<String> {
         parts.iter().filter(|part| part.is_word).map(|part| part.text.to_lowercase()).collect()
     };
-    let (is_same_a, is_same_b) = same(&words(&parts_of_a), &words(&parts_of_b));
+    let (mut is_same_a, mut is_same_b) = same(&words(&parts_of_a), &words(&parts_of_b));
+    if a.ends_with(CUT) || b.ends_with(CUT) {
+        // What follows the last common word may be in what was cut off.
+        [&mut is_same_a, &mut is_same_b].into_iter().for_each(|is_same| {
+            let last = is_same.iter().rposition(|is_same| *is_same);
+            is_same
+                .iter_mut()
+                .skip(last.map_or(usize::MAX, |last| last + 1))
+                .for_each(|it| *it = true);
+        });
+    }
     (with_marks(&parts_of_a, &is_same_a), with_marks(&parts_of_b, &is_same_b))
 }
 

@@ -1,14 +1,17 @@
 //! `contained`
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
-use fpdb::passages::{Contained, ContainedText};
+use fpdb::passages::{Contained, ContainedText, ContainedTexts};
+use fpdb_dedup::html;
 use serde::Serialize;
 
+use super::html::{HtmlFile, figures};
 use super::reread::{Counts, Reread, RereadArgs, Whole, ended};
 use crate::input;
 use crate::output::failure::Exit;
@@ -19,6 +22,9 @@ const EXAMPLE: &str = "\
 Examples:
   fpdb-tool contained pages.ndjson > kept.ndjson
   fpdb-tool contained pages.ndjson --share 0.9 --report contained.ndjson > kept.ndjson";
+
+/// Pairs that a page shows.
+const PAIRS: usize = 20;
 
 /// The schema of the report.
 const SCHEMA: &str = "fpdb.contained/1";
@@ -56,6 +62,12 @@ pub(crate) struct Args {
     /// a summary record last
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+
+    /// Write what was found to this file, replacing it, as a page to look at: the counts, the shares, and
+    /// the pairs with the least shares side by side. The page
+    /// loads nothing. The files are read once more for it
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 /// `--print`
@@ -111,6 +123,7 @@ impl Args {
             search = search.scratch_folder(folder);
         }
         let mut report = self.report()?;
+        let html = HtmlFile::create(self.html.as_deref(), &self.files.files)?;
         let mut files = self.files.start(context)?;
         let found = search.find(|each| files.texts(each, context))?;
         self.print(&files, &found.texts, context)?;
@@ -131,6 +144,9 @@ impl Args {
             json_line(report, &Traced::summary(SCHEMA, &summary, &context.provenance))?;
             report.flush()?;
         }
+        if let Some(html) = html {
+            html.write(&self.shown(&files, &found, &summary, context)?)?;
+        }
         drop(files);
         if context.json {
             context.summary(SCHEMA, &summary)?;
@@ -141,6 +157,57 @@ impl Args {
             ));
         }
         Ok(Exit::Done)
+    }
+
+    /// Returns what a person is shown.
+    fn shown(
+        &self,
+        files: &Reread<'_>,
+        found: &ContainedTexts,
+        summary: &Summary,
+        context: &mut Context<'_>,
+    ) -> Result<html::Report> {
+        let mut measured = html::Measured::new(html::Measure::Similarity, self.share);
+        found.texts.iter().for_each(|text| measured.add(text.share));
+        let mut least: Vec<&ContainedText> = found.texts.iter().collect();
+        least.sort_by(|a, b| a.share.total_cmp(&b.share));
+        least.truncate(PAIRS);
+        let rows = least.iter().flat_map(|text| [text.row, text.source]).collect();
+        let texts = files.texts_of(&rows, context)?;
+        let id_of = |row| usize::try_from(row).ok().and_then(|row: usize| files.ids.get(row));
+        let name_of = |row| id_of(row).cloned().unwrap_or_default();
+        let pair = |text: &&ContainedText| {
+            let own = texts.get(&text.row).map(String::as_str);
+            let (text_of, other) = html::excerpts(own, texts.get(&text.source).map(String::as_str));
+            html::Pair {
+                row: name_of(text.row),
+                of: name_of(text.source),
+                measured: format!("share {:.2}", text.share),
+                text: text_of,
+                other,
+            }
+        };
+        let mut clusters: BTreeMap<u64, u64> = BTreeMap::new();
+        found.texts.iter().for_each(|text| *clusters.entry(text.source).or_default() += 1);
+        let &Summary { documents, kept, contained, crowded, bad, ignored, .. } = summary;
+        let numbers = [
+            ("documents read", documents),
+            ("kept", kept),
+            ("contained in another one", contained),
+            ("kept, but more documents have their words than were compared", crowded),
+            ("bad lines, rows, files and records", bad),
+            ("records that hold no page", ignored),
+        ];
+        Ok(html::Report {
+            title: "contained".to_owned(),
+            figures: figures(&numbers, 3),
+            rows: documents,
+            kept,
+            measured: Some(measured),
+            clusters: clusters.into_iter().map(|(row, count)| (name_of(row), count)).collect(),
+            pairs: least.iter().map(pair).collect(),
+            repeated: Vec::new(),
+        })
     }
 
     /// Creates the file of the report.

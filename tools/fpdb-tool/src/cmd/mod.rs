@@ -12,6 +12,7 @@ mod export;
 mod extract;
 mod fingerprint;
 mod get;
+mod html;
 mod import;
 mod inspect;
 mod join;

@@ -1,5 +1,6 @@
 //! Commands that read their files several times: they hold places and numbers, and no texts.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -131,6 +132,37 @@ impl Reread<'_> {
             self.ids = ids;
         }
         documents.verdict()
+    }
+
+    /// Returns the texts of these rows. Reads the files once more.
+    pub(super) fn texts_of(
+        &self,
+        rows: &BTreeSet<u64>,
+        context: &mut Context<'_>,
+    ) -> Result<BTreeMap<u64, String>> {
+        let mut texts = BTreeMap::new();
+        if rows.is_empty() {
+            return Ok(texts);
+        }
+        let (mut row, quiet) = (0, context.quiet);
+        context.quiet = true;
+        let read = self.each_batch(
+            |document| document.text,
+            false,
+            context,
+            |batch, _, _| {
+                for item in batch {
+                    if rows.contains(&row) {
+                        texts.insert(row, item.value);
+                    }
+                    row += 1;
+                }
+                Ok(())
+            },
+        );
+        context.quiet = quiet;
+        read?.verdict()?;
+        Ok(texts)
     }
 
     /// Passes the documents on to be printed. If tables are, prints their header, which must be one.

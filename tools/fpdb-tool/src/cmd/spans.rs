@@ -6,10 +6,15 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use fpdb::passages::{Found, Span, Texts};
 use fpdb::text::removal::parts_to_remove;
+use fpdb_dedup::html::{Repeated, Report};
 use serde::Serialize;
 
+use super::html::{HtmlFile, figures};
 use super::reread::{Counts, Reread, RereadArgs, Whole, ended};
 use crate::output::{Context, json_line, printable};
+
+/// Documents that a page shows.
+const SHOWN: usize = 10;
 
 /// What is read, and what becomes of the spans.
 #[derive(clap::Args)]
@@ -22,6 +27,12 @@ pub(super) struct SpanArgs {
     /// tables
     #[arg(long)]
     cut: bool,
+
+    /// Write what was found to this file, replacing it, as a page to look at: the counts, and the
+    /// documents of which the most was found, with what was found marked. The page
+    /// loads nothing. The files are read once more for it
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -72,6 +83,7 @@ impl SpanArgs {
         if self.cut && context.json {
             bail!("--cut prints documents, and --json where spans are: leave one of them out");
         }
+        let html = HtmlFile::create(self.html.as_deref(), &self.files.files)?;
         let mut files = self.files.start(context)?;
         let mut earlier = match against {
             [] => None,
@@ -91,7 +103,11 @@ impl SpanArgs {
         } else {
             print(&spans, (&earlier, &files.ids), r#type, context)?;
         }
-        Ok((std::mem::take(&mut files.counts), Spans::of(&spans)))
+        let counts = Spans::of(&spans);
+        if let Some(html) = html {
+            html.write(&shown(r#type, &spans, (&counts, before), &files, context)?)?;
+        }
+        Ok((std::mem::take(&mut files.counts), counts))
     }
 
     /// Prints the documents without the sentences and lines that are in spans as a whole.
@@ -157,6 +173,51 @@ impl Spans {
     pub(super) fn percent(&self, bytes: u64) -> f64 {
         100.0 * self.repeated_bytes as f64 / bytes.max(1) as f64
     }
+}
+
+/// Returns what a person is shown of spans of this type.
+fn shown(
+    r#type: &str,
+    spans: &[Span],
+    (counts, before): (&Spans, u64),
+    files: &Reread<'_>,
+    context: &mut Context<'_>,
+) -> Result<Report> {
+    let mut most: Vec<(u64, &[Span])> = spans
+        .chunk_by(|a, b| a.row == b.row)
+        .map(|own| (Spans::of(own).repeated_bytes, own))
+        .collect();
+    most.sort_by_key(|it| std::cmp::Reverse(it.0));
+    most.truncate(SHOWN);
+    let rows = most.iter().flat_map(|it| it.1.first()).map(|span| span.row).collect();
+    let texts = files.texts_of(&rows, context)?;
+    let id_of = |row: u64| usize::try_from(row).ok().and_then(|row| files.ids.get(row));
+    let also = |span: &Span| match span.source.checked_sub(before) {
+        None => "in an earlier document".to_owned(),
+        Some(source) if source == span.row => "earlier in this document".to_owned(),
+        Some(source) => format!("in {}", id_of(source).map_or("", |id| id)),
+    };
+    let repeated = most.iter().filter_map(|(_, own)| {
+        let row = own.first()?.row;
+        let parts = own.iter().map(|span| (span.bytes(), also(span))).collect();
+        Some(Repeated { row: id_of(row)?.clone(), text: texts.get(&row)?.clone(), parts })
+    });
+    let Counts { documents, bytes, bad, ignored } = files.counts;
+    let numbers = [
+        ("documents read", documents),
+        ("bytes of their texts", bytes),
+        (if r#type == "line" { "lines found" } else { "passages found" }, counts.spans),
+        ("documents with some", counts.with_spans),
+        ("bytes in these", counts.repeated_bytes),
+        ("bad lines, rows, files and records", bad),
+        ("records that hold no page", ignored),
+    ];
+    Ok(Report {
+        title: format!("{}s", r#type),
+        figures: figures(&numbers, 5),
+        repeated: repeated.collect(),
+        ..Report::default()
+    })
 }
 
 /// Prints spans, whose sources are documents of an earlier collection or, after these, of this one.

@@ -16,6 +16,7 @@ mod fingerprint;
 mod folders;
 mod foreign;
 mod help;
+mod html;
 mod import;
 mod import_documents;
 mod index;

@@ -17,6 +17,7 @@ use indicatif::ProgressBar;
 use super::exact::{Exact, MOST};
 use super::prepare::Prepared;
 use super::report::{Duplicate, Report, Similarity};
+use super::shown::Shown;
 use crate::input::{Intake, Item};
 use crate::output::Context;
 use crate::output::progress;
@@ -41,6 +42,8 @@ pub(super) struct Deduplicator<'a, F: Fingerprint> {
     /// Whether a commit survives a power failure.
     pub(super) is_synced: bool,
     pub(super) report: Report,
+    /// What a report for a person shows, if one was asked for.
+    pub(super) shown: Option<Shown>,
     pub(super) printer: Printer,
     pub(super) bar: &'a ProgressBar,
 }
@@ -100,7 +103,7 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
                 let targets = self.targets(rest)?;
                 let (part, after) = rest.split_at(targets.len());
                 let verdicts = self.check(part, &targets, context.out)?;
-                self.count(part, verdicts)?;
+                self.count(part, &targets, verdicts)?;
                 if after.is_empty() {
                     break;
                 }
@@ -226,10 +229,21 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
         Ok(verdicts)
     }
 
-    fn count(&mut self, batch: &Batch<F>, verdicts: Vec<Verdict<F>>) -> Result<()> {
-        for (at, (item, verdict)) in batch.iter().zip(verdicts).enumerate() {
+    /// Counts what was decided of documents that would be stored under these names, and reports the duplicates.
+    fn count(
+        &mut self,
+        batch: &Batch<F>,
+        targets: &[Target<'_, F>],
+        verdicts: Vec<Verdict<F>>,
+    ) -> Result<()> {
+        for (at, ((item, target), verdict)) in batch.iter().zip(targets).zip(verdicts).enumerate() {
             let (exact, is_crowded) = self.exact.as_mut().map(|it| it.take(at)).unwrap_or_default();
             let is_duplicate = matches!(verdict, Verdict::Duplicate { .. });
+            if let (Some(shown), Target::Name(name), false) =
+                (&mut self.shown, target, is_duplicate)
+            {
+                shown.kept(name, &item.value.text)?;
+            }
             match verdict {
                 Verdict::Duplicate { of, name } => {
                     let name =
@@ -242,7 +256,11 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
                         Some(_) => None,
                     });
                     let (id, duplicate_of, distance) = (&*item.value.id, &*name, of.distance);
-                    self.report.duplicate(&Duplicate { id, duplicate_of, distance, similarity })?;
+                    let duplicate = Duplicate { id, duplicate_of, distance, similarity };
+                    if let Some(shown) = &mut self.shown {
+                        shown.duplicate(&duplicate, &item.value.text)?;
+                    }
+                    self.report.duplicate(&duplicate)?;
                 }
                 Verdict::Inserted => self.report.inserted += 1,
                 Verdict::Unchanged => self.report.unchanged += 1,

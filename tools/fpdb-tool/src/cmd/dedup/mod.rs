@@ -4,6 +4,7 @@ mod batch;
 mod exact;
 mod prepare;
 mod report;
+mod shown;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ use crate::args::recipe;
 use crate::args::stamp::StampSource;
 use crate::args::suggested;
 use crate::args::writing::WritingArgs;
+use crate::cmd::html::HtmlFile;
 use crate::input::{self, DocumentArgs, DocumentFormat, Intake};
 use crate::output::Context;
 use crate::output::failure::{self, Exit};
@@ -25,6 +27,7 @@ use batch::{Deduplicator, Printer, Recrawl};
 use exact::Exact;
 use prepare::{Prepare, Prepared, Print};
 use report::{Report, SCHEMA};
+use shown::Shown;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -117,6 +120,13 @@ pub(crate) struct Args {
     /// last
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+
+    /// Write what was found to this file, replacing it, as a page to look at: the counts, how similar
+    /// the duplicates are, how many there would be at other thresholds, the largest clusters, and the
+    /// least similar pairs side by side. The page loads nothing. While the command runs, the texts of
+    /// novel documents are in a temporary file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// Also print documents with too few features for a fingerprint
     #[arg(long)]
@@ -220,11 +230,12 @@ impl Args {
         input::check_all(&self.files)?;
         input::check_apart("the database", &self.path, &self.files)?;
         self.check_report()?;
+        let html = HtmlFile::create(self.html.as_deref(), &self.files)?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits, &self.new)?;
         by_width!(bits, self.new.sketches(), |options| {
             let options = self.memory.apply(options);
-            self.dedup(options, existing.as_ref(), context)
+            self.dedup(options, existing.as_ref(), html, context)
         })
     }
 
@@ -246,6 +257,7 @@ impl Args {
         &self,
         options: Options<F>,
         existing: Option<&fpdb::Description>,
+        html: Option<HtmlFile>,
         context: &mut Context<'_>,
     ) -> Result<Exit> {
         let options = options.durability(match self.durability {
@@ -257,11 +269,14 @@ impl Args {
         let (target, recipe) =
             recipe::open_target(&self.path, options, existing, &self.new, names, "dedup")?;
         let done = self.store(&target.db, recipe, context);
-        let succeeded = done.as_ref().is_ok_and(|(documents, _)| documents.verdict().is_ok());
+        let succeeded = done.as_ref().is_ok_and(|(documents, ..)| documents.verdict().is_ok());
         let closed = target.close(succeeded);
-        let (documents, report) = done?;
+        let (documents, report, shown) = done?;
         closed?;
         let summary = report.finish(&context.provenance)?;
+        if let (Some(html), Some(shown)) = (html, shown) {
+            html.write(&shown.report(&self.path, &summary))?;
+        }
         documents.counts.report_ignored(context);
         if context.json {
             context.summary(SCHEMA, &summary)?;
@@ -272,13 +287,14 @@ impl Args {
         Ok(Exit::Done)
     }
 
-    /// Prints and stores the novel documents. Returns how they were read, and the report.
+    /// Prints and stores the novel documents. Returns how they were read, the report, and what a
+    /// person is shown.
     fn store<F: Fingerprint>(
         &self,
         db: &Db<F>,
         recipe: Recipe<F>,
         context: &mut Context<'_>,
-    ) -> Result<(Intake<Prepared<F>>, Report)> {
+    ) -> Result<(Intake<Prepared<F>>, Report, Option<Shown>)> {
         let similarity = db.description().rule.jaccard().map(Jaccard::similarity);
         let exact = self.exact(&recipe, similarity)?;
         let report =
@@ -287,7 +303,8 @@ impl Args {
         let bar = progress::over_files(context, &self.files);
         let (reading, given) = self.reading();
         let seed = exact.as_ref().map(Exact::seed);
-        let prepare = Prepare { recipe, seed, print: self.print, stamp: given };
+        let with_texts = self.html.is_some();
+        let prepare = Prepare { recipe, seed, print: self.print, stamp: given, with_texts };
         let prepare = move |document| prepare.document(document);
         let stored = db.description().extraction.as_deref();
         let mut documents = reading.start(&self.files, self.from, stored, &bar, prepare)?;
@@ -301,6 +318,7 @@ impl Args {
             exact,
             is_synced: self.durability == DurabilityArg::Sync,
             report,
+            shown: with_texts.then(|| Shown::new(&db.description().rule)).transpose()?,
             printer: Printer::default(),
             bar: &bar,
         };
@@ -311,7 +329,7 @@ impl Args {
             false => error,
         })?;
         deduplicator.exact.take().map_or(Ok(()), Exact::close)?;
-        Ok((documents, deduplicator.report))
+        Ok((documents, deduplicator.report, deduplicator.shown))
     }
 
     /// Returns what compares documents exactly, if that is wanted.

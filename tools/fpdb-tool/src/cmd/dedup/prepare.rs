@@ -27,6 +27,8 @@ pub(super) struct Prepared<F> {
     pub(super) stamp: Option<u64>,
     /// What to print if the document is novel.
     pub(super) output: Vec<u8>,
+    /// Empty unless a report shows texts.
+    pub(super) text: String,
 }
 
 /// A document as NDJSON.
@@ -47,6 +49,8 @@ pub(super) struct Prepare<F: Fingerprint> {
     pub(super) print: Print,
     /// The stamp of documents that have none in a field.
     pub(super) stamp: Option<u64>,
+    /// Whether a report shows texts.
+    pub(super) with_texts: bool,
 }
 
 impl<F: Fingerprint> Prepare<F> {
@@ -70,6 +74,7 @@ impl<F: Fingerprint> Prepare<F> {
                 line
             }
         };
-        Prepared { id, fingerprint, features, stamp: stamp.or(self.stamp), output }
+        let text = if self.with_texts { text } else { String::new() };
+        Prepared { id, fingerprint, features, stamp: stamp.or(self.stamp), output, text }
     }
 }

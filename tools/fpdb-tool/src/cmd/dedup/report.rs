@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use crate::cmd::html::figures;
 use crate::output::json_line;
 use crate::output::provenance::{Provenance, Traced};
 
@@ -38,7 +39,7 @@ pub(super) struct Summary {
     ignored: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 struct RecrawlCounts {
     inserted: u64,
     unchanged: u64,
@@ -46,13 +47,38 @@ struct RecrawlCounts {
 }
 
 /// What `--exact` counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 struct ExactCounts {
     /// The duplicates whose similarity is estimated, because the features of the other document are
     /// not known.
     estimated: u64,
     /// The novel documents that are near as many documents as one is compared with, or more.
     crowded: u64,
+}
+
+impl Summary {
+    /// Returns the numbers with their names, for a report that a person looks at.
+    pub(super) fn figures(&self) -> Vec<(String, String)> {
+        let Self { read, novel, duplicates, skipped, bad, ignored, recrawl, exact, uncertain } =
+            *self;
+        let recrawl = recrawl.unwrap_or_default();
+        let exact = exact.unwrap_or_default();
+        let numbers = [
+            ("documents read", read),
+            ("novel", novel),
+            ("duplicates", duplicates),
+            ("inserted", recrawl.inserted),
+            ("updated", recrawl.updated),
+            ("unchanged", recrawl.unchanged),
+            ("duplicates that may be less similar", uncertain.unwrap_or(0)),
+            ("duplicates by an estimate", exact.estimated),
+            ("novel, but more documents are near than were compared", exact.crowded),
+            ("too short or bad, so skipped", skipped),
+            ("bad lines, rows, files and records", bad),
+            ("records that hold no page", ignored),
+        ];
+        figures(&numbers, 3)
+    }
 }
 
 impl fmt::Display for Summary {
