@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
-use fpdb::Progress;
 use fpdb::passages::{Change, Contained, Found, Lines, Passages, Span, Texts};
 use fpdb::text::removal;
 use fpdb::text::units::Unit;
+use fpdb::{Phase, Progress};
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 
@@ -48,18 +49,24 @@ pub(crate) fn strings<'py>(chunk: &Bound<'py, PyAny>) -> PyResult<Strings<'py>> 
     })
 }
 
-/// Lets a signal end a search between two readings of the texts, too. Python runs signal handlers on
-/// its main thread only, and the threads of a search take turns to report.
-#[derive(Default)]
+/// Lets a signal end a search between two readings of the texts, too, and says how many texts were
+/// compared. The threads of a search take turns to report. Python runs signal handlers on its main
+/// thread only, and a caller expects calls from its own thread.
 struct Signals {
+    caller: ThreadId,
+    /// Called with the number of texts that were compared, and of all.
+    compared: Option<Py<PyAny>>,
     is_raised: AtomicBool,
     raised: Mutex<Option<PyErr>>,
 }
 
 impl Signals {
-    fn check(&self) -> ControlFlow<()> {
+    fn check(&self, progress: Progress) -> ControlFlow<()> {
         if !self.is_raised.load(Relaxed) {
-            let Err(error) = Python::attach(|py| py.check_signals()) else {
+            if thread::current().id() != self.caller {
+                return ControlFlow::Continue(());
+            }
+            let Err(error) = Python::attach(|py| self.report(py, progress)) else {
                 return ControlFlow::Continue(());
             };
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -67,13 +74,30 @@ impl Signals {
         }
         ControlFlow::Break(())
     }
+
+    fn report(&self, py: Python<'_>, progress: Progress) -> PyResult<()> {
+        py.check_signals()?;
+        match (&self.compared, progress.phase, progress.total) {
+            (Some(compared), Phase::Search, Some(total)) => {
+                compared.call1(py, (progress.done, total)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Returns what looks for signals, and the progress function that does so.
-fn signals() -> (Arc<Signals>, impl Fn(Progress) -> ControlFlow<()> + Send + Sync) {
-    let signals = Arc::<Signals>::default();
+fn signals(
+    compared: Option<Py<PyAny>>,
+) -> (Arc<Signals>, impl Fn(Progress) -> ControlFlow<()> + Send + Sync) {
+    let signals = Arc::new(Signals {
+        caller: thread::current().id(),
+        compared,
+        is_raised: AtomicBool::new(false),
+        raised: Mutex::new(None),
+    });
     let watched = signals.clone();
-    (signals, move |_| watched.check())
+    (signals, move |progress| watched.check(progress))
 }
 
 /// Passes chunks of texts on. It is called twice.
@@ -150,13 +174,14 @@ pub(crate) fn find_contained<'py>(
     share: f64,
     priorities: Option<&Bound<'py, PyAny>>,
     threads: Option<Number>,
+    compared: Option<Py<PyAny>>,
 ) -> PyResult<InOthers<'py>> {
     let mut search = Contained::new(share).or_raise()?.threads(parallel::threads(threads));
     if let Some(priorities) = priorities {
         let all = with_numbers(priorities, "score", |it| Ok(it.to_vec()))?;
         search = search.priorities(all);
     }
-    let (signals, watched) = signals();
+    let (signals, watched) = signals(compared);
     let search = search.on_progress(watched);
     let (found, _) = searched(py, read, &signals, |each| search.find(each))?;
     let texts = &found.texts;
@@ -169,6 +194,7 @@ pub(crate) fn find_contained<'py>(
 /// Finds passages, and quotes with at most `gaps` changed words between their runs. Returns columns
 /// of spans, and then the row, the begin and the end of what differs within them.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "only called by dedup_passages")]
 pub(crate) fn find_passages<'py>(
     py: Python<'py>,
     read: &Bound<'py, PyAny>,
@@ -177,10 +203,11 @@ pub(crate) fn find_passages<'py>(
     memory: Number,
     seed: Number,
     threads: Option<Number>,
+    compared: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let search = Passages::new(min_words.count()).or_raise()?.gaps(gaps).or_raise()?;
     let search = search.memory(memory.0).seed(seed.0).threads(parallel::threads(threads));
-    let (signals, watched) = signals();
+    let (signals, watched) = signals(compared);
     let search = search.on_progress(watched);
     let mut changes = Vec::new();
     let mut columns = spans(py, read, &signals, |each| {
@@ -207,7 +234,7 @@ pub(crate) fn find_lines<'py>(
     let unit = if paragraphs { Unit::Paragraph } else { Unit::Line };
     let search = Lines::default().unit(unit).most(most.0).min_words(min_words.count());
     let search = search.threads(parallel::threads(threads));
-    let (signals, watched) = signals();
+    let (signals, watched) = signals(None);
     let search = search.on_progress(watched);
     spans(py, read, &signals, |each| search.find(each))
 }

@@ -86,10 +86,11 @@ calls = {
     "contained": lambda progress: fpdb.dedup_contained(texts, progress=progress, share=0.9),
     "gaps": lambda progress: fpdb.dedup_passages(texts, progress=progress, min_words=14, gaps=5),
 }
+begun = None
 
 def progress(done, total):
     global begun
-    if done == total:
+    if done > total - len(texts) and begun is None:  # what was read is compared
         print("begun", flush=True)
         begun = time.monotonic()
 

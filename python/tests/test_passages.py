@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import partial
 from typing import Any
 
 import fpdb_engine
@@ -203,6 +204,17 @@ def test_what_cannot_be_searched_is_refused() -> None:
         dedup_passages(iter(["a"]))
     with pytest.raises(TypeError, match="row 1: a text must be a str"):
         dedup_passages(["a", 1])
+
+
+@pytest.mark.parametrize("search", [partial(dedup_passages, min_words=14, gaps=5), dedup_contained], ids=["gaps", "contained"])
+def test_progress_counts_the_texts_that_are_read_and_then_compared(search: Any) -> None:
+    text = " ".join(f"word{word}" for word in range(200))
+    texts = [f"{row} {text}" for row in range(100)]
+    calls: list[tuple[int, int]] = []
+    search(texts, progress=lambda done, total: calls.append((done, total)), threads=1)
+    passes = 5 if search is not dedup_contained else 3
+    assert {total for _, total in calls} == {passes * 100}
+    assert calls == sorted(calls) and calls[-1][0] == passes * 100 and (passes - 1) * 100 in dict(calls)
 
 
 def test_an_exception_of_progress_ends_the_search() -> None:

@@ -84,6 +84,7 @@ pub(super) fn add<E: From<Error>>(
     };
     candidates.for_each(|row, sources| comparing.add(row, sources))?;
     comparing.compare()?;
+    work.meter.advance(exact.rows - comparing.done)?;
     Ok(joined(exact, comparing.found))
 }
 

@@ -10,7 +10,7 @@ from . import _columns
 from ._errors import InvalidArgumentError
 from ._native import find_contained
 from ._order import Texts, priorities_of, unscored_of
-from ._passages import reader
+from ._passages import comparing, reader
 from ._report import Deduplicated
 from ._shown import Progress, reporter, shown
 
@@ -53,15 +53,13 @@ def dedup_contained(
 def _contained(texts: Any, keep: Any, share: float, threads: int | None, progress: Progress) -> Deduplicated:
     """Finds the texts of which a share stands in one that is kept."""
     # An iterator can be read only once.
-    spool = Texts(texts) if hasattr(texts, "__next__") else None
-    if spool is None:
-        total, read = _columns.length(texts), reader(texts, None, progress, 2)
-    else:
-        total, read = len(spool), reader(spool, None, progress, 2)
+    source = Texts(texts) if hasattr(texts, "__next__") else texts
+    total = len(source) if isinstance(source, Texts) else _columns.length(source)
+    read, compared = reader(source, None, progress, 3), comparing(source, progress, 2)
     priorities = None if isinstance(keep, str) else priorities_of(keep)
     if priorities is not None and total is not None and len(priorities) != total:
         raise InvalidArgumentError(f"keep: there are {len(priorities)} scores for {total} texts")
-    rows, sources, shares, total, crowded = find_contained(read, share, priorities, threads)
+    rows, sources, shares, total, crowded = find_contained(read, share, priorities, threads, compared)
     of = np.full(total, -1)
     similarity = np.full(total, np.nan, np.float32)
     of[rows.astype(np.int64)], similarity[rows.astype(np.int64)] = sources, shares

@@ -494,10 +494,20 @@ class Bands:
     def __hash__(self) -> int: ...
 
 def find_passages(
-    read: Callable[[], Iterable[_Texts]], min_words: int, gaps: int, memory: int, seed: int, threads: int | None
+    read: Callable[[], Iterable[_Texts]],
+    min_words: int,
+    gaps: int,
+    memory: int,
+    seed: int,
+    threads: int | None,
+    compared: Callable[[int, int], None] | None,
 ) -> list[npt.NDArray[np.uint64]]: ...
 def find_contained(
-    read: Callable[[], Iterable[_Texts]], share: float, priorities: _Numbers | None, threads: int | None
+    read: Callable[[], Iterable[_Texts]],
+    share: float,
+    priorities: _Numbers | None,
+    threads: int | None,
+    compared: Callable[[int, int], None] | None,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.float64], int, int]: ...
 def find_lines(
     read: Callable[[], Iterable[_Texts]], paragraphs: bool, most: int, min_words: int, threads: int | None

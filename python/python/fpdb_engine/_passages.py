@@ -205,7 +205,8 @@ def dedup_passages(
 
     The time grows linearly with the length of the texts. What does not fit into memory, in bytes, is sorted in
     temporary files. In addition, it takes 8 bytes per row and 150 per span. progress is called with the number
-    of texts that were read, and with twice the number of all, or four times with gaps.
+    of texts that were read or, with gaps, compared so far, and with that of all passes: twice the number of texts, or five times
+    with gaps.
 
     >>> quote = "the mills were closed in spring because the new owners had found cheaper coal in the north"
     >>> found = dedup_passages(["Something else.", quote, f"He said: {quote}!"], min_words=14)
@@ -214,7 +215,8 @@ def dedup_passages(
     """
     if not isinstance(gaps, (int, np.integer)) or not 0 <= gaps <= _MOST_GAPS:
         raise InvalidArgumentError(f"gaps {gaps!r}: expected a number of words from 0 to {_MOST_GAPS}")
-    own, earlier = reader(texts, rows, progress, 4 if gaps else 2), 0
+    passes = 4 if gaps else 2
+    own, earlier = reader(texts, rows, progress, passes + bool(gaps)), 0
 
     def both() -> Iterator[Any]:
         nonlocal earlier
@@ -227,7 +229,7 @@ def dedup_passages(
     seed = random_seed() if seed is None else seed
     read = own if against is None else both
     row, begin, end, source, source_begin, source_end, lengths, *changed = find_passages(
-        read, min_words, int(gaps), memory, seed, threads
+        read, min_words, int(gaps), memory, seed, threads, comparing(texts, progress, passes) if gaps else None
     )
     found = Passages(row, begin, end, source, source_begin, source_end, lengths, np.stack(changed))
     return _after(found, earlier)
@@ -281,3 +283,19 @@ def reader(
                 progress(done, None if total is None else times * total)
 
     return read
+
+
+def comparing(
+    texts: Any, progress: Callable[[int, int | None], None] | None, passes: int
+) -> Callable[[int, int], None] | None:
+    """Returns what is called with the number of texts that were compared, and of all, after they were read so many
+    times. It counts as one more pass."""
+    if progress is None:
+        return None
+    known = _columns.length(texts)
+
+    def compared(done: int, total: int) -> None:
+        number = total if known is None else known
+        progress(passes * number + number * done // max(total, 1), None if known is None else (passes + 1) * number)
+
+    return compared

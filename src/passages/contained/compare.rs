@@ -140,6 +140,7 @@ impl<'w, 'a> Comparing<'w, 'a> {
 
     pub(super) fn finish(mut self, rows: u64, crowded: &Bits) -> Result<ContainedTexts> {
         self.compare()?;
+        self.work.meter.advance(rows - self.done)?;
         self.work.meter.finish();
         let Self { mut found, dropped, .. } = self;
         found.sort_unstable_by_key(|text| text.row);
