@@ -41,7 +41,6 @@ pub(crate) struct Comparer {
 }
 
 /// What rows are compared with.
-#[expect(clippy::large_enum_variant, reason = "there is one")]
 enum Compares {
     Alone(Dedup),
     Beside(fpdb_dedup::Comparer),

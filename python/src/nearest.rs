@@ -53,11 +53,15 @@ impl Nearest {
         let sketches = Sketch::with_batch(sketches, |all| Ok(all.to_vec()))?;
         let found = interruptible(py, |cancel| self.0.find(&snapshot.until(cancel), &sketches))?
             .or_raise()?;
-        let found: Vec<(u64, u64, u64)> = (0..)
-            .zip(found)
-            .flat_map(|(at, it)| it.into_iter().map(move |(d, id)| (at, id.0, d.into())))
-            .collect();
-        let columns: [fn(&(u64, u64, u64)) -> u64; 3] = [|it| it.0, |it| it.1, |it| it.2];
-        Ok(columns.map(|column| array::<u64>(py, found.iter().map(column).collect())))
+        let mut columns = [Vec::new(), Vec::new(), Vec::new()];
+        let [places, ids, distances] = &mut columns;
+        for (place, (distance, id)) in
+            (0..).zip(found).flat_map(|(place, found)| found.into_iter().map(move |it| (place, it)))
+        {
+            places.push(place);
+            ids.push(id.0);
+            distances.push(distance.into());
+        }
+        Ok(columns.map(|column| array::<u64>(py, column)))
     }
 }

@@ -95,8 +95,8 @@ const LAYERS: [(&str, &str, Layers); 8] = [
         "crates/fpdb-dedup/src",
         "",
         &[
-            &["error", "by_band", "band_set", "parallel", "candidates", "html"],
-            &["rows", "options", "lists", "kept", "crowds"],
+            &["error", "by_band", "band_set", "parallel", "candidates"],
+            &["rows", "options", "lists", "kept", "crowds", "html"],
             &["store"],
             &["comparer"],
             &["nearest"],

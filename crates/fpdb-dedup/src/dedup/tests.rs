@@ -16,20 +16,19 @@ fn options() -> Options {
 
 /// Texts of 40 random words, and copies of them of which some words at the end are others, so that
 /// they are from 1 to 0.3 similar.
-fn texts(number: u64) -> Vec<String> {
+fn texts(number: usize) -> Vec<String> {
     let mut state = 1u64;
-    let mut random = move |below: u64| {
+    let mut random = move |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 33) % below
+        usize::try_from(state >> 33).unwrap() % below
     };
     let mut texts: Vec<String> = Vec::new();
     for row in 0..number {
         let words: Vec<String> = match row.checked_sub(random(8) + 1).filter(|_| row % 4 != 0) {
             Some(other) => {
-                let mut words: Vec<String> =
-                    texts[other as usize].split(' ').map(str::to_owned).collect();
+                let mut words: Vec<String> = texts[other].split(' ').map(str::to_owned).collect();
                 let len = words.len();
-                let changed = random(12) as usize;
+                let changed = random(12);
                 words[len - changed..]
                     .iter_mut()
                     .for_each(|word| *word = random(1 << 20).to_string());

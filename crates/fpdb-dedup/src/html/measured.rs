@@ -88,6 +88,11 @@ impl Measured {
         }
     }
 
+    /// Returns how many cells there are: there is none beyond the greatest value.
+    fn cells(&self) -> u32 {
+        self.counts.len().try_into().unwrap_or(CELLS)
+    }
+
     fn in_cells(&self, begin: u32, end: u32) -> u64 {
         let cells = self.counts.get(begin as usize..).unwrap_or_default();
         cells.iter().take(end.saturating_sub(begin) as usize).sum()
@@ -108,7 +113,7 @@ impl Measured {
                 (0..BARS).map(bar).collect()
             }
             Measure::Distance => {
-                let most = self.cell(self.threshold).max(self.counts.len() as u32);
+                let most = self.cell(self.threshold).max(self.cells());
                 let bar = |at: u32| Bar {
                     begin: f64::from(at) - 0.5,
                     end: f64::from(at) + 0.5,
@@ -122,7 +127,8 @@ impl Measured {
     /// Returns the cell where the bars begin: a multiple of .05 below all that was counted, and
     /// below the threshold.
     fn low(&self) -> u32 {
-        let least = self.counts.iter().take_while(|count| **count == 0).count() as u32;
+        let empty = (0..self.cells()).take_while(|&cell| self.in_cells(cell, cell + 1) == 0);
+        let least = u32::try_from(empty.count()).unwrap_or(CELLS);
         let step = CELLS / 20;
         least.min(self.cell(self.threshold)).saturating_sub(1) / step * step
     }
