@@ -12,7 +12,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Once, OnceLock, Weak};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 
 use crate::db::options::Tuning;
@@ -216,6 +216,18 @@ impl<F> IndexLoader<F> {
         if let Some(thread) = thread {
             // If the thread panicked, its message was printed already.
             let _ = thread.join();
+        }
+    }
+}
+
+impl<F> Drop for IndexLoader<F> {
+    fn drop(&mut self) {
+        if !self.process.is_current() {
+            // A child of the process has no such thread that could be joined or detached.
+            let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+            if let Some(thread) = state.thread.take() {
+                std::mem::forget(thread);
+            }
         }
     }
 }
