@@ -51,14 +51,21 @@ pub struct Disk {
     pages: Arc<PageBudget>,
     trusts_file_system: bool,
     folder: OnceLock<Arc<Folder>>,
+    /// The folders that [`create_root`](Storage::create_root) created, the outermost first.
+    created: OnceLock<Vec<PathBuf>>,
 }
 
 impl Disk {
     /// Makes a storage for the folder at `root`, which need not exist yet. Does not access the file
     /// system.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        let pages = Arc::new(PageBudget::default());
-        Self { root: root.into(), pages, trusts_file_system: false, folder: OnceLock::new() }
+        Self {
+            root: root.into(),
+            pages: Arc::new(PageBudget::default()),
+            trusts_file_system: false,
+            folder: OnceLock::new(),
+            created: OnceLock::new(),
+        }
     }
 
     /// Sets whether the folder can be locked on any file system; see
@@ -101,11 +108,19 @@ impl Storage for Disk {
     }
 
     fn create_root(&self) -> Result<()> {
-        create_folder(&self.root)
+        let mut created = Vec::new();
+        let result = create_folder(&self.root, &mut created);
+        match result {
+            // The first call created what was missing.
+            Ok(()) => drop(self.created.set(created)),
+            Err(_) => remove_folders(&created),
+        }
+        result
     }
 
     fn remove_root(&self) {
-        let _ = std::fs::remove_dir(&self.root);
+        let _ = fs::remove_dir(&self.root);
+        remove_folders(self.created.get().map_or(&[], Vec::as_slice));
     }
 
     fn check_root(&self) -> Result<()> {
@@ -323,21 +338,33 @@ impl WriteFile for DiskFile {
     }
 }
 
-/// Creates the folder and its missing parents. Each name becomes durable in its parent.
-fn create_folder(path: &Path) -> Result<()> {
+/// Creates the folder and its missing parents, and adds them to `created`, the outermost first. Each
+/// name becomes durable in its parent.
+fn create_folder(path: &Path, created: &mut Vec<PathBuf>) -> Result<()> {
     match fs::create_dir(path) {
-        Ok(()) => {}
+        Ok(()) => created.push(path.to_owned()),
         // The process that created it may have crashed before the name was durable, so the parent
         // is synced in this case too.
         Err(_) if path.is_dir() => {}
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let parent = parent(path).filter(|parent| !parent.exists());
-            create_folder(parent.ok_or_else(|| failed("create the folder", path, e))?)?;
+            let parent = parent.ok_or_else(|| failed("create the folder", path, e))?;
+            create_folder(parent, created)?;
             fs::create_dir(path).map_err(|e| failed("create the folder", path, e))?;
+            created.push(path.to_owned());
         }
         Err(e) => return Err(failed("create the folder", path, e)),
     }
     parent(path).map_or(Ok(()), sync_folder)
+}
+
+/// Removes folders, the innermost first, up to one that has something in it.
+fn remove_folders(created: &[PathBuf]) {
+    for folder in created.iter().rev() {
+        if fs::remove_dir(folder).is_err_and(|e| e.kind() != io::ErrorKind::NotFound) {
+            return;
+        }
+    }
 }
 
 /// Returns the folder that contains the name of `path`, or `None` for the root of a file system.
@@ -478,6 +505,32 @@ mod tests {
         file.sync().unwrap();
         let expected: Vec<u8> = (0..10u8).flat_map(|part| [part; 10_000]).collect();
         assert_eq!(disk.read("a.run", 1 << 20).unwrap(), expected);
+    }
+
+    #[test]
+    fn parents_that_were_created_are_removed_with_the_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        let outer = parent.path().join("a");
+        let disk = Disk::new(outer.join("b/db"));
+        for other in [None, Some(outer.join("another"))] {
+            disk.create_root().unwrap();
+            if let Some(other) = &other {
+                fs::write(other, b"").unwrap();
+            }
+            disk.clone().remove_root();
+            assert!(!outer.join("b").exists());
+            assert_eq!(outer.exists(), other.is_some());
+        }
+        // Neither they nor the folder, which cannot be created, are left.
+        let disk = Disk::new(parent.path().join("c/d").join("x".repeat(1000)));
+        disk.create_root().unwrap_err();
+        assert!(!parent.path().join("c").exists());
+        // What was there stays.
+        fs::create_dir(parent.path().join("e")).unwrap();
+        let disk = Disk::new(parent.path().join("e/db"));
+        disk.create_root().unwrap();
+        disk.remove_root();
+        assert!(parent.path().join("e").exists());
     }
 
     #[test]

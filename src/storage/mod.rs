@@ -71,13 +71,15 @@ pub trait Storage: Debug + Send + Sync {
     /// Returns the path of the folder, for messages.
     fn root(&self) -> &Path;
 
-    /// Creates the folder if it is missing, and makes its name durable in its parent.
+    /// Creates the folder if it is missing, and makes its name durable in its parent. If it fails,
+    /// nothing that it created is left.
     ///
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io) and other I/O errors.
     fn create_root(&self) -> Result<()>;
 
-    /// Removes the folder if it is empty. If that is not possible, it stays.
+    /// Removes the folder if it is empty, and then the parents that [`create_root`](Self::create_root)
+    /// created with it, as far as they are empty. What cannot be removed stays.
     fn remove_root(&self) {}
 
     /// Returns an error if the [path](Storage::root) does not lead to this folder any more.
