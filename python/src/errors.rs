@@ -58,15 +58,14 @@ fn raise(
 }
 
 /// What messages of the library call things in Rust, and what these are called here.
-const NAMES: [(&str, &str); 8] = [
-    ("a DocId", "an id"),
+const NAMES: [(&str, &str); 7] = [
     ("open_read_only", "ReadOnlyDb.open()"),
     ("pass the &Recipe itself, or use RecipeName::custom", "or use custom_recipe=..."),
     ("RecipeName::custom", "custom_recipe=..."),
     (", or use ExtractionName::custom for texts that another program makes", ""),
-    ("Options::bits128()", "bits=128"),
-    ("Options::sketches()", "bits=1824"),
-    ("Db::options()", "bits=64"),
+    ("open it for 128-bit fingerprints", "open it with bits=128"),
+    ("open it for sketches", "open it with bits=1824"),
+    ("open it for 64-bit fingerprints", "open it with bits=64"),
 ];
 
 /// Returns the message of an error of the library, in the words of Python.

@@ -97,7 +97,7 @@ impl Planner {
             ErrorKind::TooManyCandidates,
             format!(
                 "the bands of the sketch lead to more than {most} pages of documents, the most that \
-                 a query may read; allow more with Options::candidate_pages, or insert the document \
+                 a query may read; allow more with candidate_pages, or insert the document \
                  without a query"
             ),
         ))

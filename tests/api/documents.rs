@@ -63,7 +63,7 @@ fn key_of_the_wrong_kind_is_refused_and_the_message_names_the_right_one() {
     let unique = create(Ids::Unique);
     let mut refused = with_key(&unique, Key::from("a"));
     refused.extend([unique.remove("a").map(drop)]);
-    assert_refused(refused, "give a DocId instead of a name");
+    assert_refused(refused, "give an id instead of a name");
     assert_eq!((names.stats().documents, unique.stats().documents), (0, 0));
 }
 

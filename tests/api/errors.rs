@@ -166,16 +166,16 @@ fn error_about_a_newer_format_says_what_to_do() {
 }
 
 #[test]
-fn error_about_another_width_names_the_options_to_use() {
+fn error_about_another_width_says_for_which_to_open_it() {
     let sim = closed(Db::options());
     let wide = || Options::bits128().storage(sim.clone());
-    let words = ["64-bit", "128-bit", "Db::options()"];
+    let words = ["128-bit fingerprints were requested", "open it for 64-bit fingerprints"];
     refused(wide().open("sim"), ErrorKind::Unsupported, &words);
     refused(wide().open_or_create("sim"), ErrorKind::Unsupported, &words);
     refused(wide().open_read_only("sim"), ErrorKind::Unsupported, &words);
     let sim = Sim::new();
     Options::bits128().storage(sim.clone()).create("sim").unwrap();
-    refused(on(&sim).open("sim"), ErrorKind::Unsupported, &["Options::bits128()"]);
+    refused(on(&sim).open("sim"), ErrorKind::Unsupported, &["open it for 128-bit fingerprints"]);
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn second_process_is_refused_until_the_first_is_gone_and_readers_are_not() {
 fn keys_of_the_wrong_kind_are_refused_and_nothing_of_their_batch_is_inserted() {
     let sim = closed(Db::options());
     let db = on(&sim).open("sim").unwrap();
-    let words = ["user ids", "DocId", "sim"];
+    let words = ["user ids", "give an id instead of a name", "sim"];
     refused(db.insert(1, "one"), ErrorKind::InvalidArgument, &words);
     let batch = [(1, Key::from(1)), (2, Key::from("two"))];
     refused(db.write(&batch).run(), ErrorKind::InvalidArgument, &words);

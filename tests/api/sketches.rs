@@ -408,7 +408,7 @@ fn options_of_the_other_kind_of_database_are_refused() {
         (with_layout.unwrap_err(), "no layout, blocks or filters"),
         (with_filters.unwrap_err(), "no layout, blocks or filters"),
         (user_ids, "names or unique"),
-        (by_similarity, "Options::sketches"),
+        (by_similarity, "or store sketches"),
     ] {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains(says), "{error}");

@@ -184,8 +184,7 @@ fn tables<F: Fingerprint>(options: &Options<F>) -> Result<IndexSettings> {
     let has_bands = options.rule.is_some_and(|rule| rule.band_rule().is_some());
     if options.similar.is_some() || has_bands {
         return Err(Error::invalid(
-            "a database of fingerprints has no similarity: give a max distance, or store sketches \
-             (Options::sketches)",
+            "a database of fingerprints has no similarity: give a max distance, or store sketches",
         ));
     }
     let distance = match options.rule {

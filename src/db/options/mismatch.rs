@@ -87,14 +87,14 @@ impl PerWidth for Name {
 
 /// Returns the error for a database of another width.
 fn other_width<F: Fingerprint>(found: u32) -> Error {
-    let (found, options) = match found {
-        64 => ("64-bit fingerprints", "Db::options()"),
-        128 => ("128-bit fingerprints", "Options::bits128()"),
-        _ => ("sketches", "Options::sketches()"),
+    let found = match found {
+        64 => "64-bit fingerprints",
+        128 => "128-bit fingerprints",
+        _ => "sketches",
     };
     let requested = F::choose::<Name>("64-bit fingerprints", "128-bit fingerprints", "sketches");
     let message =
-        format!("the database has {found}, but {requested} were requested: use {options}");
+        format!("the database has {found}, but {requested} were requested: open it for {found}");
     Error::new(ErrorKind::Unsupported, message)
 }
 

@@ -237,7 +237,7 @@ fn check(ids: Ids, key: Key<'_>) -> Result<()> {
 fn wrong_kind(ids: Ids) -> Error {
     Error::invalid(match ids {
         Ids::User | Ids::Unique => {
-            "the caller chooses the ids in this database, which has user ids or unique ids: give a DocId \
+            "the caller chooses the ids in this database, which has user ids or unique ids: give an id \
              instead of a name"
         }
         Ids::Names => "this database assigns ids itself: give a name instead of an id",
