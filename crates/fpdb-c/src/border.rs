@@ -56,17 +56,25 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a 
     text.to_str().map_err(|error| Failure::invalid(format!("{what} is not UTF-8: {error}")))
 }
 
-/// Returns the name, or the id if the name is null.
+/// Returns the name, or the id if the name is null. In a database with names, that is more likely a
+/// mistake than the id 0.
 ///
 /// # Safety
 ///
 /// As for [`text`].
-pub(crate) unsafe fn key<'a>(name: *const c_char, id: u64) -> Result<Key<'a>, Failure> {
-    if name.is_null() {
-        return Ok(Key::from(id));
+pub(crate) unsafe fn key<'a>(
+    name: *const c_char,
+    id: u64,
+    has_names: bool,
+) -> Result<Key<'a>, Failure> {
+    if !name.is_null() {
+        // SAFETY: the caller says so.
+        return unsafe { text(name, "name") }.map(Key::from);
     }
-    // SAFETY: the caller says so.
-    unsafe { text(name, "name") }.map(Key::from)
+    if has_names {
+        return Err(Failure::invalid("name is null, but this is a database with names"));
+    }
+    Ok(Key::from(id))
 }
 
 /// Returns `count` values. The pointer may be null if there are none.
@@ -119,19 +127,31 @@ pub(crate) unsafe trait Growing: Copy {
     const FIRST_SIZE: usize;
 }
 
-/// Makes structs of this version of the interface, which is the first.
+/// Makes structs that had so many fields in the first version: words, of which one is the size, and
+/// then numbers of 64 and of 32 bits. These counts stay as they are when a struct gets more fields.
 macro_rules! growing {
-    ($($name:ident)*) => { $(
+    ($($name:ident: $words:literal, $numbers64:literal, $numbers32:literal;)*) => { $(
         // SAFETY: `structs` has it as `repr(C)`, with the size first, and its fields are numbers
         // and pointers.
         unsafe impl Growing for $name {
             const NAME: &'static str = stringify!($name);
-            const FIRST_SIZE: usize = size_of::<Self>();
+            const FIRST_SIZE: usize = first_size($words, $numbers64, $numbers32);
         }
+        const _: () = assert!(size_of::<$name>() >= <$name as Growing>::FIRST_SIZE);
     )* };
 }
 
-growing! { FpdbDocument FpdbOptions FpdbQuery FpdbStats FpdbWrite }
+const fn first_size(words: usize, numbers64: usize, numbers32: usize) -> usize {
+    (words * size_of::<usize>()).next_multiple_of(align_of::<u64>()) + 8 * numbers64 + 4 * numbers32
+}
+
+growing! {
+    FpdbDocument: 1, 3, 2;
+    FpdbOptions: 4, 5, 10;
+    FpdbQuery: 2, 1, 2;
+    FpdbStats: 1, 17, 6;
+    FpdbWrite: 6, 0, 4;
+}
 
 /// More than any struct will have. A program that left the size unset is found out before its
 /// memory is read.
@@ -279,9 +299,16 @@ impl<T: Copy> Places<T> {
 }
 
 impl<T> Places<*mut T> {
-    /// Makes a handle and writes it to the place.
-    pub(crate) fn give_handle(self, value: T) {
-        self.give(Box::into_raw(Box::new(value)));
+    /// Makes a handle, or null, and writes it to the place.
+    pub(crate) fn give_handle(self, value: Option<T>) {
+        self.give(value.map_or(std::ptr::null_mut(), |value| Box::into_raw(Box::new(value))));
+    }
+}
+
+impl Places<u32> {
+    /// Writes 1 for yes and 0 for no to the place.
+    pub(crate) fn give_flag(self, is_so: bool) {
+        self.give(is_so.into());
     }
 }
 
@@ -326,6 +353,7 @@ pub(crate) unsafe fn free_text(text: *mut c_char) {
 mod tests {
     use super::{Growing, Room, call, free_text, taken, text};
     use crate::code::{Failure, FpdbCode};
+    use crate::structs::{FpdbDocument, FpdbOptions, FpdbQuery, FpdbStats, FpdbWrite};
 
     /// A struct as three versions have it.
     #[repr(C)]
@@ -378,6 +406,32 @@ mod tests {
         assert_eq!(filled(size_of::<Grown<3>>()).unwrap(), [1, 2, 0]);
         for size in [0, size_of::<Grown<1>>() - 1, 4097, usize::MAX] {
             assert_eq!(filled::<3>(size).unwrap_err().code, FpdbCode::InvalidArgument);
+        }
+    }
+
+    /// Takes or fills a struct in memory that is as long as it was in the first version.
+    fn of_first_size<T: Growing>(use_it: impl FnOnce(*mut T) -> Result<(), Failure>) -> usize {
+        let mut memory = vec![0_u64; T::FIRST_SIZE / 8];
+        assert_eq!(size_of_val(&memory[..]), T::FIRST_SIZE);
+        let place = memory.as_mut_ptr().cast::<T>();
+        // SAFETY: it has room for the size, which is the first field.
+        unsafe { place.cast::<usize>().write(T::FIRST_SIZE) };
+        use_it(place).unwrap();
+        T::FIRST_SIZE
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn structs_of_the_first_version_are_taken_and_filled() {
+        // SAFETY: the places have as many bytes as their sizes say.
+        unsafe {
+            assert_eq!(of_first_size::<FpdbOptions>(|p| taken(p).map(drop)), 112);
+            assert_eq!(of_first_size::<FpdbQuery>(|p| taken(p).map(drop)), 32);
+            assert_eq!(of_first_size::<FpdbWrite>(|p| taken(p).map(drop)), 64);
+            let fill = |p| Room::of(p).map(|room| room.give(taken(p).unwrap()));
+            assert_eq!(of_first_size::<FpdbStats>(fill), 168);
+            let fill = |p| Room::of(p).map(|room| room.give(taken(p).unwrap()));
+            assert_eq!(of_first_size::<FpdbDocument>(fill), 40);
         }
     }
 

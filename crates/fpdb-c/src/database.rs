@@ -3,8 +3,8 @@
 use std::fmt;
 
 use fpdb::{
-    Db, DocId, Document, Key, Match, OnDuplicate, Outcome, QueryOptions, ReadOnlyDb, Snapshot,
-    Stamped, VerifyLevel, Within,
+    Db, DocId, Document, Ids, Key, Match, OnDuplicate, Outcome, QueryOptions, ReadOnlyDb, Snapshot,
+    Stamped, Stats, VerifyLevel, Within,
 };
 
 use crate::code::{Failure, FpdbCode};
@@ -31,16 +31,26 @@ pub(crate) struct Found {
     pub(crate) fingerprints: Vec<u8>,
 }
 
+/// What has failed since the database was opened.
+pub(crate) struct Failures {
+    /// Why the handle takes no more writes.
+    pub(crate) write: Option<String>,
+    /// Why the last attempt in the background failed.
+    pub(crate) background: Option<String>,
+}
+
 /// An open database. Fingerprints have [`size`](Self::size) bytes each.
 pub(crate) trait Database: fmt::Debug + Send + Sync {
     fn size(&self) -> usize;
     fn bits(&self) -> u32;
+    fn has_names(&self) -> bool;
     fn recipe(&self) -> Option<&str>;
     fn close(self: Box<Self>) -> Result<(), Failure>;
     /// Returns whether there is anything new.
     fn refresh(&self) -> Result<bool, Failure>;
     fn len(&self) -> u64;
     fn stats(&self) -> FpdbStats;
+    fn failures(&self) -> Failures;
 
     /// Writes documents in one commit.
     fn write(
@@ -72,6 +82,8 @@ pub(crate) trait Database: fmt::Debug + Send + Sync {
     fn backup(&self, path: &str) -> Result<(), Failure>;
     /// Fails with the first damage.
     fn verify(&self, level: VerifyLevel) -> Result<(), Failure>;
+    /// Reads into memory what queries need.
+    fn warm(&self) -> Result<(), Failure>;
     fn release_memory(&self);
 }
 
@@ -93,11 +105,18 @@ impl<F: Width> OfWidth<F> {
         }
     }
 
-    /// Returns a snapshot. A child that was forked gets one, too.
+    /// Returns a snapshot.
     fn snapshot(&self) -> Snapshot<F> {
         match self {
             Self::Writer(db) => db.snapshot(),
             Self::Reader(db) => db.snapshot(),
+        }
+    }
+
+    fn numbers(&self) -> Stats {
+        match self {
+            Self::Writer(db) => db.stats(),
+            Self::Reader(db) => db.stats(),
         }
     }
 
@@ -116,6 +135,10 @@ impl<F: Width> Database for OfWidth<F> {
 
     fn bits(&self) -> u32 {
         F::BITS
+    }
+
+    fn has_names(&self) -> bool {
+        self.description().ids == Ids::Names
     }
 
     fn recipe(&self) -> Option<&str> {
@@ -141,10 +164,7 @@ impl<F: Width> Database for OfWidth<F> {
     }
 
     fn stats(&self) -> FpdbStats {
-        let stats = match self {
-            Self::Writer(db) => db.stats(),
-            Self::Reader(db) => db.stats(),
-        };
+        let stats = self.numbers();
         let count = |number: usize| number as u64;
         let jaccard = self.description().rule.jaccard();
         FpdbStats {
@@ -165,7 +185,7 @@ impl<F: Width> Database for OfWidth<F> {
             compacted_bytes: stats.bytes_compacted,
             stalled_microseconds: u64::try_from(stats.stalled.as_micros()).unwrap_or(u64::MAX),
             refused_writes: stats.refused_writes,
-            similarity: jaccard.map_or(0.0, fpdb::Jaccard::similarity),
+            similarity: jaccard.map_or(-1.0, fpdb::Jaccard::similarity),
             bits: stats.bits,
             max_distance: stats.max_distance,
             ids: FpdbIds::number(stats.ids),
@@ -173,6 +193,11 @@ impl<F: Width> Database for OfWidth<F> {
             background_failed: stats.background_error.is_some().into(),
             reserved: 0,
         }
+    }
+
+    fn failures(&self) -> Failures {
+        let stats = self.numbers();
+        Failures { write: stats.write_error, background: stats.background_error }
     }
 
     fn write(
@@ -268,13 +293,23 @@ impl<F: Width> Database for OfWidth<F> {
     }
 
     fn verify(&self, level: VerifyLevel) -> Result<(), Failure> {
-        let report = self.snapshot().verify(level)?;
+        let report = match self {
+            Self::Writer(db) => db.verify(level)?,
+            Self::Reader(db) => db.snapshot().verify(level)?,
+        };
         let Some(first) = report.errors.first() else { return Ok(()) };
         let more = match report.errors.len() - 1 {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
         Err(Failure { code: FpdbCode::Corruption, message: format!("{first}{more}") })
+    }
+
+    fn warm(&self) -> Result<(), Failure> {
+        match self {
+            Self::Writer(db) => Ok(db.warm()?),
+            Self::Reader(db) => Ok(db.warm()?),
+        }
     }
 
     fn release_memory(&self) {

@@ -10,19 +10,22 @@ use fpdb::{Key, OnDuplicate, QueryOptions, Stamped, Within};
 
 use crate::border::{Places, Room, call, fingerprints, handle, key, taken, text, values};
 use crate::code::{Failure, FpdbCode};
-use crate::database::How;
+use crate::database::{Database, How};
 use crate::handle::FpdbDb;
 use crate::structs::{
     FpdbDocument, FpdbMatch, FpdbOnDuplicate, FpdbOutcome, FpdbQuery, FpdbWrite, FpdbWriteMode,
     distance, expect_unused,
 };
 
-/// Inserts a document, unless another one is near it or its name or id is there already. `name` is
-/// for a database with names. Otherwise it is null, and the document has this id. `fingerprint` leads
-/// to one of the database's bits: a `uint64_t`, an `FpdbBits128`, or the bytes of a sketch.
+/// Inserts a document, unless another one is near it or its name or id is there already.
+/// `fingerprint` leads to one of the database's bits: a `uint64_t`, an `FpdbBits128`, or the bytes of
+/// a sketch.
+///
+/// Here and in all functions below that have both, `name` is for a database with names, and `id` for
+/// all others. With names, `name` is not null, and `id` is not looked at. Otherwise, `name` is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_insert_if_novel(
-    db: *const FpdbDb,
+    db: *mut FpdbDb,
     fingerprint: *const c_void,
     name: *const c_char,
     id: u64,
@@ -33,20 +36,19 @@ pub unsafe extern "C" fn fpdb_insert_if_novel(
     // below.
     unsafe {
         call(error, || {
-            let stamp = None;
-            let document = Stamped { key: key(name, id)?, stamp };
+            let db = handle(db, "db")?.get()?;
+            let document = Stamped { key: key(name, id, db.has_names())?, stamp: None };
             one(db, fingerprint, document, FpdbWriteMode::InsertIfNovel, outcome)
         })
     }
 }
 
 /// Inserts a document, or gives the one with its name or id the new fingerprint, unless another
-/// document is near that: then it stays as it was. For pages that are visited again and again. If
-/// `name` is null, `id` is that of the document. `stamp` may be null. A document keeps the greatest
-/// stamp that it was given. Not with user ids.
+/// document is near that: then it stays as it was. For pages that are visited again and again.
+/// `stamp` may be null. A document keeps the greatest stamp that it was given. Not with user ids.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_upsert_if_novel(
-    db: *const FpdbDb,
+    db: *mut FpdbDb,
     fingerprint: *const c_void,
     name: *const c_char,
     id: u64,
@@ -58,7 +60,8 @@ pub unsafe extern "C" fn fpdb_upsert_if_novel(
     unsafe {
         call(error, || {
             let stamp = if stamp.is_null() { None } else { Some(values(stamp, 1, "stamp")?[0]) };
-            let document = Stamped { key: key(name, id)?, stamp };
+            let db = handle(db, "db")?.get()?;
+            let document = Stamped { key: key(name, id, db.has_names())?, stamp };
             one(db, fingerprint, document, FpdbWriteMode::UpsertIfNovel, outcome)
         })
     }
@@ -70,7 +73,7 @@ pub unsafe extern "C" fn fpdb_upsert_if_novel(
 ///
 /// As for `fpdb_insert_if_novel`.
 unsafe fn one(
-    db: *const FpdbDb,
+    db: &dyn Database,
     fingerprint: *const c_void,
     document: Stamped<'_>,
     mode: FpdbWriteMode,
@@ -78,7 +81,6 @@ unsafe fn one(
 ) -> Result<(), Failure> {
     // SAFETY: as in `fpdb_insert_if_novel`.
     unsafe {
-        let db = handle(db, "db")?.get();
         let fingerprint = fingerprints(fingerprint, db.size(), 1, "fingerprint")?;
         let outcome = Places::one(outcome, "outcome")?;
         let how = How { mode, on_duplicate: OnDuplicate::Keep, within: Within::Rule };
@@ -88,10 +90,11 @@ unsafe fn one(
 }
 
 /// Writes documents in one commit, which is much faster than one by one. They are decided in turn: a
-/// document may be a duplicate of one before it. `outcomes` has room for as many.
+/// document may be a duplicate of one before it. `outcomes` has room for as many. After a
+/// crash, either all of them are there or none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_write(
-    db: *const FpdbDb,
+    db: *mut FpdbDb,
     write: *const FpdbWrite,
     outcomes: *mut FpdbOutcome,
     error: *mut *mut c_char,
@@ -99,7 +102,7 @@ pub unsafe extern "C" fn fpdb_write(
     // SAFETY: as in `fpdb_insert_if_novel`.
     unsafe {
         call(error, || {
-            let db = handle(db, "db")?.get();
+            let db = handle(db, "db")?.get()?;
             if write.is_null() {
                 return Err(Failure::invalid("write is null"));
             }
@@ -162,74 +165,78 @@ unsafe fn documents<'a>(write: &FpdbWrite) -> Result<Vec<Stamped<'a>>, Failure> 
     Ok(keys.into_iter().zip(stamps).map(|(key, &stamp)| Stamped::new(key, stamp)).collect())
 }
 
-/// Removes the document with this name, or with this id if `name` is null. Writes to `removed`
-/// whether there was one. With user ids, it reads all entries to find those with the id.
+/// Removes a document. Writes to `removed` 1 if there was one, and otherwise 0. With user ids, it
+/// reads all entries to find those with the id. In a database with names, no document is removed by
+/// the id that the database chose: `fpdb_name` says its name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_remove(
-    db: *const FpdbDb,
+    db: *mut FpdbDb,
     name: *const c_char,
     id: u64,
-    removed: *mut bool,
+    removed: *mut u32,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_insert_if_novel`.
     unsafe {
         call(error, || {
-            let (db, key) = (handle(db, "db")?.get(), key(name, id)?);
-            Places::one(removed, "removed")?.give(db.remove(key)?);
+            let db = handle(db, "db")?.get()?;
+            let key = key(name, id, db.has_names())?;
+            Places::one(removed, "removed")?.give_flag(db.remove(key)?);
             Ok(())
         })
     }
 }
 
-/// Removes the entry with this fingerprint and id. Writes to `removed` whether there was one. With
-/// user ids, this is much faster than `fpdb_remove`.
+/// Removes the entry with this fingerprint and id, as a match has them. Writes to `removed` 1 if
+/// there was one, and otherwise 0. With user ids, this is much faster than `fpdb_remove`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_remove_entry(
-    db: *const FpdbDb,
+    db: *mut FpdbDb,
     fingerprint: *const c_void,
     id: u64,
-    removed: *mut bool,
+    removed: *mut u32,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_insert_if_novel`.
     unsafe {
         call(error, || {
-            let db = handle(db, "db")?.get();
+            let db = handle(db, "db")?.get()?;
             let fingerprint = fingerprints(fingerprint, db.size(), 1, "fingerprint")?;
             let removed = Places::one(removed, "removed")?;
-            removed.give(db.remove_entry(fingerprint, id)?);
+            removed.give_flag(db.remove_entry(fingerprint, id)?);
             Ok(())
         })
     }
 }
 
-/// Gives a document a stamp, unless it has a greater one. Writes to `exists` whether there is such
-/// a document. Not with user ids.
+/// Gives a document a stamp, unless it has a greater one. Writes to `exists` 1 if there is such a
+/// document, and otherwise 0. Not with user ids.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_touch(
-    db: *const FpdbDb,
+    db: *mut FpdbDb,
     name: *const c_char,
     id: u64,
     stamp: u64,
-    exists: *mut bool,
+    exists: *mut u32,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_insert_if_novel`.
     unsafe {
         call(error, || {
-            let (db, key) = (handle(db, "db")?.get(), key(name, id)?);
-            Places::one(exists, "exists")?.give(db.touch(key, stamp)?);
+            let db = handle(db, "db")?.get()?;
+            let key = key(name, id, db.has_names())?;
+            Places::one(exists, "exists")?.give_flag(db.touch(key, stamp)?);
             Ok(())
         })
     }
 }
 
-/// Removes all documents with a stamp less than `before`. Writes their number to `removed`. Not with
-/// user ids.
+/// Removes all documents with a stamp less than `before`, and keeps those without a stamp. Writes the
+/// number of removed ones to `removed`. It commits about a thousand at a time, so that after a
+/// failure some are removed. Not with user ids.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_expire(
-    db: *const FpdbDb,
+    db: *mut FpdbDb,
     before: u64,
     removed: *mut u64,
     error: *mut *mut c_char,
@@ -238,7 +245,7 @@ pub unsafe extern "C" fn fpdb_expire(
     unsafe {
         call(error, || {
             let removed = Places::one(removed, "removed")?;
-            removed.give(handle(db, "db")?.get().expire(before)?);
+            removed.give(handle(db, "db")?.get()?.expire(before)?);
             Ok(())
         })
     }
@@ -247,7 +254,8 @@ pub unsafe extern "C" fn fpdb_expire(
 /// Finds the documents that are near a fingerprint, the nearest first. `query` may be null: then it
 /// finds all that are near enough to be duplicates. Writes their number to `found`, the first
 /// `capacity` of them to `matches`, and their fingerprints, one after the other, to `fingerprints`,
-/// which may be null. To know the number only, let `capacity` be 0.
+/// which may be null. `found` can be more than `capacity`; nothing is written beyond that. To know
+/// the number only, let `capacity` be 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_query(
     db: *const FpdbDb,
@@ -262,7 +270,7 @@ pub unsafe extern "C" fn fpdb_query(
     // SAFETY: as in `fpdb_insert_if_novel`.
     unsafe {
         call(error, || {
-            let db = handle(db, "db")?.get();
+            let db = handle(db, "db")?.get()?;
             let fingerprint =
                 crate::border::fingerprints(fingerprint, db.size(), 1, "fingerprint")?;
             let query = taken(query)?;
@@ -291,9 +299,9 @@ fn options(query: &FpdbQuery) -> Result<QueryOptions, Failure> {
     Ok(options)
 }
 
-/// Writes to `found` whether there is a document with this name, or with this id if `name` is null.
-/// If so, fills `document`, whose size is set, and writes the fingerprint to `fingerprint`, which may
-/// be null. Not with user ids.
+/// Writes to `exists` 1 if there is such a document, and otherwise 0. If there is, fills `document`,
+/// whose size is set, and writes the fingerprint to `fingerprint`, which may be null. Not with user
+/// ids.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_get(
     db: *const FpdbDb,
@@ -301,17 +309,18 @@ pub unsafe extern "C" fn fpdb_get(
     id: u64,
     document: *mut FpdbDocument,
     fingerprint: *mut c_void,
-    found: *mut bool,
+    exists: *mut u32,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_insert_if_novel`.
     unsafe {
         call(error, || {
-            let (db, key) = (handle(db, "db")?.get(), key(name, id)?);
-            let (room, found) = (Room::of(document)?, Places::one(found, "found")?);
+            let db = handle(db, "db")?.get()?;
+            let key = key(name, id, db.has_names())?;
+            let (room, exists) = (Room::of(document)?, Places::one(exists, "exists")?);
             let fingerprint = Places::fingerprints(fingerprint, db.size(), 1);
             let known = db.get(key)?;
-            found.give(known.is_some());
+            exists.give_flag(known.is_some());
             if let Some((document, bytes)) = known {
                 room.give(document);
                 fingerprint.give_many(&bytes);
@@ -321,7 +330,7 @@ pub unsafe extern "C" fn fpdb_get(
     }
 }
 
-/// Writes the name of a document to `name`, or null if there is none. Free it with
+/// Writes the name of the document with this id to `name`, or null if there is none. Free it with
 /// `fpdb_free_text`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_name(
@@ -334,7 +343,7 @@ pub unsafe extern "C" fn fpdb_name(
     unsafe {
         call(error, || {
             let name = Places::one(name, "name")?;
-            name.give_text(handle(db, "db")?.get().name(id)?.as_deref());
+            name.give_text(handle(db, "db")?.get()?.name(id)?.as_deref());
             Ok(())
         })
     }

@@ -50,7 +50,7 @@ pub use crate::structs::{
 };
 
 /// Creates a database in a folder that is missing or empty, and opens it. `options` may be null: all
-/// are the default then. If anything is refused, nothing is created.
+/// are the default then. If anything is refused, nothing is created, and no parent of the folder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_create(
     path: *const c_char,
@@ -109,43 +109,46 @@ unsafe fn open(
             let custom_recipe =
                 if custom.is_null() { None } else { Some(text(custom, "custom_recipe")?) };
             let given = Given { plain, recipe: plain.recipe.as_ref(), custom_recipe };
-            db.give_handle(FpdbDb::open(path, &given, mode)?);
+            db.give_handle(Some(FpdbDb::open(path, &given, mode)?));
             Ok(())
         })
     }
 }
 
 /// Closes a database and frees its handle, even if it fails. Null is allowed. What was written is
-/// safe without it, unless writes are buffered; the next open takes less time with it.
+/// safe without it, unless writes are buffered; the next open takes less time with it. In a child
+/// that was forked, it only frees the handle, and returns `FPDB_CODE_CLOSED`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_close(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     unsafe { call(error, || take(db).map_or(Ok(()), FpdbDb::close)) }
 }
 
-/// Shows what another process has written until now. Writes to `is_new` whether there is anything
-/// new. For a handle that is open for writing, there never is.
+/// Shows what another handle or process has written until now; of a writer with
+/// `FPDB_DURABILITY_BUFFERED`, what it has synced. Writes to `is_new` 1 if there is anything new, and
+/// otherwise 0. For a handle that is open for writing, there never is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_refresh(
-    db: *const FpdbDb,
-    is_new: *mut bool,
+    db: *mut FpdbDb,
+    is_new: *mut u32,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     unsafe {
         call(error, || {
             let is_new = Places::one(is_new, "is_new")?;
-            is_new.give(handle(db, "db")?.get().refresh()?);
+            is_new.give_flag(handle(db, "db")?.get()?.refresh()?);
             Ok(())
         })
     }
 }
 
-/// Returns the bytes of a fingerprint of this database: 8, 16 or `FPDB_SKETCH_SIZE`; 0 for null.
+/// Returns the bytes of a fingerprint of this database: 8, 16 or `FPDB_SKETCH_SIZE`; 0 for null. It
+/// also answers in a child that was forked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_fingerprint_size(db: *const FpdbDb) -> usize {
     // SAFETY: as in `fpdb_create`.
-    unsafe { db.as_ref() }.map_or(0, |db| db.get().size())
+    unsafe { db.as_ref() }.map_or(0, FpdbDb::size)
 }
 
 /// Writes the number of entries to `count`.
@@ -158,7 +161,7 @@ pub unsafe extern "C" fn fpdb_count(
     // SAFETY: as in `fpdb_create`.
     unsafe {
         call(error, || {
-            Places::one(count, "count")?.give(handle(db, "db")?.get().len());
+            Places::one(count, "count")?.give(handle(db, "db")?.get()?.len());
             Ok(())
         })
     }
@@ -174,8 +177,31 @@ pub unsafe extern "C" fn fpdb_stats(
     // SAFETY: as in `fpdb_create`.
     unsafe {
         call(error, || {
-            let (db, room) = (handle(db, "db")?, Room::of(stats)?);
-            room.give(db.get().stats());
+            let (db, room) = (handle(db, "db")?.get()?, Room::of(stats)?);
+            room.give(db.stats());
+            Ok(())
+        })
+    }
+}
+
+/// Writes to `write` why the handle takes no more writes, and to `background` why the last attempt in
+/// the background failed; null for what has not failed. Free the texts with `fpdb_free_text`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_failures(
+    db: *const FpdbDb,
+    write: *mut *mut c_char,
+    background: *mut *mut c_char,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    unsafe {
+        call(error, || {
+            let db = handle(db, "db")?.get()?;
+            let (write, background) =
+                (Places::one(write, "write")?, Places::one(background, "background")?);
+            let failures = db.failures();
+            write.give_text(failures.write.as_deref());
+            background.give_text(failures.background.as_deref());
             Ok(())
         })
     }
@@ -183,66 +209,76 @@ pub unsafe extern "C" fn fpdb_stats(
 
 /// Makes all writes durable that have returned. Without buffered writes, they are already.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_sync(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
+pub unsafe extern "C" fn fpdb_sync(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    unsafe { call(error, || handle(db, "db")?.get().sync()) }
+    unsafe { call(error, || handle(db, "db")?.get()?.sync()) }
 }
 
 /// Writes recent documents to files, and starts a new log. A database does so by itself.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_flush(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
+pub unsafe extern "C" fn fpdb_flush(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    unsafe { call(error, || handle(db, "db")?.get().flush()) }
+    unsafe { call(error, || handle(db, "db")?.get()?.flush()) }
 }
 
 /// Merges everything into one segment and frees the space of removed documents. A database merges
 /// by itself, too, but keeps some of that space.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_compact(db: *const FpdbDb, error: *mut *mut c_char) -> FpdbCode {
+pub unsafe extern "C" fn fpdb_compact(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    unsafe { call(error, || handle(db, "db")?.get().compact()) }
+    unsafe { call(error, || handle(db, "db")?.get()?.compact()) }
 }
 
 /// Copies the database, as it is now, into an empty or missing folder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_backup(
-    db: *const FpdbDb,
+    db: *mut FpdbDb,
     path: *const c_char,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    unsafe { call(error, || handle(db, "db")?.get().backup(text(path, "path")?)) }
+    unsafe { call(error, || handle(db, "db")?.get()?.backup(text(path, "path")?)) }
 }
 
 /// Checks the database. `level` is an `FpdbVerifyLevel`. Returns `FPDB_CODE_CORRUPTION`, with the
 /// first damage as text, if there is any.
+///
+/// A handle that is open for writing first writes recent documents to files, as `fpdb_flush` does,
+/// unless an earlier write failed. Then it reads all segments. A handle that only reads checks those
+/// that it shows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_verify(
-    db: *const FpdbDb,
+    db: *mut FpdbDb,
     level: u32,
     error: *mut *mut c_char,
 ) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
-    unsafe { call(error, || handle(db, "db")?.get().verify(FpdbVerifyLevel::of(level)?)) }
+    unsafe { call(error, || handle(db, "db")?.get()?.verify(FpdbVerifyLevel::of(level)?)) }
+}
+
+/// Reads into memory what queries need, as far as it fits, and returns when that is done. The
+/// background does the same after opening, so it is only for those who want to wait, or have no
+/// background.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_warm(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    unsafe { call(error, || handle(db, "db")?.get()?.warm()) }
 }
 
 /// Drops all pages of files from memory. For a process that asks nothing for some time.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fpdb_release_memory(
-    db: *const FpdbDb,
-    error: *mut *mut c_char,
-) -> FpdbCode {
+pub unsafe extern "C" fn fpdb_release_memory(db: *mut FpdbDb, error: *mut *mut c_char) -> FpdbCode {
     // SAFETY: as in `fpdb_create`.
     unsafe {
         call(error, || {
-            handle(db, "db")?.get().release_memory();
+            handle(db, "db")?.get()?.release_memory();
             Ok(())
         })
     }
 }
 
-/// Finds the recipe of a name, such as `default` or `pairs/1`, that makes fingerprints of 64 or 128
-/// bits or of `FPDB_BITS_SKETCH`. If `bits` is 0, it is 64.
+/// Finds the recipe of a name, such as `default` or `pairs/1`. Its fingerprints have 64 bits, 128
+/// bits or `FPDB_BITS_SKETCH`; if `bits` is 0, 64.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_recipe(
     name: *const c_char,
@@ -254,15 +290,33 @@ pub unsafe extern "C" fn fpdb_recipe(
     unsafe {
         call(error, || {
             let recipe = Places::one(recipe, "recipe")?;
-            recipe.give_handle(FpdbRecipe::named(text(name, "name")?, bits)?);
+            recipe.give_handle(Some(FpdbRecipe::named(text(name, "name")?, bits)?));
             Ok(())
         })
     }
 }
 
-/// Finds the recipe with which a database was created, at its width. Returns
-/// `FPDB_CODE_UNSUPPORTED` if it was created without one, and `FPDB_CODE_INVALID_ARGUMENT` if fpdb
-/// does not know it.
+/// Writes the name of the database's recipe to `name`, or null if it has none. Free it with
+/// `fpdb_free_text`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fpdb_recipe_name(
+    db: *const FpdbDb,
+    name: *mut *mut c_char,
+    error: *mut *mut c_char,
+) -> FpdbCode {
+    // SAFETY: as in `fpdb_create`.
+    unsafe {
+        call(error, || {
+            let name = Places::one(name, "name")?;
+            name.give_text(handle(db, "db")?.get()?.recipe());
+            Ok(())
+        })
+    }
+}
+
+/// Finds the database's recipe, at its width. Writes null to `recipe` if it has none. Returns
+/// `FPDB_CODE_UNSUPPORTED` if this version of fpdb does not know it, because it is a custom or a
+/// newer one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_recipe_of(
     db: *const FpdbDb,

@@ -6,8 +6,8 @@ use fpdb::text::Recipe;
 use crate::code::Failure;
 use crate::width::{SKETCH_BITS, Width, with_width};
 
-/// A method that makes fingerprints of texts, all of one width. It may be used by many threads at
-/// the same time.
+/// A method that makes fingerprints of texts, all of one width. Many threads may use it at the same
+/// time.
 #[derive(Debug)]
 pub struct FpdbRecipe(OfWidth);
 

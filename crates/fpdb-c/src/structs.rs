@@ -25,14 +25,14 @@ use crate::width::SKETCH_BITS;
 pub const FPDB_ABI: u32 = 1;
 
 /// For a distance of 0 bits, which only equal fingerprints have. In the structs, 0 is the default.
-pub const FPDB_EXACT: u32 = 0xffff_ffff;
+pub const FPDB_EXACT: u32 = u32::MAX;
 
 /// The `bits` of a sketch.
 pub const FPDB_BITS_SKETCH: u32 = 1824;
 
 /// For opening a database with whatever fingerprints it has. `fpdb_fingerprint_size` says how large
 /// they are.
-pub const FPDB_BITS_ANY: u32 = 0xffff_ffff;
+pub const FPDB_BITS_ANY: u32 = u32::MAX;
 
 /// The bytes of a sketch.
 pub const FPDB_SKETCH_SIZE: usize = 228;
@@ -51,7 +51,7 @@ pub struct FpdbBits128 {
 }
 
 /// How documents get their ids. Stored in the database.
-#[repr(C)]
+#[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FpdbIds {
     /// `FPDB_IDS_USER` for fingerprints, and `FPDB_IDS_UNIQUE` for sketches.
@@ -61,24 +61,25 @@ pub enum FpdbIds {
     User = 1,
     /// You give each document an id, and the database finds it by that.
     Unique = 2,
-    /// You give each document a name, such as a URL, and the database finds it by that. The
-    /// database chooses the ids.
+    /// You give each document a name, such as a URL, of 1 to 65,535 bytes, and the database finds it
+    /// by that. The database chooses the ids.
     Names = 3,
 }
 
 /// Which failures a write survives, once the call has returned.
-#[repr(C)]
+#[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FpdbDurability {
     /// A crash of the process or of the system, and a loss of power.
     Sync = 0,
     /// A crash of the process. A loss of power can destroy what was written after the last sync,
-    /// which is made every second, by `fpdb_sync` and by `fpdb_close`.
+    /// which is made every second, by `fpdb_sync` and by `fpdb_close`. Handles that only read see
+    /// what has been synced.
     Buffered = 1,
 }
 
 /// Whether a document is written if another one is near it or if its name or id is there already.
-#[repr(C)]
+#[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FpdbWriteMode {
     /// Inserts it, unless another one is near it or its name or id is there already.
@@ -92,7 +93,7 @@ pub enum FpdbWriteMode {
 
 /// What becomes of the document with a name or id if an upsert finds that it is now a duplicate of
 /// another document.
-#[repr(C)]
+#[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FpdbOnDuplicate {
     /// It stays as it was, if there is one, but gets the new stamp if that is greater.
@@ -105,14 +106,16 @@ pub enum FpdbOnDuplicate {
 }
 
 /// What `fpdb_verify` does.
-#[repr(C)]
+#[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FpdbVerifyLevel {
-    /// Also decodes everything, and compares tables, documents and ids with each other.
+    /// As `FPDB_VERIFY_LEVEL_QUICK`, and decodes everything, and compares tables, documents and ids
+    /// with each other.
     Full = 0,
     /// Reads all files and compares them with their checksums.
     Quick = 1,
-    /// Also compares the answers to some queries with a scan of all entries.
+    /// As `FPDB_VERIFY_LEVEL_FULL`, and compares the answers to some queries with a scan of all
+    /// entries.
     Deep = 2,
 }
 
@@ -130,25 +133,30 @@ pub struct FpdbOptions {
     /// The recipe that makes the fingerprints, or null. The database keeps its name, and refuses
     /// another recipe from then on. Stored.
     pub recipe: *const FpdbRecipe,
-    /// If you make the fingerprints yourself: the name of your method, up to 255 bytes, or null.
-    /// Stored, as that of a recipe.
+    /// If you make the fingerprints yourself: the name of your method, up to 255 bytes, or null. Not
+    /// the name of a recipe of fpdb. Stored, as that of a recipe.
     pub custom_recipe: *const c_char,
-    /// How many recent entries are in memory before they are written to files. Default: 131,072.
-    pub recent_entries: usize,
+    /// How many pages of documents, of 4 KiB, one query of a sketch may read. Default: one for each
+    /// 64 bytes of `page_memory`, but at least 4,096 and at most 1,048,576.
+    pub candidate_pages: usize,
     /// The Jaccard similarity, 0.5 to 1, from which two documents are near-duplicates. Makes a
-    /// database of sketches. Default for sketches: 0.8; stored.
+    /// database of sketches. Default for new sketches: 0.8; to open a database: as stored.
     pub similarity: f64,
-    /// The share of the pairs of exactly this similarity to find, 0.5 to 0.999. Default: 0.95;
-    /// stored.
+    /// The share of the pairs of exactly this similarity to find, 0.5 to 0.999. Makes a database of
+    /// sketches. Default for new sketches: 0.95; to open a database: as stored.
     pub recall: f64,
     /// The number of entries for which the tables of a new database are chosen. Others work, too.
     /// Default: a million.
     pub expected_entries: u64,
-    /// How many bytes of memory the pages of files may take. Default: up to seven tenths of what is
-    /// available; that is given back if other programs need it, as far as this one reads.
+    /// How many bytes of memory the pages of files may take. Default: up to seven tenths of the
+    /// machine's memory or of its limit, but so that three twentieths stay free. Pages are given
+    /// back while queries run, if other programs need the memory.
     pub page_memory: u64,
-    /// 64, 128 or `FPDB_BITS_SKETCH`; to open a database, also `FPDB_BITS_ANY`. Default: as the
-    /// recipe makes them; without one, sketches if there is a similarity, and otherwise 64. Stored.
+    /// How many recent entries are in memory before they are written to files. Default: 131,072.
+    pub recent_entries: u64,
+    /// 64, 128 or `FPDB_BITS_SKETCH`; to open a database, also `FPDB_BITS_ANY`. Default: sketches if
+    /// there is a similarity or a recall; otherwise what the recipe makes, and without a recipe 64.
+    /// Stored.
     pub bits: u32,
     /// The number of bits up to which two fingerprints are near-duplicates: at most 12 of 64, and
     /// 10 of 128; `FPDB_EXACT` for 0. Not for sketches. Default: 3; stored.
@@ -157,12 +165,14 @@ pub struct FpdbOptions {
     pub ids: u32,
     /// An `FpdbDurability`.
     pub durability: u32,
-    /// With `FPDB_DURABILITY_BUFFERED`, the time between two syncs. Default: 1,000.
+    /// With `FPDB_DURABILITY_BUFFERED`, the time between two syncs, up to 86,400,000, which is a day.
+    /// Not with `no_background`. Default: 1,000.
     pub sync_milliseconds: u32,
     /// How many threads a compaction uses. Default: the number of processors.
     pub threads: u32,
-    /// 1 to open a database for reading only, while another process may write to it. It shows what
-    /// was written when it was opened, and later writes after `fpdb_refresh`.
+    /// 1 to open a database for reading only, while another process may write to it. The handle
+    /// shows what was written when it was opened, and later writes after `fpdb_refresh`. Of a writer
+    /// with `FPDB_DURABILITY_BUFFERED`, it shows what has been synced.
     pub read_only: u32,
     /// 1 to write on a file system whose locks and syncs may not work, such as NFS or FUSE. Two
     /// writers at the same time destroy a database.
@@ -176,6 +186,9 @@ pub struct FpdbOptions {
 
 /// What documents are written, and how. Set `size` to `sizeof(FpdbWrite)` and what you do not use to
 /// 0. The arrays have `count` elements.
+///
+/// Some hundreds to some thousands of documents are a good number. All documents of a write are in
+/// memory at the same time, several times, and other writers wait for it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct FpdbWrite {
@@ -185,9 +198,9 @@ pub struct FpdbWrite {
     pub count: usize,
     /// Their fingerprints, one after the other.
     pub fingerprints: *const c_void,
-    /// Their names. Null in a database without names.
+    /// Their names, of 1 to 65,535 bytes, for a database with names. Null for all others.
     pub names: *const *const c_char,
-    /// Their ids. Null if there are names.
+    /// Their ids, for a database without names. Null for a database with names.
     pub ids: *const u64,
     /// Their stamps, such as the time of the visit, or null. A document keeps the greatest stamp
     /// that it was given. Not with user ids.
@@ -196,8 +209,9 @@ pub struct FpdbWrite {
     pub mode: u32,
     /// For upserts, an `FpdbOnDuplicate`.
     pub on_duplicate: u32,
-    /// How many bits, or minima of sketches, make two documents near; `FPDB_EXACT` for 0. Default:
-    /// as the database was created.
+    /// The number of bits, or of minima of sketches, up to which two documents are near;
+    /// `FPDB_EXACT` for 0. Default: as the database was created. Beyond the database's
+    /// `max_distance`, each document may have to be compared with all others.
     pub distance: u32,
     /// 0.
     pub reserved: u32,
@@ -211,11 +225,12 @@ pub struct FpdbQuery {
     pub size: usize,
     /// How many of the matches to find, the nearest ones. Default: all.
     pub limit: usize,
-    /// Finds only documents with at least this stamp. Default: all, also those without a stamp. Not
-    /// with user ids.
+    /// Finds only documents with at least this stamp. Default: all, also those without a stamp. So 0
+    /// does not leave out documents without a stamp, and 1 does. Not with user ids.
     pub since: u64,
     /// How many bits, or minima of sketches, a match may differ in; `FPDB_EXACT` for 0. Default: as
-    /// the database was created, for a distance or for a similarity.
+    /// the database was created, for a distance or for a similarity. Beyond the database's
+    /// `max_distance`, the query may have to read all entries.
     pub distance: u32,
     /// 0.
     pub reserved: u32,
@@ -236,7 +251,7 @@ pub struct FpdbMatch {
 }
 
 /// What became of a document.
-#[repr(C)]
+#[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FpdbOutcomeKind {
     /// It was new, and is in the database now.
@@ -245,13 +260,15 @@ pub enum FpdbOutcomeKind {
     Duplicate = 1,
     /// Its name or id is in the database already, so it was not inserted.
     Exists = 2,
-    /// Its name or id is in the database already, and has the new fingerprint now. Not for
-    /// `FPDB_WRITE_MODE_INSERT_IF_NOVEL`.
+    /// Its name or id was in the database already. It has the new fingerprint now, and queries find
+    /// it. One that was remembered as a duplicate, and that nothing is near any more, is also updated
+    /// by `FPDB_WRITE_MODE_INSERT_IF_NOVEL`, and even if the fingerprint is the same.
     Updated = 3,
     /// Its name or id is in the database already, with this fingerprint. Not for
     /// `FPDB_WRITE_MODE_INSERT_IF_NOVEL`.
     Unchanged = 4,
-    /// It was remembered as a duplicate, with this fingerprint, and it still is one.
+    /// It was remembered as a duplicate, with this fingerprint, and it still is one. Only for
+    /// `FPDB_WRITE_MODE_UPSERT_IF_NOVEL`.
     UnchangedDuplicate = 5,
 }
 
@@ -263,8 +280,9 @@ pub struct FpdbOutcome {
     pub kind: FpdbOutcomeKind,
     /// 0, until a later version has more to say.
     pub reserved: u32,
-    /// For a duplicate, the nearest document; for one that exists, that one; otherwise the document
-    /// itself. After an update, the distance is that from its earlier fingerprint.
+    /// For a duplicate, also an unchanged one, the nearest other document, its original; for one that
+    /// exists, that one; otherwise the document itself. After an update, the distance and the
+    /// similarity are those to its earlier fingerprint.
     pub document: FpdbMatch,
 }
 
@@ -324,27 +342,23 @@ pub struct FpdbStats {
     pub stalled_microseconds: u64,
     /// How many writes found the disk full, since the database was opened.
     pub refused_writes: u64,
-    /// For sketches, the similarity that the database was created for; otherwise 0.
+    /// For sketches, the similarity that the database was created for; otherwise -1.
     pub similarity: f64,
     /// 64, 128 or `FPDB_BITS_SKETCH`.
     pub bits: u32,
     /// The distance beyond which two documents are no near-duplicates, in bits, or in minima of
-    /// sketches. Here, 0 is 0.
+    /// sketches. 0 means 0 bits, not the default.
     pub max_distance: u32,
     /// An `FpdbIds`.
     pub ids: u32,
-    /// 1 if the handle takes no more writes, because one has failed.
+    /// 1 if the handle takes no more writes, because one has failed. `fpdb_failures` says why.
     pub write_failed: u32,
     /// 1 if the last attempt in the background to write files, to compact or to load failed.
+    /// `fpdb_failures` says why.
     pub background_failed: u32,
     /// 0, until a later version has more to say.
     pub reserved: u32,
 }
-
-const WORD: usize = size_of::<usize>();
-const _: () = assert!(size_of::<FpdbOptions>() == 4 * WORD + 4 * 8 + 10 * 4, "padding");
-const _: () = assert!(size_of::<FpdbWrite>() == 6 * WORD + 4 * 4, "padding");
-const _: () = assert!(size_of::<FpdbQuery>() == 2 * WORD + 8 + 2 * 4, "padding");
 
 /// Returns which of two things a number says.
 pub(crate) fn yes_or_no(number: u32, what: &str) -> Result<bool, Failure> {
@@ -375,7 +389,9 @@ pub(crate) fn distance(number: u32) -> Option<u32> {
 /// Returns the choice of a number.
 fn choose<T: Copy>(name: &str, number: u32, choices: &[(u32, T)]) -> Result<T, Failure> {
     let found = choices.iter().find(|(choice, _)| *choice == number);
-    found.map(|&(_, value)| value).ok_or_else(|| Failure::invalid(format!("{number} is no {name}")))
+    found
+        .map(|&(_, value)| value)
+        .ok_or_else(|| Failure::invalid(format!("{number} is not an {name}")))
 }
 
 impl FpdbIds {

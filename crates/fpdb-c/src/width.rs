@@ -1,7 +1,7 @@
 //! The fingerprints of each width, as bytes of C.
 
 use fpdb::text::{Recipe, Width as TextWidth};
-use fpdb::{Fingerprint, Sketch};
+use fpdb::{Fingerprint, Options, Sketch};
 
 use crate::code::Failure;
 
@@ -22,6 +22,11 @@ pub(crate) trait Width: Fingerprint + TextWidth {
 
     /// Returns the recipe of a name.
     fn recipe(name: &str) -> fpdb::text::Result<Recipe<Self>>;
+
+    /// Sets how many pages of documents a query may read. Fingerprints have no such bound.
+    fn candidate_pages(options: Options<Self>, _pages: usize) -> Options<Self> {
+        options
+    }
 
     /// Returns how similar two texts are, if their fingerprints tell.
     fn similarity(self, _other: Self) -> Option<f64> {
@@ -77,6 +82,10 @@ impl Width for Sketch {
 
     fn recipe(name: &str) -> fpdb::text::Result<Recipe<Self>> {
         Recipe::for_sketches(name)
+    }
+
+    fn candidate_pages(options: Options<Self>, pages: usize) -> Options<Self> {
+        options.candidate_pages(pages)
     }
 
     fn similarity(self, other: Self) -> Option<f64> {

@@ -2,11 +2,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "fpdb.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHECK(condition) \
@@ -25,13 +26,19 @@
     do { \
         FpdbCode code_ = (call); \
         if (code_ != (expected) || error == NULL || strstr(error, (part)) == NULL) { \
-            fprintf(stderr, "line %d: expected %d with \"%s\", and it is %d: %s\n", __LINE__, (expected), (part), \
-                    code_, error != NULL ? error : ""); \
+            fprintf(stderr, "line %d: expected %d with \"%s\", and it is %d: %s\n", __LINE__, (int)(expected), (part), \
+                    (int)code_, error != NULL ? error : ""); \
             exit(1); \
         } \
+        snprintf(last, sizeof last, "%s", error); \
         fpdb_free_text(error); \
         error = NULL; \
     } while (0)
+
+/* The text of the last call that failed. */
+static char last[1000];
+
+#define NO_NAME "name is null, but this is a database with names"
 
 #define REFUSED(call, part) FAILS(call, FPDB_CODE_INVALID_ARGUMENT, part)
 
@@ -81,42 +88,51 @@ static void refuses_options_before_it_touches_the_disk(FpdbRecipe *recipe) {
     WITH(bits, 1, "bits is 1: expected 64, 128 or 1824");
     WITH(bits, 65, "bits is 65");
     WITH(bits, FPDB_BITS_ANY, "choose the bits");
-    WITH(ids, 4, "4 is no FpdbIds");
-    WITH(ids, UINT32_MAX, "no FpdbIds");
-    WITH(durability, 2, "2 is no FpdbDurability");
+    WITH(ids, 4, "4 is not an FpdbIds");
+    WITH(ids, UINT32_MAX, "4294967295 is not an FpdbIds");
+    WITH(durability, 2, "2 is not an FpdbDurability");
     WITH(sync_milliseconds, 5, "every write is synced");
     WITH(read_only, 1, "read_only is for fpdb_open");
     WITH(read_only, 2, "read_only is 2: expected 0 or 1");
     WITH(trust_file_system, 255, "trust_file_system is 255");
     WITH(no_background, 2, "no_background is 2");
-    WITH(max_distance, 13, "max distance 13");
-    WITH(max_distance, UINT32_MAX - 1, "max distance");
-    WITH(recall, 0.9, "without a similarity");
-    WITH(similarity, 0.4, "0.4");
+    WITH(max_distance, 13, "max distance 13: expected 0 to 12 at 64 bits");
+    WITH(max_distance, UINT32_MAX - 1, "max distance 4294967294: expected 0 to 12 at 64 bits");
+    WITH(sync_milliseconds, UINT32_MAX, "sync_milliseconds is for FPDB_DURABILITY_BUFFERED");
+    WITH(similarity, 0.4, "Jaccard similarity 0.4: expected 0.5 to 1");
     WITH(similarity, 3, "expected 0.5 to 1");
     WITH(similarity, -0.8, "expected 0.5 to 1");
     WITH(similarity, NAN, "expected 0.5 to 1");
-    WITH(custom_recipe, long_name, "256");
-    WITH(custom_recipe, "", "0");
+    WITH(custom_recipe, long_name, "recipe name of 256 bytes: expected 1 to 255");
+    WITH(custom_recipe, "", "recipe name of 0 bytes: expected 1 to 255");
+    WITH(custom_recipe, "pairs/1", "custom_recipe is pairs/1, which is a recipe of fpdb");
+    WITH(custom_recipe, "default", "custom_recipe is default, which is a recipe of fpdb");
     WITH(custom_recipe, "\xff", "custom_recipe is not UTF-8");
     options = (FpdbOptions){.size = sizeof options, .similarity = 0.8, .recall = 0.2};
-    CREATE_REFUSED("0.2");
+    CREATE_REFUSED("recall 0.2: expected 0.5 to 0.999");
     options = (FpdbOptions){.size = sizeof options, .bits = 128, .max_distance = 11};
     CREATE_REFUSED("max distance 11: expected 0 to 10 at 128 bits");
     options = (FpdbOptions){.size = sizeof options, .bits = 128, .similarity = 0.8};
-    CREATE_REFUSED("128-bit fingerprints has no similarity");
+    CREATE_REFUSED("a database of 128-bit fingerprints has no similarity and no recall: leave them out, or set bits to");
+    options = (FpdbOptions){.size = sizeof options, .bits = 64, .recall = 0.9};
+    CREATE_REFUSED("a database of 64-bit fingerprints has no similarity and no recall");
+    options = (FpdbOptions){.size = sizeof options, .durability = FPDB_DURABILITY_BUFFERED, .sync_milliseconds = 86400001};
+    CREATE_REFUSED("sync_milliseconds is 86400001: expected 1 to 86400000");
+    options.sync_milliseconds = 100;
+    options.no_background = 1;
+    CREATE_REFUSED("sync_milliseconds needs a thread, and no_background starts none");
     options = (FpdbOptions){.size = sizeof options, .similarity = 0.8, .max_distance = 3};
-    CREATE_REFUSED("no max distance");
+    CREATE_REFUSED("a database of sketches has no max distance: give a similarity");
     options = (FpdbOptions){.size = sizeof options, .similarity = 0.8, .ids = FPDB_IDS_USER};
-    CREATE_REFUSED("names or unique");
+    CREATE_REFUSED("sketches belong to documents, so their ids must be names or unique");
     options = (FpdbOptions){.size = sizeof options, .recipe = recipe, .custom_recipe = "ours/1"};
     CREATE_REFUSED("either recipe or custom_recipe");
     options = (FpdbOptions){.size = sizeof options, .recipe = recipe, .bits = 128};
     CREATE_REFUSED("makes 64-bit fingerprints, but the database is for 128-bit fingerprints");
     options = (FpdbOptions){.size = sizeof options, .recipe = recipe, .similarity = 0.8};
-    CREATE_REFUSED("for sketches");
+    CREATE_REFUSED("the recipe makes 64-bit fingerprints, but the database is for sketches");
     options = (FpdbOptions){.size = sizeof options, .recipe = of_sketches, .bits = 64};
-    CREATE_REFUSED("makes sketches");
+    CREATE_REFUSED("the recipe makes sketches, but the database is for 64-bit fingerprints");
     options = defaults();
     REFUSED(fpdb_create("refused", odd(), &db, &error), "FpdbOptions is null or not aligned");
     REFUSED(fpdb_create("refused", &options, NULL, &error), "db is null");
@@ -124,9 +140,11 @@ static void refuses_options_before_it_touches_the_disk(FpdbRecipe *recipe) {
     REFUSED(fpdb_create(NULL, &options, &db, &error), "path is null");
     REFUSED(fpdb_create("\xff", &options, &db, &error), "path is not UTF-8");
     options.ids = 4;
-    REFUSED(fpdb_open_or_create("refused", &options, &db, &error), "4 is no FpdbIds");
+    REFUSED(fpdb_open_or_create("refused", &options, &db, &error), "4 is not an FpdbIds");
     options = (FpdbOptions){.size = sizeof options, .bits = FPDB_BITS_ANY};
     REFUSED(fpdb_open_or_create("refused", &options, &db, &error), "choose the bits");
+    FAILS(fpdb_open("refused", &options, &db, &error), FPDB_CODE_NOT_FOUND, "refused");
+    options.similarity = 0.8;
     FAILS(fpdb_open("refused", &options, &db, &error), FPDB_CODE_NOT_FOUND, "refused");
     newer.later[1] = 1;
     FAILS(fpdb_create("refused", &newer.options, &db, &error), FPDB_CODE_UNSUPPORTED, "a newer version of fpdb");
@@ -142,34 +160,38 @@ static void refuses_options_before_it_touches_the_disk(FpdbRecipe *recipe) {
 static void refuses_wrong_arguments(const char *path, FpdbDb *db, FpdbRecipe *recipe) {
     FpdbDb *other = NULL;
     FpdbRecipe *unknown = NULL;
-    FpdbOutcome outcome;
-    FpdbMatch match;
+    FpdbOutcome outcome = {.kind = 7};
+    FpdbMatch match = {.id = 7};
     FpdbStats stats = {.size = 3};
     FpdbDocument document = {.size = sizeof document - 1};
     FpdbQuery query = {.size = sizeof query};
-    size_t found;
+    size_t found = 7;
+    char *text = NULL;
     uint64_t number = 7;
-    bool flag = false;
+    uint32_t flag = 7;
     const char *names[] = {"a", NULL};
     const uint64_t fingerprints[] = {1, 2};
     FpdbWrite write = {.size = sizeof write, .count = 2, .fingerprints = fingerprints, .names = names};
     FpdbOptions options = {.size = sizeof options, .max_distance = 4};
     REFUSED(fpdb_open(NULL, NULL, &other, &error), "path is null");
     REFUSED(fpdb_open("no/such/folder", NULL, NULL, &error), "db is null");
-    REFUSED(fpdb_open("\xff", NULL, &other, &error), "UTF-8");
+    REFUSED(fpdb_open("\xff", NULL, &other, &error), "path is not UTF-8");
     FAILS(fpdb_open("no/such/folder", NULL, &other, &error), FPDB_CODE_NOT_FOUND, "no/such/folder");
     FAILS(fpdb_open(path, NULL, &other, &error), FPDB_CODE_LOCKED, path);
     FAILS(fpdb_create(path, NULL, &other, &error), FPDB_CODE_ALREADY_EXISTS, path);
     /* What is stored must agree. */
-    REFUSED(fpdb_open(path, &options, &other, &error), "max distance 4");
+    REFUSED(fpdb_open(path, &options, &other, &error), "max distance 4 was requested, but the database has distance 3");
     options = (FpdbOptions){.size = sizeof options, .ids = FPDB_IDS_UNIQUE, .read_only = 1};
-    REFUSED(fpdb_open(path, &options, &other, &error), "ids");
+    REFUSED(fpdb_open(path, &options, &other, &error), "ids unique was requested, but the database has names");
     options = (FpdbOptions){.size = sizeof options, .bits = 128};
     FAILS(fpdb_open(path, &options, &other, &error), FPDB_CODE_UNSUPPORTED, "has 64-bit fingerprints");
     options = (FpdbOptions){.size = sizeof options, .similarity = 0.8, .read_only = 1};
     FAILS(fpdb_open(path, &options, &other, &error), FPDB_CODE_UNSUPPORTED, "but sketches were requested");
     options = (FpdbOptions){.size = sizeof options, .custom_recipe = "ours/1", .read_only = 1};
-    FAILS(fpdb_open(path, &options, &other, &error), FPDB_CODE_UNSUPPORTED, "ours/1");
+    FAILS(fpdb_open(path, &options, &other, &error), FPDB_CODE_UNSUPPORTED, "recipe ours/1 was requested");
+    options = (FpdbOptions){.size = sizeof options, .bits = FPDB_BITS_ANY, .similarity = 0.8, .read_only = 1};
+    REFUSED(fpdb_open(path, &options, &other, &error), "has no similarity and no recall: leave them out");
+    CHECK(strstr(last, "FPDB_BITS_SKETCH") == NULL);
     REFUSED(fpdb_recipe("words/999", 64, &unknown, &error), "words/999");
     REFUSED(fpdb_recipe("default", 63, &unknown, &error), "bits is 63");
     REFUSED(fpdb_recipe("words/1", FPDB_BITS_SKETCH, &unknown, &error), "words/1");
@@ -179,7 +201,7 @@ static void refuses_wrong_arguments(const char *path, FpdbDb *db, FpdbRecipe *re
     REFUSED(fpdb_recipe_of(db, NULL, &error), "recipe is null");
     REFUSED(fpdb_fingerprint(recipe, "a", 1, NULL, &error), "fingerprint is null");
     REFUSED(fpdb_fingerprint(NULL, "a", 1, &number, &error), "recipe is null");
-    REFUSED(fpdb_fingerprint(recipe, "\xff\xfe", 2, &number, &error), "UTF-8");
+    REFUSED(fpdb_fingerprint(recipe, "\xff\xfe", 2, &number, &error), "text is not UTF-8");
     REFUSED(fpdb_fingerprint(recipe, NULL, 2, &number, &error), "text is null");
     REFUSED(fpdb_count(NULL, &number, &error), "db is null");
     REFUSED(fpdb_count(db, NULL, &error), "count is null");
@@ -187,7 +209,14 @@ static void refuses_wrong_arguments(const char *path, FpdbDb *db, FpdbRecipe *re
     REFUSED(fpdb_stats(db, NULL, &error), "FpdbStats is null");
     REFUSED(fpdb_stats(db, &stats, &error), "FpdbStats has size 3");
     REFUSED(fpdb_insert_if_novel(NULL, F(1), "z", 0, &outcome, &error), "db is null");
-    REFUSED(fpdb_insert_if_novel(db, F(1), NULL, 5, &outcome, &error), "name");
+    REFUSED(fpdb_insert_if_novel(db, F(1), NULL, 5, &outcome, &error), NO_NAME);
+    REFUSED(fpdb_insert_if_novel(db, F(1), NULL, 0, &outcome, &error), NO_NAME);
+    REFUSED(fpdb_upsert_if_novel(db, F(1), NULL, 0, NULL, &outcome, &error), NO_NAME);
+    REFUSED(fpdb_remove(db, NULL, 0, &flag, &error), NO_NAME);
+    REFUSED(fpdb_touch(db, NULL, 0, 1, &flag, &error), NO_NAME);
+    document.size = sizeof document;
+    REFUSED(fpdb_get(db, NULL, 0, &document, NULL, &flag, &error), NO_NAME);
+    document.size--;
     REFUSED(fpdb_insert_if_novel(db, F(1), "z", 0, NULL, &error), "outcome is null");
     REFUSED(fpdb_insert_if_novel(db, NULL, "z", 0, &outcome, &error), "fingerprint is null");
     REFUSED(fpdb_upsert_if_novel(db, F(1), "z", 0, NULL, NULL, &error), "outcome is null");
@@ -201,14 +230,14 @@ static void refuses_wrong_arguments(const char *path, FpdbDb *db, FpdbRecipe *re
     write.ids = fingerprints;
     WRITE_REFUSED("either names or ids");
     write.names = NULL;
-    WRITE_REFUSED("name");
+    WRITE_REFUSED("this database assigns ids itself: give a name instead of an id");
     write.ids = NULL;
     WRITE_REFUSED("either names or ids");
     names[1] = "b";
     write.names = names;
     REFUSED(fpdb_write(db, &write, NULL, &error), "outcomes is null");
     write.mode = 3;
-    WRITE_REFUSED("3 is no FpdbWriteMode");
+    WRITE_REFUSED("3 is not an FpdbWriteMode");
     write.mode = FPDB_WRITE_MODE_ALWAYS;
     write.distance = 3;
     WRITE_REFUSED("compares none");
@@ -217,7 +246,7 @@ static void refuses_wrong_arguments(const char *path, FpdbDb *db, FpdbRecipe *re
     WRITE_REFUSED("on_duplicate is for FPDB_WRITE_MODE_UPSERT_IF_NOVEL");
     write.mode = FPDB_WRITE_MODE_UPSERT_IF_NOVEL;
     write.on_duplicate = 3;
-    WRITE_REFUSED("3 is no FpdbOnDuplicate");
+    WRITE_REFUSED("3 is not an FpdbOnDuplicate");
     write.on_duplicate = 0;
     write.reserved = 9;
     WRITE_REFUSED("reserved is 9");
@@ -241,7 +270,7 @@ static void refuses_wrong_arguments(const char *path, FpdbDb *db, FpdbRecipe *re
     REFUSED(fpdb_get(db, "a", 0, &document, NULL, &flag, &error), "FpdbDocument has size");
     REFUSED(fpdb_get(db, "a", 0, NULL, NULL, &flag, &error), "FpdbDocument is null");
     document.size = sizeof document;
-    REFUSED(fpdb_get(db, "a", 0, &document, NULL, NULL, &error), "found is null");
+    REFUSED(fpdb_get(db, "a", 0, &document, NULL, NULL, &error), "exists is null");
     REFUSED(fpdb_name(db, 0, NULL, &error), "name is null");
     REFUSED(fpdb_remove(db, "a", 0, NULL, &error), "removed is null");
     REFUSED(fpdb_remove_entry(db, NULL, 0, &flag, &error), "fingerprint is null");
@@ -249,16 +278,23 @@ static void refuses_wrong_arguments(const char *path, FpdbDb *db, FpdbRecipe *re
     REFUSED(fpdb_touch(db, "a", 0, 1, NULL, &error), "exists is null");
     REFUSED(fpdb_expire(db, 1, NULL, &error), "removed is null");
     REFUSED(fpdb_refresh(db, NULL, &error), "is_new is null");
-    REFUSED(fpdb_verify(db, 3, &error), "3 is no FpdbVerifyLevel");
+    REFUSED(fpdb_verify(db, 3, &error), "3 is not an FpdbVerifyLevel");
     REFUSED(fpdb_backup(db, NULL, &error), "path is null");
     REFUSED(fpdb_sync(NULL, &error), "db is null");
     REFUSED(fpdb_flush(NULL, &error), "db is null");
     REFUSED(fpdb_compact(NULL, &error), "db is null");
     REFUSED(fpdb_release_memory(NULL, &error), "db is null");
+    REFUSED(fpdb_warm(NULL, &error), "db is null");
+    REFUSED(fpdb_recipe_name(NULL, &text, &error), "db is null");
+    REFUSED(fpdb_recipe_name(db, NULL, &error), "name is null");
+    REFUSED(fpdb_failures(NULL, &text, &text, &error), "db is null");
+    REFUSED(fpdb_failures(db, NULL, &text, &error), "write is null");
+    REFUSED(fpdb_failures(db, &text, NULL, &error), "background is null");
     CHECK(fpdb_fingerprint_size(NULL) == 0);
     /* Whoever wants no text gets none. */
     CHECK(fpdb_open("no/such/folder", NULL, &other, NULL) == FPDB_CODE_NOT_FOUND);
-    CHECK(other == NULL && unknown == NULL && number == 7 && stats.entries == 0 && !flag);
+    CHECK(other == NULL && unknown == NULL && number == 7 && stats.entries == 0 && flag == 7);
+    CHECK(outcome.kind == 7 && match.id == 7 && found == 7 && text == NULL && document.id == 0);
 }
 
 /* A call that cannot give its answer does nothing, and writes no other answer. */
@@ -281,19 +317,6 @@ static void refuses_places_before_it_does_anything(void) {
     CHECK(found == 7 && match.distance == 7);
     for (size_t i = 0; i < sizeof bytes_of_odd; i++)
         CHECK(bytes_of_odd[i] == 0);
-    pid_t child = fork();
-    if (child == 0) {
-        FAILS(fpdb_query(db, F(1), NULL, &match, NULL, 1, &found, &error), FPDB_CODE_CLOSED, "");
-        FAILS(fpdb_insert_if_novel(db, F(2), NULL, 6, &outcome, &error), FPDB_CODE_CLOSED, "");
-        FAILS(fpdb_sync(db, &error), FPDB_CODE_CLOSED, "");
-        OK(fpdb_count(db, &count, &error));
-        OK(fpdb_stats(db, &stats, &error));
-        CHECK(count == 1 && stats.entries == 1);
-        FAILS(fpdb_close(db, &error), FPDB_CODE_CLOSED, "");
-        _exit(0);
-    }
-    int status = 1;
-    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
     OK(fpdb_query(db, F(1), NULL, &match, NULL, 1, &found, &error));
     CHECK(found == 1 && match.id == 5);
     OK(fpdb_close(db, &error));
@@ -313,7 +336,7 @@ static void finds_near_duplicates(FpdbDb *db, FpdbRecipe *recipe) {
     opposite = ~first;
     OK(fpdb_insert_if_novel(db, &first, "https://a.example/", 0, &outcome, &error));
     CHECK(outcome.kind == FPDB_OUTCOME_KIND_INSERTED && outcome.document.distance == 0);
-    CHECK(outcome.document.similarity < 0 && outcome.reserved == 0);
+    CHECK(outcome.document.similarity == -1 && outcome.reserved == 0);
     OK(fpdb_insert_if_novel(db, &second, "https://b.example/", 0, &outcome, &error));
     CHECK(outcome.kind == FPDB_OUTCOME_KIND_DUPLICATE && outcome.document.distance <= 3);
     OK(fpdb_query(db, &opposite, &query, NULL, NULL, 0, &found, &error));
@@ -386,12 +409,19 @@ static void finds_planted_neighbours(const char *path, uint32_t bits, uint32_t k
             OK(fpdb_query(db, bytes + 1, &query, matches, back, MOST, &found, &error));
             CHECK(found == distance + 1);
             for (size_t i = 0; i < found; i++) {
-                CHECK(matches[i].id == i && matches[i].distance == i && matches[i].similarity < 0);
+                CHECK(matches[i].id == i && matches[i].distance == i && matches[i].similarity == -1);
                 CHECK(memcmp((char *)back + i * size, &planted[i], size) == 0);
             }
         }
-        OK(fpdb_query(db, &base, NULL, matches, NULL, 2, &found, &error));
+        /* Nothing is written beyond the capacity. */
+        memset(matches, 0x5a, sizeof matches);
+        memset(back, 0x5a, sizeof back);
+        OK(fpdb_query(db, &base, NULL, matches, back, 2, &found, &error));
         CHECK(found == k + 1 && matches[0].id == 0 && (k == 0 || matches[1].id == 1));
+        for (size_t i = 2 * sizeof *matches; i < sizeof matches; i++)
+            CHECK(((unsigned char *)matches)[i] == 0x5a);
+        for (size_t i = 2 * size; i < sizeof back; i++)
+            CHECK(((unsigned char *)back)[i] == 0x5a);
         query.limit = 1;
         OK(fpdb_query(db, &base, &query, matches, NULL, MOST, &found, &error));
         CHECK(found == 1);
@@ -400,7 +430,7 @@ static void finds_planted_neighbours(const char *path, uint32_t bits, uint32_t k
     }
     OK(fpdb_stats(db, &stats, &error));
     CHECK(stats.entries == count && stats.bits == bits && stats.max_distance == k && stats.segments == 1);
-    CHECK(stats.ids == FPDB_IDS_USER && stats.similarity == 0 && stats.disk_bytes > count * size / 2);
+    CHECK(stats.ids == FPDB_IDS_USER && stats.similarity == -1 && stats.disk_bytes > count * size / 2);
     CHECK(stats.recent_entries == 0 && stats.flushed_bytes > 0 && stats.size == sizeof stats);
     CHECK(stats.write_failed == 0 && stats.background_failed == 0 && stats.documents == 0 && stats.reserved == 0);
     OK(fpdb_verify(db, FPDB_VERIFY_LEVEL_DEEP, &error));
@@ -436,7 +466,7 @@ static void finds_similar_texts(void) {
     FpdbRecipe *recipe = NULL, *same = NULL;
     FpdbDb *db = NULL;
     size_t found;
-    bool exists = false;
+    uint32_t exists = 7;
     OK(fpdb_recipe("pairs/1", FPDB_BITS_SKETCH, &recipe, &error));
     for (int i = 0; i < 5; i++) {
         text_of(text, i < 4 ? 0 : 5000, i < 4 ? changed[i] : 0);
@@ -477,8 +507,19 @@ static void finds_similar_texts(void) {
     CHECK(stats.documents == 5 && stats.page_memory_limit == 64 << 20);
     OK(fpdb_close(db, &error));
     FAILS(fpdb_open("similar", NULL, &db, &error), FPDB_CODE_UNSUPPORTED, "has sketches");
+    /* What is not given is as it is stored. */
     options = (FpdbOptions){.size = sizeof options, .similarity = 0.9};
-    REFUSED(fpdb_open("similar", &options, &db, &error), "0.9");
+    REFUSED(fpdb_open("similar", &options, &db, &error), "at least 0.9 (recall 0.9) was requested, but the database has Jaccard similarity at least 0.8");
+    options = (FpdbOptions){.size = sizeof options, .similarity = 0.8};
+    OK(fpdb_open("similar", &options, &db, &error));
+    OK(fpdb_close(db, &error));
+    options = (FpdbOptions){.size = sizeof options, .recall = 0.9};
+    OK(fpdb_open("similar", &options, &db, &error));
+    OK(fpdb_close(db, &error));
+    options = (FpdbOptions){.size = sizeof options, .similarity = 0.8, .recall = 0.95};
+    REFUSED(fpdb_open("similar", &options, &db, &error), "(recall 0.95) was requested, but the database has Jaccard similarity at least 0.8 (recall 0.9)");
+    options = (FpdbOptions){.size = sizeof options, .recall = 0.95};
+    REFUSED(fpdb_open_or_create("similar", &options, &db, &error), "(recall 0.95) was requested, but the database has Jaccard similarity at least 0.8 (recall 0.9)");
     options = (FpdbOptions){.size = sizeof options, .bits = FPDB_BITS_ANY};
     OK(fpdb_open("similar", &options, &db, &error));
     OK(fpdb_recipe_of(db, &same, &error));
@@ -499,6 +540,7 @@ static void recipes_agree_about_all_widths(void) {
     FpdbOptions options = {.size = sizeof options};
     FpdbDb *db = NULL;
     FpdbRecipe *none = NULL;
+    char *name = NULL;
     OK(fpdb_recipe("pairs/1", 0, &recipes[0], &error));
     OK(fpdb_recipe("pairs/1", 128, &recipes[1], &error));
     OK(fpdb_recipe("pairs/1", FPDB_BITS_SKETCH, &recipes[2], &error));
@@ -514,10 +556,16 @@ static void recipes_agree_about_all_widths(void) {
     OK(fpdb_close(db, &error));
     options = (FpdbOptions){.size = sizeof options, .custom_recipe = "ours/1"};
     OK(fpdb_create("ours", &options, &db, &error));
-    REFUSED(fpdb_recipe_of(db, &none, &error), "ours/1");
+    FAILS(fpdb_recipe_of(db, &none, &error), FPDB_CODE_UNSUPPORTED, "cannot make fingerprints for the database");
+    OK(fpdb_recipe_name(db, &name, &error));
+    CHECK(strcmp(name, "ours/1") == 0);
+    fpdb_free_text(name);
     OK(fpdb_close(db, &error));
     OK(fpdb_create("nobody's", NULL, &db, &error));
-    FAILS(fpdb_recipe_of(db, &none, &error), FPDB_CODE_UNSUPPORTED, "no recipe");
+    none = recipes[0];
+    OK(fpdb_recipe_of(db, &none, &error));
+    OK(fpdb_recipe_name(db, &name, &error));
+    CHECK(none == NULL && name == NULL);
     OK(fpdb_close(db, &error));
     for (int i = 0; i < 3; i++)
         fpdb_free_recipe(recipes[i]);
@@ -534,7 +582,7 @@ static void writes_batches(const char *path) {
     FpdbDb *db = NULL;
     size_t found, i;
     uint64_t count;
-    bool removed = false;
+    uint32_t removed = 7;
     for (i = 0; i < COUNT; i++) {
         fingerprints[i] = (uint64_t)(i / 2) << 20 | (i % 2); /* pairs that differ in one bit */
         ids[i] = i + 100;
@@ -578,12 +626,14 @@ static void keeps_documents(const char *path) {
     FpdbOptions options = {.size = sizeof options, .ids = FPDB_IDS_NAMES, .max_distance = 3};
     FpdbOptions reading = {.size = sizeof reading, .read_only = 1};
     FpdbDb *db = NULL, *reader = NULL;
+    FpdbStats stats = {.size = sizeof stats};
+    char *text = NULL, *write_failure = NULL;
     FpdbOutcome outcome;
     FpdbDocument document = {.size = sizeof document};
     FpdbQuery query = {.size = sizeof query, .distance = 64};
     FpdbWrite write = {.size = sizeof write, .count = 1, .names = &b, .stamps = &day[2],
                        .mode = FPDB_WRITE_MODE_UPSERT_IF_NOVEL, .on_duplicate = FPDB_ON_DUPLICATE_REMEMBER};
-    bool is_there = false;
+    uint32_t is_there = 7;
     uint64_t count, stored;
     size_t found;
     OK(fpdb_create(path, &options, &db, &error));
@@ -641,9 +691,35 @@ static void keeps_documents(const char *path) {
     CHECK(document.stamp == 3);
     OK(fpdb_query(db, F(0xfffe), NULL, NULL, NULL, 0, &found, &error));
     CHECK(found == 1);
-    OK(fpdb_flush(db, &error));
+    /* Once nothing is near it any more, it is a document of its own. */
+    OK(fpdb_insert_if_novel(db, F(0xfffe), b, 0, &outcome, &error));
+    CHECK(outcome.kind == FPDB_OUTCOME_KIND_DUPLICATE && outcome.document.distance == 1);
+    OK(fpdb_get(db, a, 0, &document, &stored, &is_there, &error));
+    CHECK(is_there && outcome.document.id == document.id && stored == 0xffff);
+    OK(fpdb_remove(db, a, 0, &is_there, &error));
+    CHECK(is_there);
+    OK(fpdb_insert_if_novel(db, F(0xfffe), b, 0, &outcome, &error));
+    CHECK(outcome.kind == FPDB_OUTCOME_KIND_UPDATED && outcome.document.distance == 0);
+    OK(fpdb_get(db, b, 0, &document, &stored, &is_there, &error));
+    CHECK(is_there && !document.is_duplicate && document.id == outcome.document.id);
+    OK(fpdb_insert_if_novel(db, F(0xffff), a, 0, &outcome, &error));
+    CHECK(outcome.kind == FPDB_OUTCOME_KIND_DUPLICATE && outcome.document.id == document.id);
+    OK(fpdb_remove(db, b, 0, &is_there, &error));
+    OK(fpdb_insert_if_novel(db, F(0xffff), a, 0, &outcome, &error));
+    CHECK(outcome.kind == FPDB_OUTCOME_KIND_INSERTED);
+    /* A check writes recent documents to files, and reads these. */
+    OK(fpdb_stats(db, &stats, &error));
+    CHECK(stats.recent_entries > 0);
+    OK(fpdb_verify(db, FPDB_VERIFY_LEVEL_QUICK, &error));
+    OK(fpdb_stats(db, &stats, &error));
+    CHECK(stats.recent_entries == 0 && stats.flushed_bytes > 0);
     OK(fpdb_compact(db, &error));
     OK(fpdb_release_memory(db, &error));
+    OK(fpdb_warm(db, &error));
+    OK(fpdb_stats(db, &stats, &error));
+    CHECK(stats.index_memory > 0);
+    OK(fpdb_failures(db, &write_failure, &text, &error));
+    CHECK(write_failure == NULL && text == NULL);
     OK(fpdb_verify(db, FPDB_VERIFY_LEVEL_QUICK, &error));
     OK(fpdb_verify(db, FPDB_VERIFY_LEVEL_FULL, &error));
     OK(fpdb_backup(db, "copy", &error));
@@ -654,17 +730,132 @@ static void keeps_documents(const char *path) {
     CHECK(!is_there);
     OK(fpdb_count(db, &count, &error));
     CHECK(count == 0);
-    OK(fpdb_remove(db, NULL, 500, &is_there, &error));
-    CHECK(!is_there);
     OK(fpdb_close(reader, &error));
-    OK(fpdb_close(db, &error));
+    /* Nothing more is written once the folder is another one. */
+    CHECK(rename(path, "moved") == 0);
+    outcome.kind = 7;
+    FAILS(fpdb_insert_if_novel(db, F(1), a, 0, &outcome, &error), FPDB_CODE_CLOSED, "the folder was moved");
+    FAILS(fpdb_flush(db, &error), FPDB_CODE_POISONED, "an earlier write failed, so open the database again");
+    CHECK(outcome.kind == 7);
+    OK(fpdb_stats(db, &stats, &error));
+    OK(fpdb_failures(db, &write_failure, &text, &error));
+    CHECK(stats.write_failed == 1 && write_failure != NULL && text == NULL && !stats.background_failed);
+    CHECK(strstr(write_failure, "the folder was moved") != NULL);
+    fpdb_free_text(write_failure);
+    CHECK(fpdb_close(db, NULL) != FPDB_CODE_OK);
     OK(fpdb_open("copy", &reading, &reader, &error));
     OK(fpdb_count(reader, &count, &error));
     CHECK(count == 1);
     CHECK(system("for file in copy/*.t00; do printf x | dd of=$file bs=1 seek=70 conv=notrunc 2> /dev/null; done") == 0);
     FAILS(fpdb_verify(reader, FPDB_VERIFY_LEVEL_QUICK, &error), FPDB_CODE_CORRUPTION, ".t00");
     OK(fpdb_close(reader, &error));
+    /* The background reads the file, too. */
+    OK(fpdb_open("copy", &reading, &reader, &error));
+    FAILS(fpdb_warm(reader, &error), FPDB_CODE_CORRUPTION, ".t00");
+    for (int i = 0; i < 1000 && !stats.background_failed; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        OK(fpdb_stats(reader, &stats, &error));
+    }
+    OK(fpdb_failures(reader, &write_failure, &text, &error));
+    CHECK(stats.background_failed && write_failure == NULL && text != NULL && strstr(text, ".t00") != NULL);
+    fpdb_free_text(text);
+    OK(fpdb_close(reader, &error));
     CHECK(strchr(fpdb_version(), '.') != NULL && fpdb_abi() == FPDB_ABI);
+}
+
+/* Two threads use one handle. Each finds what it has written, and both together write each document once. */
+enum { THREADS = 2, EACH = 300 };
+
+static FpdbDb *shared;
+
+static void *writes_and_finds(void *first) {
+    uint64_t novel = 0;
+    for (uint64_t i = 0; i < EACH; i++) {
+        const uint64_t number = (*(uint64_t *)first + i) % EACH, fingerprint = number << 8;
+        char *problem = NULL, *name = NULL, wanted[32];
+        FpdbOutcome outcome;
+        FpdbMatch match;
+        size_t found = 0;
+        sprintf(wanted, "page %d", (int)number);
+        if (fpdb_insert_if_novel(shared, &fingerprint, wanted, 0, &outcome, &problem) != FPDB_CODE_OK
+            || fpdb_query(shared, &fingerprint, NULL, &match, NULL, 1, &found, &problem) != FPDB_CODE_OK
+            || fpdb_name(shared, match.id, &name, &problem) != FPDB_CODE_OK
+            || found != 1 || match.id != outcome.document.id || strcmp(name, wanted) != 0) {
+            fprintf(stderr, "%s: %s\n", wanted, problem != NULL ? problem : name);
+            exit(1);
+        }
+        fpdb_free_text(name);
+        novel += outcome.kind == FPDB_OUTCOME_KIND_INSERTED;
+    }
+    *(uint64_t *)first = novel;
+    return NULL;
+}
+
+static void serves_two_threads(void) {
+    FpdbOptions options = {.size = sizeof options, .ids = FPDB_IDS_NAMES, .max_distance = FPDB_EXACT};
+    pthread_t threads[THREADS];
+    uint64_t numbers[THREADS] = {0, EACH / 2}, count;
+    OK(fpdb_create("shared", &options, &shared, &error));
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, writes_and_finds, &numbers[i]) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    OK(fpdb_count(shared, &count, &error));
+    CHECK(count == EACH && numbers[0] + numbers[1] == EACH);
+    OK(fpdb_close(shared, &error));
+}
+
+/* A recall alone makes a database of sketches of the default similarity. */
+static void chooses_what_is_not_given(void) {
+    FpdbOptions options = {.size = sizeof options, .recall = 0.9}, defaults = {.size = sizeof defaults};
+    FpdbStats stats = {.size = sizeof stats}, others = {.size = sizeof others};
+    FpdbDb *db = NULL;
+    OK(fpdb_create("recall", &options, &db, &error));
+    OK(fpdb_stats(db, &stats, &error));
+    OK(fpdb_close(db, &error));
+    defaults.bits = FPDB_BITS_SKETCH;
+    OK(fpdb_create("default", &defaults, &db, &error));
+    OK(fpdb_stats(db, &others, &error));
+    CHECK(stats.bits == FPDB_BITS_SKETCH && stats.similarity == 0.8 && others.similarity == 0.8);
+    OK(fpdb_close(db, &error));
+    REFUSED(fpdb_open("default", &options, &db, &error), "(recall 0.9) was requested, but the database has Jaccard similarity at least 0.8 (recall 0.95)");
+    OK(fpdb_open("recall", &options, &db, &error));
+    OK(fpdb_close(db, &error));
+}
+
+/* Documents that share the start of a text share a key, which leads to many pages. */
+static void reads_no_more_pages_than_allowed(void) {
+    enum { COUNT = 400 };
+    static unsigned char sketches[COUNT][FPDB_SKETCH_SIZE];
+    static uint64_t ids[COUNT];
+    static FpdbOutcome outcomes[COUNT];
+    FpdbOptions options = {.size = sizeof options, .bits = FPDB_BITS_SKETCH, .candidate_pages = 1};
+    FpdbWrite write = {.size = sizeof write, .count = COUNT, .fingerprints = sketches, .ids = ids,
+                       .mode = FPDB_WRITE_MODE_ALWAYS};
+    FpdbDb *db = NULL;
+    FpdbMatch match;
+    uint32_t state = 7;
+    size_t found = 7;
+    for (int i = 0; i < COUNT; i++) {
+        for (int byte = 0; byte < FPDB_SKETCH_SIZE; byte++)
+            sketches[i][byte] = (unsigned char)((state = state * 1664525 + 1013904223) >> 24);
+        /* The first minima are the same. */
+        for (int plane = 0; plane < 6; plane++)
+            sketches[i][16 * plane] = 9;
+        ids[i] = i;
+    }
+    OK(fpdb_create("pages", &options, &db, &error));
+    OK(fpdb_write(db, &write, outcomes, &error));
+    OK(fpdb_flush(db, &error));
+    FAILS(fpdb_query(db, sketches[0], NULL, &match, NULL, 1, &found, &error), FPDB_CODE_TOO_MANY_CANDIDATES,
+          "allow more with candidate_pages");
+    CHECK(found == 7);
+    OK(fpdb_close(db, &error));
+    options.candidate_pages = 1000;
+    OK(fpdb_open("pages", &options, &db, &error));
+    OK(fpdb_query(db, sketches[0], NULL, &match, NULL, 1, &found, &error));
+    CHECK(found >= 1 && match.distance == 0);
+    OK(fpdb_close(db, &error));
 }
 
 int main(int count, char **arguments) {
@@ -692,6 +883,9 @@ int main(int count, char **arguments) {
     writes_batches(arguments[2]);
     refuses_places_before_it_does_anything();
     keeps_documents("documents");
+    serves_two_threads();
+    chooses_what_is_not_given();
+    reads_no_more_pages_than_allowed();
     fpdb_free_recipe(recipe);
     fpdb_free_recipe(NULL);
     fpdb_free_text(NULL);

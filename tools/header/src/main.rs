@@ -17,6 +17,8 @@ fn main() -> ExitCode {
         autogen_warning: Some("/* Made by tools/header. Do not edit. */".into()),
         include_guard: Some("FPDB_H".into()),
         cpp_compat: true,
+        no_includes: true,
+        sys_includes: ["stddef.h", "stdint.h"].map(Into::into).into(),
         usize_is_size_t: true,
         documentation_style: cbindgen::DocumentationStyle::C99,
         // What functions take as numbers and bytes.
