@@ -132,7 +132,7 @@ const LAYERS: [(&str, &str, Layers); 8] = [
             &["width"],
             &["recipe"],
             &["structs"],
-            &["border", "database", "options"],
+            &["border", "database", "layout", "options"],
             &["handle"],
             &["documents"],
         ],

@@ -12,6 +12,7 @@
 // width      fingerprints of each width as bytes
 // recipe     what makes them
 // structs    the structs, choices and constants of the header
+// layout     where their fields are, and which numbers they have: that never changes
 // border     pointers of C as values of Rust, and back: no panic gets past it
 // options    options, checked before anything is touched
 // database   what is done with a database, without pointers
@@ -25,6 +26,7 @@ mod code;
 mod database;
 mod documents;
 mod handle;
+mod layout;
 mod options;
 mod recipe;
 mod structs;
