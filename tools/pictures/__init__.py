@@ -1,7 +1,9 @@
-"""The pictures of docs/benchmarks.md. `tools/figures --pictures` draws them from the tables of that document."""
+"""The pictures of docs/benchmarks.md and docs/design.md. `tools/figures --pictures` draws them, those of figures from the
+tables of the former."""
 
 import re
 
+from . import parts
 from .document import Missing, number, printed_tables, row_of, tables
 from .drawing import GREY, Axis, Picture
 
@@ -14,7 +16,7 @@ FOUND = "found at J = .7 to .8, .8 to .9, .9 to 1"
 def draw(text):
     """The pictures of a document, by their file names."""
     return {"query-time.svg": query_time(text).svg(), "block-size.svg": block_size(text).svg(),
-            "similarity.svg": similarity(text).svg(), "cost.svg": cost(text).svg()}
+            "similarity.svg": similarity(text).svg(), "cost.svg": cost(text).svg(), "parts.svg": parts.svg()}
 
 
 def query_time(text):

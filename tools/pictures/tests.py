@@ -88,8 +88,10 @@ class Pictures(unittest.TestCase):
 
     def test_no_point_or_label_is_outside(self):
         for name, picture in draw(BENCHMARKS).items():
-            for element in xml.etree.ElementTree.fromstring(picture).iter():
-                for axis, limit in (("x", 640), ("cx", 640), ("y", 420), ("cy", 420)):
+            root = xml.etree.ElementTree.fromstring(picture)
+            width, height = float(root.get("width")), float(root.get("height"))
+            for element in root.iter():
+                for axis, limit in (("x", width), ("cx", width), ("y", height), ("cy", height)):
                     self.assertLessEqual(0, float(element.get(axis, 0)), name)
                     self.assertLessEqual(float(element.get(axis, 0)), limit, name)
 
