@@ -185,7 +185,7 @@ impl<'a> Meter<'a> {
     /// Reports again if enough time has passed, though no more is done. Fails with `Cancelled` if
     /// the caller wants no more.
     pub(crate) fn check(&self) -> Result<()> {
-        self.update(|state| state.report_if(State::is_due))
+        self.update(|state| state.report_if(State::is_late))
     }
 
     /// Reports the end of the last step, when it is too late to cancel.
@@ -215,6 +215,11 @@ impl State<'_> {
         let part = |total: u64| (total / PARTS).max(1);
         total.is_some_and(|total| done >= total || done - reported.done >= part(total))
             || at.elapsed() >= INTERVAL
+    }
+
+    /// Whether enough time has passed since the last report.
+    fn is_late(&self) -> bool {
+        self.reported.is_none_or(|(_, at)| at.elapsed() >= INTERVAL)
     }
 
     /// Returns how much is done before a report can be due again. Reading the clock takes longer
@@ -302,6 +307,16 @@ mod tests {
         }
         assert_eq!(meter.begin(Phase::Sort, 1).unwrap_err().kind(), ErrorKind::Cancelled);
         assert_eq!(calls.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_step_that_is_complete_is_not_reported_again_by_each_check() {
+        let all = reports(Some(10), |meter| {
+            meter.advance(10).unwrap();
+            (0..100_000).for_each(|_| meter.check().unwrap());
+        });
+        // More only for each 50 ms that it takes.
+        assert!(all.len() < 1000, "{} reports", all.len());
     }
 
     #[test]

@@ -183,16 +183,19 @@ impl Comparer {
 
     /// Removes temporary files, and gives the features of stored documents free for others,
     /// whatever became of the run.
-    fn release(&mut self) {
-        self.compares = None;
+    fn release(&mut self, py: Python<'_>) {
+        let ended = self.compares.take();
+        py.detach(|| drop(ended));
     }
 
     /// Makes sure that the features that were kept survive a power failure.
-    fn finish(&mut self) -> PyResult<()> {
-        match self.compares.take() {
-            Some(Compares::Beside(comparer)) => comparer.finish().or_raise(),
+    fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
+        let ended = self.compares.take();
+        let finish = || match ended {
+            Some(Compares::Beside(comparer)) => comparer.finish(),
             Some(Compares::Alone(_)) | None => Ok(()),
-        }
+        };
+        py.detach(finish).or_raise()
     }
 
     /// Decides about the chunk that was read. The candidates of row i are the elements offsets[i]
@@ -302,7 +305,8 @@ fn decided(py: Python<'_>, verdicts: Vec<Verdict>) -> Decided<'_> {
         Some(Like::Earlier(place)) => EARLIER + place as u64,
     };
     let of = array(py, verdicts.iter().map(of).collect());
-    let similarities = array(py, verdicts.iter().map(|it| it.similarity).collect());
+    let similarities =
+        array(py, verdicts.iter().map(|it| it.similarity.unwrap_or(f64::NAN)).collect());
     let estimated = verdicts.iter().map(|it| u8::from(it.is_estimated)).collect();
     let crowded = verdicts.iter().filter(|it| it.is_crowded && it.is_kept()).count();
     let replaced = (0..).zip(&verdicts);

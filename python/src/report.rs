@@ -1,9 +1,8 @@
 //! What a deduplication found, as HTML.
 
 use fpdb_dedup::html::{self, Measure, Measured, Pair, Repeated, Report};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-
-use crate::arrays::with_numbers;
 
 /// The names of a row and of what it is like, how similar they are, and parts of their texts.
 type Shown = (String, String, String, Option<String>, Option<String>);
@@ -17,20 +16,16 @@ type Parts = (String, String, Vec<(usize, usize, String)>);
 pub(crate) fn report_html(
     title: Option<String>,
     figures: Vec<(String, String)>,
-    similarities: &Bound<'_, PyAny>,
+    similarities: PyReadonlyArray1<'_, f64>,
     threshold: f64,
     rows: u64,
     kept: u64,
     clusters: Vec<(String, u64)>,
     pairs: Vec<Shown>,
     repeated: Vec<Parts>,
-) -> PyResult<String> {
+) -> String {
     let mut measured = Measured::new(Measure::Similarity, threshold);
-    // They come as bits.
-    with_numbers(similarities, "similarity", |all| {
-        all.iter().for_each(|&bits| measured.add(f64::from_bits(bits)));
-        Ok(())
-    })?;
+    similarities.as_array().iter().for_each(|&similarity| measured.add(similarity));
     let report = Report {
         title: title.clone().unwrap_or_default(),
         figures,
@@ -41,7 +36,7 @@ pub(crate) fn report_html(
         pairs: pairs.into_iter().map(pair).collect(),
         repeated: repeated.into_iter().map(parts).collect(),
     };
-    Ok(if title.is_some() { report.document() } else { report.summary() })
+    if title.is_some() { report.document() } else { report.summary() }
 }
 
 /// Returns a pair as a row of a table.

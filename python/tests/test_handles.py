@@ -413,7 +413,7 @@ def test_messages_have_the_names_of_python(db: fpdb.Db, tmp_path: Path) -> None:
     calls: list[tuple[Callable[[], object], str]] = [
         (lambda: db.insert(7, "name"), "give an id instead of a name"),
         (lambda: fpdb.Db.open(tmp_path / "names").insert(7, 1), "give a name instead of an id"),
-        (lambda: fpdb.Db.open(tmp_path / "names", bits=128), "use bits=64"),
+        (lambda: fpdb.Db.open(tmp_path / "names", bits=128), "open it with bits=64"),
         (lambda: fpdb.Db.create(tmp_path / "x", recipe="y"), r"or use custom_recipe=\.\.\. for"),
     ]
     for call, message in calls:

@@ -91,8 +91,8 @@ begun = None
 def progress(done, total):
     global begun
     if done > total - len(texts) and begun is None:  # what was read is compared
-        print("begun", flush=True)
         begun = time.monotonic()
+        print("begun", flush=True)
 
 try:
     calls[sys.argv[1]](progress)

@@ -17,7 +17,7 @@ import pytest
 from fpdb_engine._report import Example, Quoting
 
 TAGS = set(
-    "html head meta title style body main h1 h2 section p table tr td th svg rect line text div b mark br small".split()
+    "html head meta title style body main h1 h2 section p table tr td th svg rect line text div b bdi mark br small".split()
 )
 HOSTILE = '</p></td><script>alert(1)</script><img src=x onerror="alert(2)">&amp;\u202e "quoted" \'single\' <b>bold'
 

@@ -401,7 +401,7 @@ def test_rows_name_the_rows_that_they_are_like(tmp_path: Path, ending: str) -> N
     assert ids == [None] * 6 + ["u0"]
     (example,) = found.examples()
     assert (example.row, example.id, example.of, example.of_id) == (6, "u6", 0, "u0")
-    assert "row 6 (u6) is like row 0 (u0)" in found._repr_html_()
+    assert "row 6 (u6)</bdi> is like <bdi>row 0 (u0)" in found._repr_html_()
     # Ids of an earlier call do not stay beside the rows of a later one.
     fpdb.dedup_files(tmp_path / "all", tmp_path / "again", annotate=True)
     again = rows_of(tmp_path / "again", ending)

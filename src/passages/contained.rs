@@ -168,7 +168,7 @@ impl Contained {
     }
 
     /// Sets a function that gets the progress, and can end the search with an error of kind
-    /// `Cancelled`: the texts that were read in each pass, and then those that were compared.
+    /// `Cancelled`: the number of texts that were read in each pass, and then compared.
     ///
     /// # Examples
     ///

@@ -224,7 +224,7 @@ impl Passages {
     }
 
     /// Sets a function that gets the progress, and can end the search with an error of kind
-    /// `Cancelled`: the texts that were read in each pass, and then those that were compared.
+    /// `Cancelled`: the number of texts that were read in each pass and, with gaps, compared.
     ///
     /// # Examples
     ///
@@ -252,6 +252,7 @@ impl Passages {
     ///
     /// Those of `read`. `InvalidArgument` if a text is longer than 512 MiB, or if the texts differ
     /// the second time. `Io` if a scratch file cannot be written or read.
+    /// `Cancelled` if [`on_progress`](Self::on_progress) says so.
     ///
     /// # Examples
     ///

@@ -20,11 +20,15 @@ pub struct Nearest {
 
 impl Nearest {
     /// Leaves out documents from now on.
+    ///
+    /// See the example of [`Comparer`](crate::Comparer).
     pub fn leave_out(&mut self, ids: impl IntoIterator<Item = DocId>) {
         self.left_out.extend(ids.into_iter().map(|id| id.0));
     }
 
     /// Takes documents back.
+    ///
+    /// See the example of [`Comparer`](crate::Comparer).
     pub fn put_back(&mut self, ids: impl IntoIterator<Item = DocId>) {
         for DocId(id) in ids {
             self.left_out.remove(&id);

@@ -36,6 +36,7 @@ pub struct Options {
     pub(crate) words: Option<usize>,
     pub(crate) is_exact: bool,
     pub(crate) expected: u64,
+    pub(crate) memory: u64,
     pub(crate) threads: usize,
     pub(crate) scratch: Option<PathBuf>,
     pub(crate) until: Until,
@@ -49,6 +50,7 @@ impl Options {
             words: None,
             is_exact: true,
             expected: 10_000_000,
+            memory: 512 << 20,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             scratch: None,
             until: Until::default(),
@@ -85,7 +87,8 @@ impl Options {
     }
 
     /// Sets for how many rows bands are chosen. The default is 10 million. Many more rows than this
-    /// take more time, but all are found that would be.
+    /// take more time, but all are found that would be. Bands that many rows share are counted in up to
+    /// 1.5 bytes for each expected row.
     ///
     /// # Examples
     ///
@@ -94,12 +97,30 @@ impl Options {
     /// # use fpdb::text::Recipe;
     /// # use fpdb_dedup::Dedup;
     /// let options = Dedup::options(Recipe::for_sketches("pairs/1")?, Jaccard::at_least(0.8));
-    /// assert!(options.expected(1_000_000_000).start()?.add(&["A text."])?[0].is_kept());
+    /// assert!(options.expected(100_000).start()?.add(&["A text."])?[0].is_kept());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn expected(self, rows: u64) -> Self {
         Self { expected: rows, ..self }
+    }
+
+    /// Sets how many bytes the pages of a database of kept rows may take in memory. The default is 512
+    /// MiB. [`Comparer`](crate::Comparer) has no such database.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use fpdb::Jaccard;
+    /// # use fpdb::text::Recipe;
+    /// # use fpdb_dedup::Dedup;
+    /// let options = Dedup::options(Recipe::for_sketches("pairs/1")?, Jaccard::at_least(0.8));
+    /// assert!(options.memory(64 << 20).start()?.add(&["A text."])?[0].is_kept());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn memory(self, bytes: u64) -> Self {
+        Self { memory: bytes, ..self }
     }
 
     /// Sets the number of threads. The default is the number of processors.
@@ -128,8 +149,7 @@ impl Options {
         Self { scratch: Some(folder.into()), ..self }
     }
 
-    /// Ends the work once this function returns whether it is enough. It is called every few rows,
-    /// by several threads.
+    /// Ends the work once this function returns true. It is called every few rows, by several threads.
     ///
     /// # Examples
     ///

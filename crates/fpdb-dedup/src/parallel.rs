@@ -6,14 +6,14 @@ use std::thread;
 const STEP: usize = 64;
 
 /// Returns whether the caller wants no more.
-pub(crate) type Until<'a> = &'a (dyn Fn() -> bool + Sync);
+pub(crate) type IsEnough<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Divides the items among threads. Returns the results in order, or some if the caller wants no
 /// more.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
-    is_enough: Until<'_>,
+    is_enough: IsEnough<'_>,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
     let some = |items: &[T]| {

@@ -36,7 +36,8 @@ def dedup_contained(
     if it is kept. Not all rows with fewer than 20 words are found, and with a share below 1, not all that have
     changes in these runs. Above 512 MiB, what is compared is sorted in temporary files, at about 1.5 bytes per
     word; texts that are compared are in a file, too, and those of an iterator. In addition, this takes 50 bytes of
-    memory per row. The similarity of a dropped row is its share.
+    memory per row. The similarity of a dropped row is its share. progress is called with the number of texts done in all
+    three passes, and with the total.
 
     >>> quote = "The mills were closed in spring because the new owners had found cheaper coal in the north of the country"
     >>> found = dedup_contained([quote, f"This is from the archive. {quote} That was all."])

@@ -37,7 +37,7 @@ def _report(found: Deduplicated, title: str | None, shown: list[Example]) -> str
     return report_html(
         None if title is None else _plain(title),
         [(_plain(name), _plain(value)) for name, value in found.figures()],
-        similarity.view(np.uint64),
+        similarity,
         found.threshold,
         len(found),
         len(found) - found.dropped,

@@ -518,7 +518,7 @@ _Shown: TypeAlias = tuple[str, str, str, str | None, str | None]
 def report_html(
     title: str | None,
     figures: list[tuple[str, str]],
-    similarities: _Numbers,
+    similarities: npt.NDArray[np.float64],
     threshold: float,
     rows: int,
     kept: int,

@@ -205,8 +205,7 @@ def dedup_passages(
 
     The time grows linearly with the length of the texts. What does not fit into memory, in bytes, is sorted in
     temporary files. In addition, it takes 8 bytes per row and 150 per span. progress is called with the number
-    of texts that were read or, with gaps, compared so far, and with that of all passes: twice the number of texts, or five times
-    with gaps.
+    of texts done in all passes, and with the total. There are two passes, or five with gaps.
 
     >>> quote = "the mills were closed in spring because the new owners had found cheaper coal in the north"
     >>> found = dedup_passages(["Something else.", quote, f"He said: {quote}!"], min_words=14)

@@ -114,7 +114,7 @@ impl Comparer {
         let mut verdict = Verdict {
             kind: own.kind,
             like: None,
-            similarity: f64::NAN,
+            similarity: None,
             is_estimated: false,
             replaced: Vec::new(),
             is_crowded: false,
@@ -128,9 +128,9 @@ impl Comparer {
             match candidate.of {
                 Like::Earlier(place) if candidate.gives_way => verdict.replaced.push(place),
                 // Of equally similar ones the nearest, and the first of these.
-                like if verdict.is_kept() || value > verdict.similarity => {
+                like if verdict.similarity.is_none_or(|most| value > most) => {
                     verdict.like = Some(like);
-                    verdict.similarity = value;
+                    verdict.similarity = Some(value);
                     verdict.is_estimated = is_estimated;
                     // No other one can be more similar.
                     if value >= 1.0 {

@@ -30,17 +30,17 @@ pub struct Verdict {
     pub kind: Kind,
     /// What it is like; `None` if it is kept.
     pub like: Option<Like>,
-    /// How similar it is to that.
-    pub similarity: f64,
+    /// How similar it is to that; `None` if it is kept.
+    pub similarity: Option<f64>,
     /// Whether the similarity is estimated from the sketches.
     pub is_estimated: bool,
     /// The documents of earlier runs that give way to it, if it is kept.
     pub replaced: Vec<usize>,
     /// Whether there are more candidates than it was compared with.
     pub is_crowded: bool,
-    /// Whether it is kept, and a [`Comparer`] finds it by what it shares with others. Otherwise, a
-    /// kept row must be in the database.
-    pub is_in_crowd: bool,
+    /// Whether it is kept, and found by what it shares with others. Otherwise, a kept row must be in
+    /// the database.
+    pub(crate) is_in_crowd: bool,
 }
 
 impl Verdict {
@@ -200,6 +200,8 @@ impl Comparer {
     }
 
     /// Returns the rule by which sketches match.
+    ///
+    /// See the example of [`Comparer`].
     #[must_use]
     pub fn rule(&self) -> MatchRule {
         self.rule

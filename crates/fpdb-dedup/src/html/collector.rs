@@ -18,8 +18,8 @@ const PAIRS: usize = 20;
 /// Collects what a [`Report`] shows, while rows are decided one after the other: the similarities
 /// of dropped rows, the least similar pairs with their texts, and the largest clusters.
 ///
-/// The texts of kept rows are in a temporary file. In memory, each kept row takes 40 bytes, and each
-/// row that others are like as much.
+/// The texts of kept rows are in a temporary file. In memory, each kept row takes up to 40 bytes, and
+/// each row that others are like up to 80 and its name.
 ///
 /// # Examples
 ///
@@ -110,7 +110,7 @@ impl Collector {
         let Some((value, words)) = measured else { return Ok(()) };
         self.measured.add(value);
         let distance = match self.measured.measure() {
-            Measure::Similarity => -value,
+            Measure::Similarity | Measure::Share => -value,
             Measure::Distance => value,
         };
         let place = self.pairs.partition_point(|it| it.0 >= distance);

@@ -25,6 +25,7 @@ pub(super) fn image(measured: &Measured) -> String {
     let x = |value: f64| MARGIN + (WIDTH - 2.0 * MARGIN) * (value - low) / (high - low);
     let (name, at) = match measured.measure() {
         Measure::Similarity => ("similarity", measured.threshold()),
+        Measure::Share => ("share", measured.threshold()),
         Measure::Distance => ("distance", measured.threshold() + 0.5),
     };
     let label = format!(
@@ -68,7 +69,7 @@ pub(super) fn image(measured: &Measured) -> String {
 
 fn range(bar: &Bar, measure: Measure) -> String {
     match measure {
-        Measure::Similarity => format!("{:.3} to {:.3}", bar.begin, bar.end),
+        Measure::Similarity | Measure::Share => format!("{:.3} to {:.3}", bar.begin, bar.end),
         Measure::Distance => format!("{:.0}", bar.begin + 0.5),
     }
 }
@@ -76,7 +77,7 @@ fn range(bar: &Bar, measure: Measure) -> String {
 /// Returns places below the bars, and the numbers there.
 fn ticks(bars: &[Bar], measure: Measure) -> Vec<(f64, String)> {
     match measure {
-        Measure::Similarity => {
+        Measure::Similarity | Measure::Share => {
             let low = bars.first().map_or(0.0, |bar| bar.begin);
             let at = |part: u32| low + (1.0 - low) * f64::from(part) / 5.0;
             (0..=5).map(|part| (at(part), format!("{:.2}", at(part)))).collect()

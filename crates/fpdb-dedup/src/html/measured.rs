@@ -7,6 +7,8 @@
 pub enum Measure {
     /// By a similarity, which is from 0 to 1. The threshold is the least one.
     Similarity,
+    /// By the share of a text that stands in another one, from 0 to 1. The threshold is the least one.
+    Share,
     /// By a distance in bits. The threshold is the greatest one.
     Distance,
 }
@@ -83,7 +85,9 @@ impl Measured {
     fn cell(&self, value: f64) -> u32 {
         match self.measure {
             // A number with few digits is in the cell that begins with it, whatever its last bits.
-            Measure::Similarity => (value.clamp(0.0, 1.0) * f64::from(CELLS) + 1e-2) as u32,
+            Measure::Similarity | Measure::Share => {
+                (value.clamp(0.0, 1.0) * f64::from(CELLS) + 1e-2) as u32
+            }
             Measure::Distance => value.clamp(0.0, 1024.0).round() as u32,
         }
     }
@@ -101,7 +105,7 @@ impl Measured {
     /// Returns the bars of a histogram: they are next to each other, and some may be empty.
     pub(super) fn bars(&self) -> Vec<Bar> {
         match self.measure {
-            Measure::Similarity => {
+            Measure::Similarity | Measure::Share => {
                 let low = self.low();
                 let edge = |bar: u32| low + (CELLS - low) * bar / BARS;
                 let bar = |bar: u32| Bar {
@@ -113,7 +117,7 @@ impl Measured {
                 (0..BARS).map(bar).collect()
             }
             Measure::Distance => {
-                let most = self.cell(self.threshold).max(self.cells());
+                let most = self.cell(self.threshold).max(self.cells().saturating_sub(1));
                 let bar = |at: u32| Bar {
                     begin: f64::from(at) - 0.5,
                     end: f64::from(at) + 0.5,
@@ -137,7 +141,7 @@ impl Measured {
     /// how many rows that were dropped are not similar enough for it.
     pub(super) fn returning(&self) -> Vec<(f64, u64)> {
         match self.measure {
-            Measure::Similarity => {
+            Measure::Similarity | Measure::Share => {
                 let step = |step: u32| {
                     let between =
                         (1.0 - self.threshold) * f64::from(step) / f64::from(THRESHOLDS - 1);

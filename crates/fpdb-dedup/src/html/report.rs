@@ -75,7 +75,8 @@ pub struct Pair {
     pub measured: String,
     /// A part of its text, if that is known.
     pub text: Option<String>,
-    /// The same part of the other text. Words that only one of the two has are marked.
+    /// The same part of the other text. Words that only one of the two has are marked, unless one has
+    /// more than 2,000 words.
     pub other: Option<String>,
 }
 
@@ -169,15 +170,19 @@ impl Report {
             return String::new();
         };
         let (title, what) = match measured.measure() {
-            Measure::Similarity => {
-                ("Similarities of dropped rows", "similarity of each dropped row to")
+            Measure::Similarity => (
+                "Similarities of dropped rows",
+                "The similarity of each dropped row to what it is like.",
+            ),
+            Measure::Share => {
+                ("Shares of dropped rows", "How much of each dropped row stands in another one.")
             }
-            Measure::Distance => ("Distances of dropped rows", "distance of each dropped row from"),
+            Measure::Distance => (
+                "Distances of dropped rows",
+                "The distance of each dropped row from what it is like.",
+            ),
         };
-        let about = format!(
-            "The {what} what it is like. The dashed line is the threshold, {}.",
-            measured.threshold()
-        );
+        let about = format!("{what} The dashed line is the threshold, {}.", measured.threshold());
         section(title, &about, &histogram::image(measured))
     }
 
@@ -188,7 +193,8 @@ impl Report {
         };
         let (name, stricter, less) = match measured.measure() {
             Measure::Similarity => ("threshold", "higher", "less similar than"),
-            Measure::Distance => ("greatest distance", "lesser", "farther than"),
+            Measure::Share => ("threshold", "higher", "contained to a lesser share than"),
+            Measure::Distance => ("greatest distance", "lower", "farther than"),
         };
         let mut table = String::from("<table><tr>");
         for head in [name, "kept", "dropped", "share kept"] {
@@ -222,9 +228,9 @@ impl Report {
             return String::new();
         }
         let mut table = String::from("<table><tr><th>kept</th><th class=number>dropped</th></tr>");
-        for (name, count) in largest {
-            let (name, count) = (escaped(name), grouped(*count));
-            let _ = write!(table, "<tr><td>{name}</td><td class=number>{count}</td></tr>");
+        for (of, count) in largest {
+            let (of, count) = (name(of), grouped(*count));
+            let _ = write!(table, "<tr><td>{of}</td><td class=number>{count}</td></tr>");
         }
         table += "</table>";
         let about =
@@ -236,16 +242,24 @@ impl Report {
         if self.pairs.is_empty() {
             return String::new();
         }
+        let (title, relation) = match self.measured.as_ref().map(Measured::measure) {
+            Some(Measure::Share) => ("Pairs with the least shares", "stands in"),
+            Some(Measure::Similarity | Measure::Distance) | None => {
+                ("Least similar pairs", IS_LIKE)
+            }
+        };
         let mut pairs = String::new();
         for pair in &self.pairs {
-            let (about, (a, b)) = (pair.about(), pair.marked());
+            let (about, (a, b)) = (pair.about(relation), pair.marked());
             let _ = write!(
                 pairs,
                 "<div class=pair>{about}<div class=texts><p dir=\"auto\">{a}</p><p dir=\"auto\">{b}</p></div></div>"
             );
         }
-        let about = "Dropped rows on the left, and what each is like. Words that only one of the two parts has are marked.";
-        section("Least similar pairs", about, &pairs)
+        let about = format!(
+            "Dropped rows on the left, and what each {relation}. Words that only one of the two parts has are marked."
+        );
+        section(title, &about, &pairs)
     }
 
     fn repeated(&self) -> String {
@@ -259,9 +273,9 @@ impl Report {
 }
 
 impl Pair {
-    fn about(&self) -> String {
+    fn about(&self, relation: &str) -> String {
         let Self { row, of, measured, .. } = self;
-        format!("{} is like {}<br>{}", escaped(row), escaped(of), escaped(measured))
+        format!("{} {relation} {}<br>{}", name(row), name(of), escaped(measured))
     }
 
     fn marked(&self) -> (String, String) {
@@ -274,11 +288,11 @@ impl Pair {
     ///
     /// ```
     /// let pair = fpdb_dedup::html::Pair { row: "row 1".into(), of: "a & b".into(), ..Default::default() };
-    /// assert!(pair.table_row().starts_with("<tr><td>row 1 is like a &amp; b<br></td>"));
+    /// assert!(pair.table_row().starts_with("<tr><td><bdi>row 1</bdi> is like <bdi>a &amp; b</bdi><br></td>"));
     /// ```
     #[must_use]
     pub fn table_row(&self) -> String {
-        let (about, (a, b)) = (self.about(), self.marked());
+        let (about, (a, b)) = (self.about(IS_LIKE), self.marked());
         let cell = |text| format!("<td style=\"text-align:left\">{text}</td>");
         format!("<tr><td>{about}</td>{}{}</tr>", cell(a), cell(b))
     }
@@ -288,10 +302,10 @@ impl Repeated {
     /// Returns the repeated parts, with a little of the text around each.
     fn shown(&self) -> String {
         let parts = self.apart();
-        let mut shown = format!("<div class=pair>{}", escaped(&self.row));
+        let mut shown = format!("<div class=pair>{}", name(&self.row));
         for (place, whereabouts) in parts.iter().take(PASSAGES) {
             let part = excerpt_of_passage(&self.text, place.clone());
-            let whereabouts = escaped(whereabouts);
+            let whereabouts = name(whereabouts);
             let _ =
                 write!(shown, "<p dir=\"auto\">{part}<br><small>also {whereabouts}</small></p>");
         }
@@ -312,6 +326,14 @@ impl Repeated {
         }
         apart
     }
+}
+
+/// What a dropped row and another one are to each other.
+const IS_LIKE: &str = "is like";
+
+/// Returns a name, whose direction of writing does not change that of what follows.
+fn name(name: &str) -> String {
+    format!("<bdi>{}</bdi>", escaped(name))
 }
 
 fn section(title: &str, about: &str, content: &str) -> String {

@@ -73,7 +73,7 @@ fn distances_have_a_bar_each() {
     let mut measured = Measured::new(Measure::Distance, 3.0);
     [0.0, 0.0, 2.0, 3.0].into_iter().for_each(|distance| measured.add(distance));
     let bars = measured.bars();
-    assert!(bars.iter().map(|bar| bar.count).eq([2, 0, 1, 1, 0]));
+    assert!(bars.iter().map(|bar| bar.count).eq([2, 0, 1, 1]));
     assert_eq!(measured.returning(), [(3.0, 0), (2.0, 1), (1.0, 2), (0.0, 2)]);
     let report = Report { rows: 10, kept: 6, measured: Some(measured), ..Report::default() };
     assert!(report.document().contains("<title>2: 1</title>"));

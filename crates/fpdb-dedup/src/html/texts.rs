@@ -4,6 +4,8 @@ use std::ops::Range;
 
 /// Stands for what is left out.
 const CUT: &str = "...";
+/// Words of a text that is compared with another one.
+const MOST_WORDS: usize = 2000;
 /// Characters of a text in an example.
 const EXCERPT: usize = 240;
 /// Characters of the text around a passage, and of a passage.
@@ -144,8 +146,12 @@ impl Kind {
     }
 }
 
-/// Returns which words of each list are in a longest common subsequence.
+/// Returns which words of each list are in a longest common subsequence: all, if they are too many
+/// to be compared.
 fn same(a: &[String], b: &[String]) -> (Vec<bool>, Vec<bool>) {
+    if a.len().max(b.len()) > MOST_WORDS {
+        return (vec![true; a.len()], vec![true; b.len()]);
+    }
     // The length of the longest one of what follows each pair of words.
     let width = b.len() + 1;
     let mut lengths = vec![0u16; (a.len() + 1) * width];

@@ -164,11 +164,14 @@ fn error_that_stops_all_writes_is_given_to_a_whole_batch_at_once() {
     let mut decisions: Vec<_> =
         (0..300).map(|n| Box::pin(batcher.insert_if_novel(far(n), &*n.to_string()))).collect();
     let mut context = Context::from_waker(Waker::noop());
-    for decision in &mut decisions {
-        let _ = decision.as_mut().poll(&mut context);
-    }
-    for decision in decisions {
-        let error = block_on(decision).unwrap_err();
+    let polled: Vec<_> =
+        decisions.iter_mut().map(|decision| decision.as_mut().poll(&mut context)).collect();
+    for (polled, decision) in polled.into_iter().zip(decisions) {
+        let outcome = match polled {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => block_on(decision),
+        };
+        let error = outcome.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
     }
     let queries = db.stats().queries.queries;

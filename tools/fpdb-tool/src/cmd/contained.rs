@@ -23,8 +23,8 @@ Examples:
   fpdb-tool contained pages.ndjson > kept.ndjson
   fpdb-tool contained pages.ndjson --share 0.9 --report contained.ndjson > kept.ndjson";
 
-/// Pairs that a page shows.
-const PAIRS: usize = 20;
+/// Pairs, and documents in which others stand, that a page shows.
+const SHOWN: usize = 20;
 
 /// The schema of the report.
 const SCHEMA: &str = "fpdb.contained/1";
@@ -122,12 +122,13 @@ impl Args {
         if let Some(folder) = self.files.temporary() {
             search = search.scratch_folder(folder);
         }
+        HtmlFile::check(self.html.as_deref(), &self.files.files, self.report.as_deref())?;
         let mut report = self.report()?;
-        let html = HtmlFile::create(self.html.as_deref(), &self.files.files)?;
         let mut files = self.files.start(context)?;
+        let html = HtmlFile::create(self.html.as_deref())?;
         let found = search.find(|each| files.texts(each, context))?;
         self.print(&files, &found.texts, context)?;
-        let Counts { documents, bytes, bad, ignored } = std::mem::take(&mut files.counts);
+        let Counts { documents, bytes, bad, ignored } = files.counts;
         let contained = found.texts.len() as u64;
         let summary = Summary {
             least_share: self.share,
@@ -167,11 +168,11 @@ impl Args {
         summary: &Summary,
         context: &mut Context<'_>,
     ) -> Result<html::Report> {
-        let mut measured = html::Measured::new(html::Measure::Similarity, self.share);
+        let mut measured = html::Measured::new(html::Measure::Share, self.share);
         found.texts.iter().for_each(|text| measured.add(text.share));
         let mut least: Vec<&ContainedText> = found.texts.iter().collect();
         least.sort_by(|a, b| a.share.total_cmp(&b.share));
-        least.truncate(PAIRS);
+        least.truncate(SHOWN);
         let rows = least.iter().flat_map(|text| [text.row, text.source]).collect();
         let texts = files.texts_of(&rows, context)?;
         let id_of = |row| usize::try_from(row).ok().and_then(|row: usize| files.ids.get(row));
@@ -189,6 +190,9 @@ impl Args {
         };
         let mut clusters: BTreeMap<u64, u64> = BTreeMap::new();
         found.texts.iter().for_each(|text| *clusters.entry(text.source).or_default() += 1);
+        let mut largest: Vec<(u64, u64)> = clusters.into_iter().collect();
+        largest.sort_by_key(|it| std::cmp::Reverse(it.1));
+        largest.truncate(SHOWN);
         let &Summary { documents, kept, contained, crowded, bad, ignored, .. } = summary;
         let numbers = [
             ("documents read", documents),
@@ -204,7 +208,7 @@ impl Args {
             rows: documents,
             kept,
             measured: Some(measured),
-            clusters: clusters.into_iter().map(|(row, count)| (name_of(row), count)).collect(),
+            clusters: largest.into_iter().map(|(row, count)| (name_of(row), count)).collect(),
             pairs: least.iter().map(pair).collect(),
             repeated: Vec::new(),
         })

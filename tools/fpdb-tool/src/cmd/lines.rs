@@ -83,7 +83,8 @@ impl Args {
         if let Some(folder) = self.spans.files.temporary() {
             search = search.scratch_folder(folder);
         }
-        let (counts, found) = self.spans.run("line", &[], |read| search.find(read), context)?;
+        let (counts, found) =
+            self.spans.run(("line", name), &[], |read| search.find(read), context)?;
         let Counts { documents, bytes, bad, ignored } = counts;
         let percent = found.percent(bytes);
         let Spans { spans, with_spans, repeated_bytes } = found;

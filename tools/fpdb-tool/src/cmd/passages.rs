@@ -88,8 +88,12 @@ impl Args {
         if let Some(folder) = self.spans.files.temporary() {
             search = search.scratch_folder(folder);
         }
-        let (counts, found) =
-            self.spans.run("passage", &self.against, |read| search.find(read), context)?;
+        let (counts, found) = self.spans.run(
+            ("passage", "passages"),
+            &self.against,
+            |read| search.find(read),
+            context,
+        )?;
         let Counts { documents, bytes, bad, ignored } = counts;
         let percent = found.percent(bytes);
         let Spans { spans, with_spans, repeated_bytes } = found;

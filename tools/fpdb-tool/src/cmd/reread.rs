@@ -43,7 +43,7 @@ pub(super) struct RereadArgs {
 }
 
 /// What was read.
-#[derive(Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     pub(super) documents: u64,
     /// Bytes of all texts.
@@ -161,7 +161,11 @@ impl Reread<'_> {
             },
         );
         context.quiet = quiet;
-        read?.verdict()?;
+        let documents = read?;
+        if row != self.counts.documents {
+            bail!("the files have changed while they were read");
+        }
+        documents.verdict()?;
         Ok(texts)
     }
 

@@ -70,12 +70,13 @@ struct Line<'a> {
 pub(super) type Read<'a> = dyn FnMut(&mut Texts<'_>) -> Result<()> + 'a;
 
 impl SpanArgs {
-    /// Searches the texts, and prints the spans as records of this type, or what is left of the
+    /// Searches the texts, and prints the spans as records of this type, several of which have
+    /// another name, or what is left of the
     /// documents. What stands in the files of an earlier collection, which are read first, counts,
     /// too.
     pub(super) fn run(
         &self,
-        r#type: &'static str,
+        (r#type, names): (&'static str, &'static str),
         against: &[PathBuf],
         search: impl FnOnce(&mut Read<'_>) -> Result<Found>,
         context: &mut Context<'_>,
@@ -83,12 +84,14 @@ impl SpanArgs {
         if self.cut && context.json {
             bail!("--cut prints documents, and --json where spans are: leave one of them out");
         }
-        let html = HtmlFile::create(self.html.as_deref(), &self.files.files)?;
+        let inputs = [&self.files.files, against].concat();
+        HtmlFile::check(self.html.as_deref(), &inputs, None)?;
         let mut files = self.files.start(context)?;
         let mut earlier = match against {
             [] => None,
             against => Some(self.files.start_with(against, context)?),
         };
+        let html = HtmlFile::create(self.html.as_deref())?;
         let mut spans = search(&mut |each| {
             earlier.as_mut().map_or(Ok(()), |earlier| earlier.texts(each, context))?;
             files.texts(each, context)
@@ -105,9 +108,9 @@ impl SpanArgs {
         }
         let counts = Spans::of(&spans);
         if let Some(html) = html {
-            html.write(&shown(r#type, &spans, (&counts, before), &files, context)?)?;
+            html.write(&shown(names, &spans, (&counts, before), &files, context)?)?;
         }
-        Ok((std::mem::take(&mut files.counts), counts))
+        Ok((files.counts, counts))
     }
 
     /// Prints the documents without the sentences and lines that are in spans as a whole.
@@ -175,9 +178,9 @@ impl Spans {
     }
 }
 
-/// Returns what a person is shown of spans of this type.
+/// Returns what a person is shown of what is called so.
 fn shown(
-    r#type: &str,
+    names: &str,
     spans: &[Span],
     (counts, before): (&Spans, u64),
     files: &Reread<'_>,
@@ -206,14 +209,14 @@ fn shown(
     let numbers = [
         ("documents read", documents),
         ("bytes of their texts", bytes),
-        (if r#type == "line" { "lines found" } else { "passages found" }, counts.spans),
+        (&*format!("{names} found"), counts.spans),
         ("documents with some", counts.with_spans),
         ("bytes in these", counts.repeated_bytes),
         ("bad lines, rows, files and records", bad),
         ("records that hold no page", ignored),
     ];
     Ok(Report {
-        title: format!("{}s", r#type),
+        title: names.to_owned(),
         figures: figures(&numbers, 5),
         repeated: repeated.collect(),
         ..Report::default()

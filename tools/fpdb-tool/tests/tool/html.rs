@@ -33,7 +33,7 @@ fn a_page_of_dedup_has_the_counts_the_similarities_and_the_pairs() {
     let shown = page(&folder);
     assert!(shown.contains("<td>novel</td><td class=number>2</td>"));
     assert!(shown.contains("Rows by threshold") && shown.contains("<title>0."));
-    assert!(shown.contains("is like a<br>similarity 0.8"), "{shown}");
+    assert!(shown.contains("is like <bdi>a</bdi><br>similarity 0.8"), "{shown}");
     assert!(shown.contains("<b>script</b>"));
     // The texts of an earlier run are not known.
     folder.write("more", document("again", &text(1, 100)));
@@ -53,7 +53,7 @@ fn a_page_of_fingerprints_has_distances() {
     let shown = page(&folder);
     assert!(shown.contains("Distances of dropped rows") && shown.contains("greatest distance"));
     assert!(shown.contains("<td>inserted</td><td class=number>2</td>"));
-    assert!(shown.contains("is like a<br>distance "));
+    assert!(shown.contains("is like <bdi>a</bdi><br>distance "));
 }
 
 #[test]
@@ -67,12 +67,56 @@ fn pages_of_other_commands_show_what_stands_elsewhere_too() {
     folder.ok("passages docs --html page.html");
     let shown = page(&folder);
     assert!(shown.contains("<td>passages found</td><td class=number>2</td>"), "{shown}");
-    assert!(shown.contains("<mark>") && shown.contains("also in a</small>"));
+    assert!(shown.contains("<mark>") && shown.contains("also <bdi>in a</bdi></small>"));
     folder.ok("lines docs --html page.html");
     assert!(page(&folder).contains("<td>lines found</td><td class=number>1</td>"));
     folder.ok("contained docs --html page.html");
     let shown = page(&folder);
     assert!(shown.contains("<td>contained in another one</td><td class=number>1</td>"));
-    assert!(shown.contains("a is like ") && shown.contains("<br>share 1.00"), "{shown}");
-    assert!(folder.exits(2, "lines docs --html docs").err.contains("--html"));
+    assert!(
+        shown.contains("<bdi>a</bdi> stands in <bdi>") && shown.contains("<br>share 1.00"),
+        "{shown}"
+    );
+    for command in ["lines docs --html docs", "passages docs --against more --html more"] {
+        folder.write("more", document("d", &quote));
+        assert!(folder.exits(2, command).err.contains("--html"), "{command}");
+        assert_eq!(folder.read("more"), document("d", &quote));
+    }
+}
+
+#[test]
+fn a_run_that_fails_leaves_an_earlier_page_as_it_was() {
+    let folder = Folder::new();
+    folder.write("docs", documents());
+    folder.write("page.html", "earlier");
+    folder.write("bad", documents() + "no json\n");
+    for command in [
+        "dedup db bad --from ndjson --html page.html",
+        "dedup db docs --exact --html page.html",
+        "dedup db none --html page.html",
+        "lines none --html page.html",
+        "lines bad --from ndjson --html page.html",
+        "contained docs --report page.html --html page.html",
+        "dedup db docs --report page.html --html page.html",
+        "dedup db docs --html db",
+    ] {
+        folder.exits(2, command);
+        assert_eq!(folder.read("page.html"), "earlier", "{command}");
+    }
+    assert!(!folder.file("page.html.unfinished").exists());
+}
+
+#[test]
+fn versions_that_are_dropped_for_their_id_are_not_measured() {
+    let folder = Folder::new();
+    folder.write("docs", document("a", &text(1, 100)) + &document("a", &text(2, 100)));
+    for options in ["--jaccard 0.8 --exact", "--jaccard 0.8", "--max-distance 3"] {
+        folder.ok(&format!("dedup db docs {options} --versions first --html page.html"));
+        let shown = page(&folder);
+        assert!(shown.contains("<td>duplicates</td><td class=number>1</td>"), "{options}");
+        assert!(!shown.contains("<rect") && !shown.contains("Least similar"), "{options}");
+        for database in ["db", "db-features"] {
+            let _ = std::fs::remove_dir_all(folder.file(database));
+        }
+    }
 }

@@ -12,9 +12,10 @@ use std::io::{self, Write};
 use anyhow::Result;
 use fpdb::text::Recipe;
 use fpdb::{Candidate, Db, DocId, Fingerprint, Key, Match, OnDuplicate, Outcome, Stamped, Within};
+use fpdb_dedup::MOST_CANDIDATES;
 use indicatif::ProgressBar;
 
-use super::exact::{Exact, MOST};
+use super::exact::Exact;
 use super::prepare::Prepared;
 use super::report::{Duplicate, Report, Similarity};
 use super::shown::Shown;
@@ -221,7 +222,7 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
             let given = given.map(|at| places[at]);
             exact.borrow_mut().confirms(db, batch, places[own], found, given).map_err(keep)
         };
-        let write = if exact.is_some() { write.confirm(MOST, confirm) } else { write };
+        let write = if exact.is_some() { write.confirm(MOST_CANDIDATES, confirm) } else { write };
         let written = write.before_commit(|outcomes| print(outcomes).map_err(keep)).run();
         // It says what failed. The error of the database says only that the batch ended.
         failed.into_inner().map_or(Ok(()), Err)?;
@@ -242,7 +243,7 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
             if let (Some(shown), Target::Name(name), false) =
                 (&mut self.shown, target, is_duplicate)
             {
-                shown.kept(name, &item.value.text)?;
+                shown.kept(name, &item.value.text);
             }
             match verdict {
                 Verdict::Duplicate { of, name } => {
@@ -258,7 +259,8 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
                     let (id, duplicate_of, distance) = (&*item.value.id, &*name, of.distance);
                     let duplicate = Duplicate { id, duplicate_of, distance, similarity };
                     if let Some(shown) = &mut self.shown {
-                        shown.duplicate(&duplicate, &item.value.text)?;
+                        let by_id = matches!(target, Target::Known(_));
+                        shown.duplicate(&duplicate, &item.value.text, by_id);
                     }
                     self.report.duplicate(&duplicate)?;
                 }

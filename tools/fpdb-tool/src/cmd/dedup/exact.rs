@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use fpdb::text::Recipe;
 use fpdb::{Db, Fingerprint, Match, Options};
-use fpdb_dedup::FeatureStore;
+use fpdb_dedup::{FeatureStore, MOST_CANDIDATES};
 
 use super::prepare::Prepared;
 use super::report::Similarity;
 use crate::input::Item;
-
-/// With how many near documents a document is compared, the nearest first.
-pub(super) const MOST: usize = 256;
 
 /// Compares documents by their features, which it keeps in a folder beside the database.
 pub(super) struct Exact<F: Fingerprint> {
@@ -97,7 +94,7 @@ impl<F: Fingerprint> Exact<F> {
     /// there may be more near documents than it was compared with.
     pub(super) fn take(&mut self, document: usize) -> (Option<Similarity>, bool) {
         let found = self.found.remove(&document).unwrap_or_default();
-        (found.like, found.refused.len() >= MOST)
+        (found.like, found.refused.len() >= MOST_CANDIDATES)
     }
 
     pub(super) fn close(self) -> Result<()> {
@@ -110,7 +107,7 @@ fn exactly(value: f64) -> Similarity {
 }
 
 /// Returns the folder with the features of a database: `crawl.fpdb-features` beside `crawl.fpdb`.
-fn folder_of(db: &Path) -> PathBuf {
+pub(super) fn folder_of(db: &Path) -> PathBuf {
     let mut name = db.components().as_path().as_os_str().to_owned();
     name.push("-features");
     name.into()

@@ -122,9 +122,9 @@ pub(crate) struct Args {
     report: Option<PathBuf>,
 
     /// Write what was found to this file, replacing it, as a page to look at: the counts, how similar
-    /// the duplicates are, how many there would be at other thresholds, the largest clusters, and the
+    /// the duplicates are, how many there would be at stricter thresholds, the largest clusters, and the
     /// least similar pairs side by side. The page loads nothing. While the command runs, the texts of
-    /// novel documents are in a temporary file
+    /// novel documents are in a temporary file beside it, and each takes about 40 bytes of memory
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -230,12 +230,14 @@ impl Args {
         input::check_all(&self.files)?;
         input::check_apart("the database", &self.path, &self.files)?;
         self.check_report()?;
-        let html = HtmlFile::create(self.html.as_deref(), &self.files)?;
+        let features = exact::folder_of(&self.path);
+        let others = [&*self.path, &*features].into_iter().chain(self.report.as_deref());
+        HtmlFile::check(self.html.as_deref(), &self.files, others)?;
         let existing = database::find(&self.path)?;
         let bits = database::width(existing.as_ref(), self.bits, &self.new)?;
         by_width!(bits, self.new.sketches(), |options| {
             let options = self.memory.apply(options);
-            self.dedup(options, existing.as_ref(), html, context)
+            self.dedup(options, existing.as_ref(), context)
         })
     }
 
@@ -257,7 +259,6 @@ impl Args {
         &self,
         options: Options<F>,
         existing: Option<&fpdb::Description>,
-        html: Option<HtmlFile>,
         context: &mut Context<'_>,
     ) -> Result<Exit> {
         let options = options.durability(match self.durability {
@@ -274,9 +275,7 @@ impl Args {
         let (documents, report, shown) = done?;
         closed?;
         let summary = report.finish(&context.provenance)?;
-        if let (Some(html), Some(shown)) = (html, shown) {
-            html.write(&shown.report(&self.path, &summary))?;
-        }
+        shown.map_or(Ok(()), |shown| shown.finish(&self.path, &summary, context))?;
         documents.counts.report_ignored(context);
         if context.json {
             context.summary(SCHEMA, &summary)?;
@@ -318,7 +317,7 @@ impl Args {
             exact,
             is_synced: self.durability == DurabilityArg::Sync,
             report,
-            shown: with_texts.then(|| Shown::new(&db.description().rule)).transpose()?,
+            shown: Shown::create(self.html.as_deref(), &db.description().rule)?,
             printer: Printer::default(),
             bar: &bar,
         };
