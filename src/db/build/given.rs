@@ -5,17 +5,20 @@ use std::path::Path;
 use super::report::BuildReport;
 use super::source::{Entries, NamedDocuments};
 use super::unfinished::build;
+use crate::codec::header::FileKind;
 use crate::db::handle::WriteHandle;
 use crate::db::options::Options;
 use crate::db::read::lookup::NamedDocument;
 use crate::db::write::load::{LoadReport, load};
 use crate::db::write::load_documents::{DocumentsToLoad, load_documents};
-use crate::documents::{SymbolTable, most_record_bytes};
+use crate::documents::{DocumentsBuilder, SymbolTable};
 use crate::error::{Error, Result};
+use crate::file_names::FileId;
 use crate::fingerprint::{DocId, Document, Fingerprint};
 use crate::log::{MAX_NAME_LEN, document_key};
 use crate::progress::Watch;
-use crate::settings::Ids;
+use crate::settings::{Ids, Settings};
+use crate::storage::{InMemory, PageBudget};
 
 /// Documents from whose keys the symbols of the new file are chosen, and their bytes.
 const SAMPLED_KEYS: usize = 1 << 14;
@@ -88,12 +91,35 @@ fn fill<F: Fingerprint>(
     let (count, next_doc) = (documents.given.count, documents.next_doc);
     let sample = sample(&mut documents)?;
     let keys: Vec<&[u8]> = sample.iter().map(|(key, _)| key.as_slice()).collect();
-    let bytes: u64 = keys.iter().map(|key| most_record_bytes::<F>(key.len())).sum();
-    let bytes = (bytes / sample.len().max(1) as u64).saturating_mul(count);
     let symbols = SymbolTable::train_sorted(&keys);
+    let of_sample = bytes_of(&db.core().settings, &sample, symbols.clone())?;
+    let bytes = bytes_of_all(of_sample, sample.len() as u64, count);
     let documents = &mut sample.into_iter().map(Ok).chain(documents);
     let given = DocumentsToLoad { documents, most: count, bytes, symbols, next_doc };
     load_documents(db.core(), given, watch)
+}
+
+/// Returns how many bytes a file of these documents takes.
+fn bytes_of<F: Fingerprint>(
+    settings: &Settings,
+    sample: &[Keyed<F>],
+    symbols: SymbolTable,
+) -> Result<u64> {
+    let storage = InMemory::folder(Path::new("(memory)"), PageBudget::new(u64::MAX));
+    let header = settings.header(FileKind::Documents, 0, FileId { number: 0, nonce: 0 });
+    let most = sample.len() as u64;
+    let mut file =
+        DocumentsBuilder::create(&*storage, "sample", &header, settings.ids, symbols, most, None)?;
+    sample.iter().try_for_each(|(key, document)| file.push(key, Some(document)))?;
+    Ok(file.finish()?.len)
+}
+
+/// Returns about as many bytes as all documents take if those of a sample take so many. The others
+/// may be a little longer.
+fn bytes_of_all(of_sample: u64, sample: u64, count: u64) -> u64 {
+    let bytes = u128::from(of_sample) * u128::from(count) / u128::from(sample.max(1));
+    let more = if count > sample { bytes / 20 } else { 0 };
+    u64::try_from(bytes + more).unwrap_or(u64::MAX)
 }
 
 /// Takes the first documents.
@@ -198,5 +224,47 @@ impl<F: Fingerprint> Iterator for Keys<'_, F> {
     fn next(&mut self) -> Option<Self::Item> {
         let document = self.given.next()?;
         Some(document.and_then(|document| self.check(document)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::handle::open::open_in_memory;
+    use crate::fingerprint::Sketch;
+
+    /// Documents with names like addresses, and sketches of which no part is zero.
+    fn documents(count: u64) -> Vec<Keyed<Sketch>> {
+        let mut named: Vec<(String, u64)> =
+            (0..count).map(|id| (format!("https://{}.example/page/{id}", id % 97), id)).collect();
+        named.sort();
+        let document = |(name, id): (String, u64)| {
+            let part = u128::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+            let planes = [0, 7, 14, 21, 28, 35].map(|bits| part.rotate_left(bits));
+            let sketch = Sketch::of_parts(planes, 500, std::array::from_fn(|at| id << at | 1));
+            let document =
+                Document { fingerprint: sketch, id: DocId(id), stamp: None, duplicate_of: None };
+            (document_key(Some(&name), DocId(id)).into_owned(), document)
+        };
+        named.into_iter().map(document).collect()
+    }
+
+    #[test]
+    fn a_sample_tells_the_bytes_of_all_documents_to_within_a_fifth() {
+        let options = Options::<Sketch>::default().ids(Ids::Names);
+        let options = options.similar(crate::Jaccard::at_least(0.8));
+        let db = open_in_memory(options).unwrap();
+        let settings = &db.core().settings;
+        let all = documents(60_000);
+        let size = |documents: &[Keyed<Sketch>]| {
+            let keys: Vec<&[u8]> = documents.iter().map(|(key, _)| key.as_slice()).collect();
+            bytes_of(settings, documents, SymbolTable::train_sorted(&keys)).unwrap()
+        };
+        let count = all.len() as u64;
+        for sample in [SAMPLED_KEYS, all.len()] {
+            let about = bytes_of_all(size(&all[..sample]), sample as u64, count);
+            let real = size(&all);
+            assert!(about >= real && about * 5 <= real * 6, "{sample}: {about}, not {real}");
+        }
     }
 }
