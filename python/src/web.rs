@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::errors::{self, OrRaise};
-use crate::fork::Process;
+use crate::base::errors::{self, OrRaise};
+use crate::base::fork::Process;
 
 /// Returns the text of an HTML page.
 ///
@@ -33,8 +33,8 @@ pub(crate) fn extract_html(
         return Ok(py.detach(|| extraction.text(html)));
     }
     let bytes = html.extract::<PyBackedBytes>().map_err(|_| {
-        let name = crate::arrays::type_name(html);
-        crate::arrays::type_error(format!("html must be bytes or str, not {name}"))
+        let name = crate::base::arrays::type_name(html);
+        crate::base::arrays::type_error(format!("html must be bytes or str, not {name}"))
     })?;
     let extractor = Extractor::new(extraction);
     match py.detach(|| extractor.document(url, content_type, &bytes)) {

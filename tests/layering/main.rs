@@ -17,7 +17,7 @@ use files::uses;
 type Layers = &'static [&'static [&'static str]];
 
 /// The layers of the crates in these folders, and of folders of modules in them.
-const LAYERS: [(&str, &str, Layers); 8] = [
+const LAYERS: [(&str, &str, Layers); 9] = [
     (
         // docs/design.md, "The code, layer by layer", says what each module knows.
         "src",
@@ -122,6 +122,12 @@ const LAYERS: [(&str, &str, Layers); 8] = [
             &["threads"],
             &["server"],
         ],
+    ),
+    (
+        // The comment at the top of `lib.rs` says what each folder contains.
+        "python/src",
+        "",
+        &[&["base"], &["text"], &["db"], &["dedup", "web"], &["tool"]],
     ),
     (
         // A comment in `lib.rs` says what each module contains.
