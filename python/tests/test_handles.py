@@ -379,7 +379,7 @@ def test_every_kind_of_error_has_its_class() -> None:
     for name in names:
         error = getattr(fpdb, f"{name}Error")
         assert issubclass(error, fpdb.Error)
-    mapping = (Path(__file__).parents[1] / "src/errors.rs").read_text()
+    mapping = (Path(__file__).parents[1] / "src/base/errors.rs").read_text()
     for name in names:
         assert f'ErrorKind::{name} => "{name}Error"' in mapping
     assert issubclass(fpdb.InvalidArgumentError, ValueError)

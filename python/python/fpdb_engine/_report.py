@@ -256,7 +256,7 @@ class Deduplicated:
         does not grow with the number of rows. Texts of an iterator are not known any more, so they are missing.
 
         >>> dedup(["a b c d e f g", "A, b, c, d, e, f, g!"]).report(folder / "report.html")
-        >>> "row 1 is like row 0" in (folder / "report.html").read_text(encoding="utf-8")
+        >>> "Least similar pairs" in (folder / "report.html").read_text(encoding="utf-8")
         True
         """
         Path(path).write_bytes(document(self, title).encode(errors="replace"))
