@@ -101,7 +101,7 @@ pub(crate) unsafe fn values<'a, T>(
 ///
 /// # Safety
 ///
-/// `pointer` leads to so many bytes that do not change.
+/// `pointer` leads to `count * size` bytes, which do not change.
 pub(crate) unsafe fn fingerprints<'a>(
     pointer: *const c_void,
     size: usize,
@@ -127,7 +127,7 @@ pub(crate) unsafe trait Growing: Copy {
     const FIRST_SIZE: usize;
 }
 
-/// Makes structs that had so many fields in the first version: words, of which one is the size, and
+/// Makes structs from the number of their fields in the first version: words, of which one is the size, and
 /// then numbers of 64 and of 32 bits. These counts stay as they are when a struct gets more fields.
 macro_rules! growing {
     ($($name:ident: $words:literal, $numbers64:literal, $numbers32:literal;)*) => { $(
@@ -222,7 +222,7 @@ impl<T: Growing> Room<T> {
     /// Fills the struct, but for its size. What this version does not know becomes 0.
     pub(crate) fn give(self, value: T) {
         let known = self.size.min(size_of::<T>());
-        // SAFETY: so many bytes can be written to, and `value` has those that are known.
+        // SAFETY: the place has this many bytes, and `value` has those that are known.
         unsafe {
             let bytes = self.place.cast::<u8>();
             bytes.copy_from((&raw const value).cast(), known);

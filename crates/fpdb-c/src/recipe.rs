@@ -37,7 +37,7 @@ impl From<Recipe<Sketch>> for OfWidth {
 }
 
 impl FpdbRecipe {
-    /// Returns the recipe of a name, which makes fingerprints of so many bits: 64 if that is 0.
+    /// Returns the recipe with this name for fingerprints of this many bits. 0 stands for 64.
     pub(crate) fn named(name: &str, bits: u32) -> Result<Self, Failure> {
         let bits = if bits == 0 { u64::BITS } else { bits };
         with_width!(bits, |F| Ok(Self(F::recipe(name)?.into())))

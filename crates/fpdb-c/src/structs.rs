@@ -20,8 +20,8 @@ use crate::code::Failure;
 use crate::recipe::FpdbRecipe;
 use crate::width::SKETCH_BITS;
 
-/// The number of this interface. It changes if a program must be compiled or written anew. What
-/// `fpdb_abi` returns is that of the library.
+/// The number of this interface. It changes if a program must be compiled or written anew.
+/// `fpdb_abi` returns the number of the library.
 pub const FPDB_ABI: u32 = 1;
 
 /// For a distance of 0 bits, which only equal fingerprints have. In the structs, 0 is the default.
@@ -134,7 +134,7 @@ pub struct FpdbOptions {
     /// another recipe from then on. Stored.
     pub recipe: *const FpdbRecipe,
     /// If you make the fingerprints yourself: the name of your method, up to 255 bytes, or null. Not
-    /// the name of a recipe of fpdb. Stored, as that of a recipe.
+    /// the name of a recipe of fpdb. Stored.
     pub custom_recipe: *const c_char,
     /// How many pages of documents, of 4 KiB, one query of a sketch may read. Default: one for each
     /// 64 bytes of `page_memory`, but at least 4,096 and at most 1,048,576.

@@ -93,7 +93,7 @@ impl Width for Sketch {
     }
 }
 
-/// Evaluates an expression with the type of fingerprints of so many bits, or fails.
+/// Evaluates an expression with the type of fingerprints of this many bits, or fails.
 macro_rules! with_width {
     ($bits:expr, |$width:ident| $body:expr) => {
         match $bits {
@@ -122,7 +122,7 @@ pub(crate) fn unknown(bits: u32) -> Failure {
     ))
 }
 
-/// Says what has so many bits.
+/// Names the fingerprints of this width.
 pub(crate) fn name(bits: u32) -> String {
     if bits == SKETCH_BITS { "sketches".to_owned() } else { format!("{bits}-bit fingerprints") }
 }

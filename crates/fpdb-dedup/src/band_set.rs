@@ -43,7 +43,7 @@ impl BandSet {
     }
 }
 
-/// Returns the bits of a hash in a filter of so many words.
+/// Returns the bits of a hash in a filter of this many words.
 fn bits(hash: u64, words: usize) -> impl Iterator<Item = usize> {
     let step = hash.rotate_left(32) | 1;
     (0..PROBES).map(move |probe| {

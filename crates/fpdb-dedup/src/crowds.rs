@@ -41,7 +41,7 @@ pub(crate) struct Crowds {
 }
 
 impl Crowds {
-    /// `expected` is a number of rows, and `folder` that of a temporary file.
+    /// `expected` is a number of rows. `folder` gets a temporary file.
     pub(crate) fn new(
         rule: MatchRule,
         similarity: f64,

@@ -18,8 +18,8 @@ const CHUNK: usize = 1 << 12;
 
 /// Drops the near-duplicates among texts: chunks of them in, a [`Verdict`] on each out.
 ///
-/// Two texts are near-duplicates if the Jaccard similarity of their features is at least that of the
-/// options: of their pairs of words with the recipe `pairs/1`. A text is kept unless it is like one
+/// Two texts are near-duplicates if the Jaccard similarity of their features, such as pairs of words
+/// with the recipe `pairs/1`, reaches the threshold of the options. A text is kept unless it is like one
 /// that is kept already. Sketches find what to compare: of pairs of exactly this similarity the share
 /// [`recall`](Jaccard::recall), .95 by default, and of more similar ones more. Then all features are
 /// compared, so no text is dropped that is less similar. A text is compared with at most 256 others,
@@ -70,8 +70,6 @@ pub struct Dedup {
     waiting: Vec<(Sketch, u64)>,
     /// The kept rows of earlier chunks. Only if there is more than one chunk.
     stored: Option<Stored>,
-    /// The number of rows.
-    rows: usize,
     /// Whether an error has left rows of which nobody knows the verdicts.
     has_failed: bool,
 }
@@ -148,7 +146,7 @@ impl Dedup {
         self.store_waiting()?;
         let near = self.near()?;
         let verdicts = self.comparer.decide(&near, &[])?;
-        let rows = self.comparer.rows().iter().zip(&verdicts).zip(self.rows as u64..);
+        let rows = self.comparer.rows().iter().zip(&verdicts).zip(self.comparer.before() as u64..);
         let is_stored = |(row, verdict): (&Row, &Verdict)| {
             row.kind != Kind::Nothing && verdict.is_kept() && !verdict.is_in_crowd
         };
@@ -156,7 +154,6 @@ impl Dedup {
             rows.filter(|((row, verdict), _)| is_stored((row, verdict)))
                 .map(|((row, _), number)| (row.sketch, number)),
         );
-        self.rows += texts.len();
         Ok(verdicts)
     }
 
@@ -238,7 +235,6 @@ impl Options {
             scratch,
             waiting: Vec::new(),
             stored: None,
-            rows: 0,
             has_failed: false,
         })
     }

@@ -26,7 +26,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A database: the index of features, or that of the rows.
+    /// A database has failed: the index of features, or the scratch database of rows.
     Index(fpdb::Error),
     /// A file cannot be read or written.
     File {

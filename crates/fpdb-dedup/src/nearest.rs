@@ -12,7 +12,27 @@ const MEMORY: u64 = 64 << 20;
 
 /// Finds the documents of a database that are the nearest to rows, but for some that are left out.
 ///
-/// See the example of [`Comparer`](crate::Comparer).
+/// # Examples
+///
+/// ```
+/// use fpdb::text::Recipe;
+/// use fpdb::{DocId, Ids, Jaccard, Options};
+/// use fpdb_dedup::Nearest;
+///
+/// let options = Options::sketches().similar(Jaccard::at_least(0.8)).ids(Ids::Unique);
+/// let db = options.in_memory()?;
+/// let recipe = Recipe::for_sketches("pairs/1")?;
+/// let sketch = recipe.fingerprint("To be, or not to be?").fingerprint.expect("enough words");
+/// db.insert(sketch, 7)?;
+///
+/// let mut nearest = Nearest::default();
+/// assert_eq!(nearest.find(&db.snapshot(), &[sketch])?, [[(0, DocId(7))]]);
+/// nearest.leave_out([DocId(7)]);
+/// assert!(nearest.find(&db.snapshot(), &[sketch])?[0].is_empty());
+/// nearest.put_back([DocId(7)]);
+/// assert_eq!(nearest.find(&db.snapshot(), &[sketch])?[0].len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Nearest {
     left_out: HashSet<u64>,
@@ -21,14 +41,14 @@ pub struct Nearest {
 impl Nearest {
     /// Leaves out documents from now on.
     ///
-    /// See the example of [`Comparer`](crate::Comparer).
+    /// See the example of [`Nearest`].
     pub fn leave_out(&mut self, ids: impl IntoIterator<Item = DocId>) {
         self.left_out.extend(ids.into_iter().map(|id| id.0));
     }
 
     /// Takes documents back.
     ///
-    /// See the example of [`Comparer`](crate::Comparer).
+    /// See the example of [`Nearest`].
     pub fn put_back(&mut self, ids: impl IntoIterator<Item = DocId>) {
         for DocId(id) in ids {
             self.left_out.remove(&id);

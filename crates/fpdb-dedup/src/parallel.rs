@@ -2,29 +2,31 @@
 
 use std::thread;
 
+use crate::error::{Error, Result};
+
 /// Items between two looks at whether the caller wants no more.
 const STEP: usize = 64;
 
 /// Returns whether the caller wants no more.
 pub(crate) type IsEnough<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Divides the items among threads. Returns the results in order, or some if the caller wants no
-/// more.
+/// Divides the items among threads. Returns the results in order, or `Cancelled` if the caller wants
+/// no more.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
     is_enough: IsEnough<'_>,
     work: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
+) -> Result<Vec<R>> {
     let some = |items: &[T]| {
         let mut results = Vec::with_capacity(items.len());
         for step in items.chunks(STEP) {
             if is_enough() {
-                break;
+                return Err(Error::Cancelled);
             }
             results.extend(step.iter().map(&work));
         }
-        results
+        Ok(results)
     };
     let share = items.len().div_ceil(threads.max(1)).max(STEP);
     if items.len() <= share {
@@ -37,6 +39,7 @@ pub(crate) fn map<T: Sync, R: Send>(
         let ended = workers
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        ended.flatten().collect()
+        let parts: Vec<Vec<R>> = ended.collect::<Result<_>>()?;
+        Ok(parts.into_iter().flatten().collect())
     })
 }

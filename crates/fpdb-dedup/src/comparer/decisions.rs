@@ -35,6 +35,22 @@ impl Comparer {
     /// Returns whether the sketches do not tell on which side of the threshold the similarity of a
     /// row of the chunk and another document is: their estimate is within three standard errors of
     /// it, or exact similarities are of other features.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpdb::text::Recipe;
+    /// use fpdb::{Jaccard, MatchRule};
+    /// use fpdb_dedup::{Comparer, Dedup};
+    ///
+    /// let similar = Jaccard::at_least(0.8);
+    /// let options = Dedup::options(Recipe::for_sketches("pairs/1")?, similar);
+    /// let rule = MatchRule::for_similarity(similar, 1_000_000)?;
+    /// let mut comparer = Comparer::beside(options, rule, None)?;
+    /// let same = comparer.read(&[("To be, or not to be?", None)])?[0].sketch;
+    /// assert!(!comparer.is_unsure(0, same));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_unsure(&self, row: usize, sketch: Sketch) -> bool {
         let own = self.chunk.get(row).filter(|row| row.kind == Kind::Sketch);
@@ -54,7 +70,7 @@ impl Comparer {
     ) -> Result<Vec<Verdict>> {
         let (rows, until) = (&self.rows, self.until.clone());
         let features = |it: &Earlier<'_>| it.text.map(|text| rows.sketch_and_features(text).1);
-        let features = parallel::map(earlier, self.threads, &|| until.is_reached(), features);
+        let features = parallel::map(earlier, self.threads, &|| until.is_reached(), features)?;
         let known = Known { documents: earlier, features };
         // Given back when all is decided.
         let chunk = std::mem::take(&mut self.chunk);
@@ -69,7 +85,7 @@ impl Comparer {
         near: &[Vec<Candidate>],
         earlier: &Known<'_>,
     ) -> Result<Vec<Verdict>> {
-        let (by_band, of_crowd) = (self.by_band(chunk), self.of_crowd(chunk));
+        let (by_band, of_crowd) = (self.by_band(chunk), self.of_crowd(chunk)?);
         let mut verdicts = Vec::with_capacity(chunk.len());
         // Documents that have given way to a row of the chunk.
         let mut gone = HashSet::new();
@@ -209,8 +225,8 @@ impl Comparer {
 
     /// Returns, for each row of the chunk, the sets of the crowd that may be similar, and whether
     /// they are only some of these.
-    fn of_crowd(&self, chunk: &[Row]) -> Vec<(Vec<usize>, bool)> {
-        let Some(crowds) = &self.crowds else { return Vec::new() };
+    fn of_crowd(&self, chunk: &[Row]) -> Result<Vec<(Vec<usize>, bool)>> {
+        let Some(crowds) = &self.crowds else { return Ok(Vec::new()) };
         let find = |row: &Row| match row.kind {
             Kind::Sketch => crowds.candidates(row.sketch, &row.features),
             Kind::Nothing | Kind::Equality => (Vec::new(), false),

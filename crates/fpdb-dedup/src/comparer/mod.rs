@@ -154,7 +154,7 @@ impl Comparer {
         Self::new(options, rule, crowds, None)
     }
 
-    /// Makes a comparer beside a database with this rule. It has all rows that are kept, and
+    /// Makes a comparer beside a database with this rule, which has all rows that are kept, and
     /// documents of earlier runs. `features` is the folder of the features of its documents, as
     /// [`FeatureStore::open`] takes it.
     ///
@@ -199,17 +199,14 @@ impl Comparer {
         })
     }
 
-    /// Returns the rule by which sketches match.
-    ///
-    /// See the example of [`Comparer`].
-    #[must_use]
-    pub fn rule(&self) -> MatchRule {
-        self.rule
-    }
-
     /// Returns the rows of the chunk.
     pub(crate) fn rows(&self) -> &[Row] {
         &self.chunk
+    }
+
+    /// Returns the number of rows in earlier chunks.
+    pub(crate) fn before(&self) -> usize {
+        self.before
     }
 
     pub(crate) fn until(&self) -> &Until {
@@ -225,11 +222,8 @@ impl Comparer {
     pub fn read(&mut self, texts: &[(&str, Option<&str>)]) -> Result<&[Row]> {
         let (rows, until) = (&self.rows, &self.until);
         let read = |&(text, group): &(&str, Option<&str>)| rows.row(text, group);
-        let chunk = parallel::map(texts, self.threads, &|| until.is_reached(), read);
         // Nothing changes if the caller wants no more.
-        if chunk.len() < texts.len() {
-            return Err(Error::Cancelled);
-        }
+        let chunk = parallel::map(texts, self.threads, &|| until.is_reached(), read)?;
         if let Some(kept) = &mut self.kept {
             let rows = self.chunk.iter().zip(&self.is_kept);
             let rows = rows.map(|(row, &is_kept)| is_kept.then_some(&row.features));

@@ -47,7 +47,7 @@ pub(super) struct Bar {
 }
 
 impl Measured {
-    /// Prepares to count. `threshold` is that of the comparison.
+    /// Prepares to count. `threshold` is the one by which rows were dropped.
     #[must_use]
     pub fn new(measure: Measure, threshold: f64) -> Self {
         Self { measure, threshold, counts: Vec::new() }
