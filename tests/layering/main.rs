@@ -95,8 +95,8 @@ const LAYERS: [(&str, &str, Layers); 9] = [
         "crates/fpdb-dedup/src",
         "",
         &[
-            &["error", "by_band", "band_set", "parallel", "candidates"],
-            &["rows", "options", "lists", "kept", "crowds", "html"],
+            &["error", "by_band", "band_set", "candidates"],
+            &["parallel", "rows", "options", "lists", "kept", "crowds", "html"],
             &["store"],
             &["comparer"],
             &["nearest"],

@@ -14,8 +14,8 @@
 // error       what can go wrong
 // by_band     the rows of a chunk by their bands
 // band_set    a set of bands that grows
-// parallel    work in several threads
 // candidates  what rows are compared with
+// parallel    work in several threads
 // rows        what is compared of a row
 // options     how rows are compared
 // lists       the file that has the features of documents
