@@ -1,17 +1,19 @@
 //! Tests that compare the examples and constants in storage-format.md with the code, so that the
 //! two cannot drift apart.
 
-use crate::bands::{MAX_BUCKET_BITS, REST_BITS, bucket_bits};
-use crate::block::{self, BlockBuilder, leading_difference};
-use crate::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
-use crate::codec::huffman::{Code, Histogram};
-use crate::codec::prefix_hash::prefix_hash;
 use crate::documents::{KeyHash, KeyHasher};
+use crate::file::codec::header::{FileHeader, FileKind, HEADER_LEN, MAJOR, MINOR};
+use crate::file::codec::huffman::{Code, Histogram};
+use crate::file::codec::prefix_hash::prefix_hash;
+use crate::file::paged;
+use crate::file::storage::{Sim, Storage};
 use crate::fingerprint::{Fingerprint, Sketch};
-use crate::layout::{Layout, MatchRule};
-use crate::log::{self, LogWriter, Start};
-use crate::storage::{Sim, Storage};
-use crate::{paged, settings};
+use crate::index::bands::{MAX_BUCKET_BITS, REST_BITS, bucket_bits};
+use crate::index::rule::MatchRule;
+use crate::index::tables::block::{self, BlockBuilder, leading_difference};
+use crate::index::tables::layout::Layout;
+use crate::settings;
+use crate::store::log::{self, LogWriter, Start};
 
 const DOCUMENT: &str = include_str!("../storage-format.md");
 
@@ -181,7 +183,7 @@ fn constants_match_the_documented_ones() {
     says("Limits", &format!("| max distance | {} at 64 bits, {} at 128 ", most(64), most(128)));
     says("Limits", &format!("| filter | {} bits", settings::MAX_FILTER_BITS));
     says("Limits", &format!("| {} bytes; 64 bytes |", settings::MAX_RECIPE));
-    says("Limits", &format!("| codeword | {} bits |", crate::codec::huffman::MAX_LENGTH));
+    says("Limits", &format!("| codeword | {} bits |", crate::file::codec::huffman::MAX_LENGTH));
     assert_eq!(log::MAX_NAME_LEN, 65_535);
     says("Limits", "1 to 65,535 bytes of UTF-8");
 }

@@ -68,63 +68,41 @@
 // Only storage/ may name files: the lists are in clippy.toml.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
-mod bands;
-mod block;
-mod codec;
-mod compaction;
-mod cpu;
+mod base;
 mod db;
 mod documents;
-mod error;
-mod events;
-mod file_names;
+mod file;
 mod fingerprint;
 #[cfg(test)]
 mod format_example;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod inspection;
-pub mod layout;
-mod log;
-mod manifest;
-mod memtable;
-mod merge;
-mod paged;
-mod pairs;
-mod parallel;
+mod index;
 #[cfg(feature = "text")]
 pub mod passages;
-mod postings;
-mod process;
-mod progress;
 pub mod query;
-mod scratch;
-mod segment;
 mod settings;
-mod sorter;
-#[cfg(feature = "sim")]
-pub mod storage;
-#[cfg(not(feature = "sim"))]
-mod storage;
-mod table;
-mod tombstones;
-mod version;
+mod store;
 
+pub use base::error::{Error, ErrorKind, Result};
+pub use base::progress::{Phase, Progress};
 pub use db::{
     Batcher, Candidate, Cluster, ClusterMethod, Clusters, Db, Decision, Description, Documents,
     Durability, ExtractionName, Found, Iter, Join, Key, OnDuplicate, Options, Outcome, Pair, Pairs,
     ReadOnlyDb, RecipeName, Snapshot, Source, Stamped, Stats, VerifyLevel, Write,
 };
-pub use error::{Error, ErrorKind, Result};
-pub use fingerprint::{DocId, Document, Entry, Fingerprint, Match, Sketch, Word};
+#[cfg(feature = "sim")]
+pub use file::storage;
+pub use fingerprint::{DocId, Document, Entry, Fingerprint, Ids, Match, Sketch, Word};
 #[cfg(feature = "text")]
 #[doc(inline)]
 pub use fpdb_text as text;
-pub use layout::{Jaccard, Layout, MatchRule, Matcher};
-pub use progress::{Phase, Progress};
+pub use index::bands::Jaccard;
+pub use index::rule::{MatchRule, Matcher};
+pub use index::tables::layout::{self, Layout};
 pub use query::{Answers, QueryOptions, Within};
-pub use settings::{Ids, PassageSettings};
+pub use settings::PassageSettings;
 
 /// What operations report when they have ended, and the parts of [`Stats`].
 pub mod reports {

@@ -372,7 +372,7 @@ def test_maintenance_keeps_all_entries(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_error_has_its_class() -> None:
-    source = Path(__file__).parents[2] / "src/error.rs"
+    source = Path(__file__).parents[2] / "src/base/error.rs"
     kinds = source.read_text().split("pub enum ErrorKind {")[1].split("\n}")[0]
     names = [line.strip(" ,") for line in kinds.splitlines() if line.strip(" ,").isalpha()]
     assert len(names) == 14

@@ -1,7 +1,7 @@
 //! The most bytes that a file of documents can take, before its keys are sorted and compressed.
 
+use crate::file::paged::PAGE;
 use crate::fingerprint::Fingerprint;
-use crate::paged::PAGE;
 
 /// Bytes of every file: the symbol table, the ends of the leaves, inner nodes and filter.
 pub(crate) const MAX_FIXED_BYTES: u64 = 6 * PAGE as u64;

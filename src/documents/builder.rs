@@ -11,13 +11,13 @@ use super::locator::LocatorBuilder;
 use super::meta::Meta;
 use super::symbols::SymbolTable;
 use super::{Document, MAX_KEY};
-use crate::codec::header::FileHeader;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::file::codec::header::FileHeader;
+use crate::file::paged::{FileSummary, PAGE, PagedWriter};
+use crate::file::scratch::ScratchFiles;
+use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
-use crate::paged::{FileSummary, PAGE, PagedWriter};
-use crate::scratch::ScratchFiles;
-use crate::settings::Ids;
-use crate::storage::Storage;
+use crate::fingerprint::Ids;
 
 /// Writes documents in the order of their keys.
 ///

@@ -2,7 +2,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::codec::bits::{LowBitWriter, peek_low};
+use crate::file::codec::bits::{LowBitWriter, peek_low};
 
 /// Returns the number of bits that hold every value up to `greatest`, inclusive.
 pub(super) fn width_of(greatest: u64) -> u32 {

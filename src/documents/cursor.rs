@@ -4,10 +4,10 @@
 
 use super::Document;
 use super::reader::Documents;
-use crate::error::{ErrorKind, Result};
+use crate::base::error::{ErrorKind, Result};
+use crate::file::paged::Sequential;
+use crate::fingerprint::Ids;
 use crate::fingerprint::{Fingerprint, Record};
-use crate::paged::Sequential;
-use crate::settings::Ids;
 
 /// The records of one leaf, decoded.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::symbols::{ESCAPE, Symbol, SymbolTable};
-use crate::codec::bits::low_word;
+use crate::file::codec::bits::low_word;
 
 /// The symbols of a table, by their first byte.
 #[derive(Debug)]

@@ -8,10 +8,10 @@
 
 use twox_hash::XxHash3_64;
 
-use crate::error::Result;
-use crate::paged::Body;
-use crate::scratch::ScratchFiles;
-use crate::sorter::Sorter;
+use crate::base::error::Result;
+use crate::file::paged::Body;
+use crate::file::scratch::ScratchFiles;
+use crate::file::sorter::Sorter;
 
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 64;

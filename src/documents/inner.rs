@@ -10,10 +10,10 @@ use super::encoder::Encoder;
 use super::keys::{BandBuilder, Damage, KeyWidths, Keys, MAX_WIDTH};
 use super::leaf::Parts;
 use super::symbols::SymbolTable;
-use crate::codec::bytes::PutFields;
-use crate::error::Result as FileResult;
-use crate::paged::PAGE;
-use crate::scratch::{ScratchFiles, Spool};
+use crate::base::error::Result as FileResult;
+use crate::file::codec::bytes::PutFields;
+use crate::file::paged::PAGE;
+use crate::file::scratch::{ScratchFiles, Spool};
 
 const HEADER: usize = 15;
 /// Most children of a node: a separator takes at least a byte.

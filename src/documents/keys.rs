@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use super::column::{Column, len_of, width_of};
 use super::encoder::Encoder;
 use super::symbols::SymbolTable;
-use crate::codec::bits::LowBitWriter;
+use crate::file::codec::bits::LowBitWriter;
 
 /// What is wrong with bytes that should be keys, or a part of them.
 pub(super) type Damage = &'static str;

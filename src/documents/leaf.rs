@@ -7,10 +7,10 @@ use std::marker::PhantomData;
 use super::column::{Column, len_of};
 use super::keys::{Damage, Keys, MAX_WIDTH};
 use super::{Document, flags};
-use crate::codec::bits::low_word;
+use crate::file::codec::bits::low_word;
+use crate::file::paged::PAGE;
+use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Fingerprint};
-use crate::paged::PAGE;
-use crate::settings::Ids;
 
 /// Most records in a leaf: each takes at least a byte.
 const MAX_RECORDS: usize = PAGE;

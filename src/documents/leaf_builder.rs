@@ -6,10 +6,10 @@ use super::column::{Span, len_of};
 use super::encoder::Encoder;
 use super::keys::{BandBuilder, KeyWidths};
 use super::{Document, flags};
-use crate::codec::bytes::PutFields;
+use crate::file::codec::bytes::PutFields;
+use crate::file::paged::PAGE;
 use crate::fingerprint::Fingerprint;
-use crate::paged::PAGE;
-use crate::settings::Ids;
+use crate::fingerprint::Ids;
 
 /// Bytes before the widths and the least numbers of the columns.
 const HEADER: usize = 7;

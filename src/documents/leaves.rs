@@ -5,10 +5,10 @@
 use super::Document;
 use super::leaf::Leaf;
 use super::reader::Documents;
-use crate::cpu;
-use crate::error::Result;
+use crate::base::cpu;
+use crate::base::error::Result;
+use crate::file::paged::Sequential;
 use crate::fingerprint::Fingerprint;
-use crate::paged::Sequential;
 
 /// About how many originals of a scan of all leaves are passed on at a time.
 const FOUND_AT_ONCE: usize = if cfg!(test) { 1 << 5 } else { 1 << 12 };

@@ -7,13 +7,13 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::column::width_of;
-use crate::codec::bits::{LowBitWriter, peek_low};
-use crate::codec::bytes::Fields;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::file::codec::bits::{LowBitWriter, peek_low};
+use crate::file::codec::bytes::Fields;
+use crate::file::paged::{PagedFile, PagedWriter};
+use crate::file::scratch::{ScratchFiles, Spool};
+use crate::file::sorter::Sorter;
 use crate::fingerprint::{DocId, Entry};
-use crate::paged::{PagedFile, PagedWriter};
-use crate::scratch::{ScratchFiles, Spool};
-use crate::sorter::Sorter;
 
 /// Number of ids that share a chunk.
 const CHUNK: u64 = 64;

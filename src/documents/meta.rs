@@ -5,10 +5,10 @@
 use super::column::width_of;
 use super::filter::{BLOCK, Filter, MAX_BLOCKS};
 use super::locator::{CHUNK_LEN, Locator};
-use crate::codec::bytes::{Fields, PutFields};
-use crate::error::Result;
-use crate::paged::{PAGE, PagedFile};
-use crate::settings::Ids;
+use crate::base::error::Result;
+use crate::file::codec::bytes::{Fields, PutFields};
+use crate::file::paged::{PAGE, PagedFile};
+use crate::fingerprint::Ids;
 
 /// More levels than any tree has.
 const MAX_DEPTH: u64 = 64;

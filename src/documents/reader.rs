@@ -12,12 +12,12 @@ use super::keys::Damage;
 use super::leaf::{Leaf, pages_of};
 use super::meta::{Meta, Places};
 use super::symbols::SymbolTable;
-use crate::codec::header::{FileHeader, HEADER_LEN};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::file::codec::header::{FileHeader, HEADER_LEN};
+use crate::file::paged::{PAGE, Paged, PagedFile};
+use crate::file::storage::Storage;
+use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Fingerprint};
-use crate::paged::{PAGE, Paged, PagedFile};
-use crate::settings::Ids;
-use crate::storage::Storage;
 
 /// An open file of documents.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use super::MAX_KEY;
-use crate::codec::bits::low_word;
+use crate::file::codec::bits::low_word;
 
 /// The code that says that a literal byte follows.
 pub(super) const ESCAPE: u8 = 255;

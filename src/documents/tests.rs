@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use super::symbols::Symbol;
 use super::*;
-use crate::codec::header::{FileHeader, FileKind};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::inspection::Inspection;
+use crate::file::codec::header::{FileHeader, FileKind};
+use crate::file::paged::{FileSummary, PAGE};
+use crate::file::scratch::ScratchFiles;
+use crate::file::storage::{LockedFolder, Sim, Storage};
+use crate::fingerprint::Ids;
 use crate::fingerprint::Word;
 use crate::format_example::example;
-use crate::inspection::Inspection;
-use crate::paged::{FileSummary, PAGE};
-use crate::scratch::ScratchFiles;
-use crate::settings::Ids;
-use crate::storage::{LockedFolder, Sim, Storage};
 
 type Records<F> = BTreeMap<Vec<u8>, Option<Document<F>>>;
 

@@ -5,11 +5,11 @@
 use super::cursor::LeafRecords;
 use super::meta::Meta;
 use super::reader::Documents;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::inspection::Inspection;
+use crate::file::paged::{FileSummary, Sequential};
+use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Fingerprint};
-use crate::inspection::Inspection;
-use crate::paged::{FileSummary, Sequential};
-use crate::settings::Ids;
 
 impl<F: Fingerprint> Documents<F> {
     /// Reads the entire file and, if its checksums match, checks what is in it.

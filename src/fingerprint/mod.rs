@@ -1,6 +1,7 @@
 //! The basic values: fingerprints of 64 or 128 bits, sketches, document ids, entries, matches.
 
 mod document;
+mod ids;
 mod sketch;
 
 use std::fmt::Debug;
@@ -10,8 +11,9 @@ use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 pub(crate) use document::Record;
 pub use document::{DocId, Document, Entry, Match};
 pub use fpdb_sketch::Sketch;
+pub use ids::Ids;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 mod sealed {
     /// Only the types in this file implement this. With the feature `text`, recipes make all of

@@ -1,7 +1,7 @@
 //! Sketches as fingerprints.
 
 use super::{Fingerprint, MINIMA, PerWidth, Sketch, hex_digits, not_hex, top_half};
-use crate::error::Result;
+use crate::base::error::Result;
 
 impl Fingerprint for Sketch {
     const BITS: u32 = 1_824;

@@ -1,12 +1,12 @@
 //! Files of documents.
 
-use crate::codec::header::{FileHeader, FileKind};
+use crate::base::inspection::Inspection;
 use crate::documents::{Documents, DocumentsBuilder, KeyHasher, SymbolTable};
+use crate::file::codec::header::{FileHeader, FileKind};
+use crate::file::paged::FileSummary;
+use crate::file::storage::{Sim, Storage};
+use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Fingerprint, Sketch};
-use crate::inspection::Inspection;
-use crate::paged::FileSummary;
-use crate::settings::Ids;
-use crate::storage::{Sim, Storage};
 
 /// Reads a file of documents, for both kinds of ids. If verification accepts it, every document
 /// that it has is found, and writing all of them again gives a file with the same documents.

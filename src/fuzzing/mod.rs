@@ -9,12 +9,12 @@ pub use documents::documents;
 
 use std::path::Path;
 
-use crate::block::{self, BlockBuilder, Job, Packed};
-use crate::codec::header::{FileHeader, FileKind};
-use crate::codec::huffman::{Code, Histogram};
+use crate::file::codec::header::{FileHeader, FileKind};
+use crate::file::codec::huffman::{Code, Histogram};
 use crate::fingerprint::{Fingerprint, Sketch, Word};
-use crate::log::{ReadMode, read_log};
-use crate::manifest::Manifest;
+use crate::index::tables::block::{self, BlockBuilder, Job, Packed};
+use crate::store::log::{ReadMode, read_log};
+use crate::store::manifest::Manifest;
 
 /// Reads a block: a byte that chooses width and size, the lengths of a Huffman code, and the block.
 /// If strict checking accepts it, encoding its fingerprints gives the same bytes.

@@ -20,13 +20,13 @@ use super::reading::{Texts, changed, in_parts};
 use super::shared::for_each_shared;
 use super::stored::{Storing, index};
 use super::work::{Work, Working};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::parallel;
+use crate::base::progress::{Phase, Progress, Watch};
+use crate::file::scratch::ScratchFiles;
+use crate::file::sorter::Sorted;
+use crate::file::storage::PageBudget;
 use crate::fingerprint::{DocId, Entry};
-use crate::parallel;
-use crate::progress::{Phase, Progress, Watch};
-use crate::scratch::ScratchFiles;
-use crate::sorter::Sorted;
-use crate::storage::PageBudget;
 
 /// Texts with at least this number of words share a window with each text that they stand in.
 const MIN_WORDS: usize = 20;

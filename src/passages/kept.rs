@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::bits::Bits;
 use super::work::Working;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::file::sorter::Sorter;
 use crate::fingerprint::{DocId, Entry};
-use crate::sorter::Sorter;
 
 /// Takes the hashes of the windows of all texts. Each has a slot, counted over all texts.
 pub(super) struct Kept<'a> {

@@ -15,13 +15,13 @@ use fpdb_text::windows::Words;
 use super::reading::{Found, Texts, changed, in_parts};
 use super::spans::Span;
 use super::work::{Work, Working};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::parallel;
+use crate::base::progress::{Phase, Progress, Watch};
+use crate::file::scratch::ScratchFiles;
+use crate::file::sorter::Sorter;
+use crate::file::storage::PageBudget;
 use crate::fingerprint::{DocId, Entry};
-use crate::parallel;
-use crate::progress::{Phase, Progress, Watch};
-use crate::scratch::ScratchFiles;
-use crate::sorter::Sorter;
-use crate::storage::PageBudget;
 
 /// A search for lines that many texts have, such as menus and notices.
 ///

@@ -43,11 +43,11 @@ use std::result;
 
 use fpdb_text::windows::{Windows, Words};
 
-use crate::error::{Error, Result};
-use crate::parallel;
-use crate::progress::{Phase, Progress, Watch};
-use crate::scratch::ScratchFiles;
-use crate::storage::PageBudget;
+use crate::base::error::{Error, Result};
+use crate::base::parallel;
+use crate::base::progress::{Phase, Progress, Watch};
+use crate::file::scratch::ScratchFiles;
+use crate::file::storage::PageBudget;
 pub use contained::{Contained, ContainedText, ContainedTexts};
 pub use index::{Index, Novelty, Origin, Origins, Place};
 use kept::{Kept, Slots};

@@ -16,11 +16,11 @@ use super::shared::for_each_shared;
 use super::spans::{Change, Span};
 use super::stored::{Stored, Storing};
 use super::work::Working;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::base::parallel;
+use crate::base::progress::Phase;
+use crate::file::sorter::{Sorted, Sorter};
 use crate::fingerprint::{DocId, Entry};
-use crate::parallel;
-use crate::progress::Phase;
-use crate::sorter::{Sorted, Sorter};
 
 /// How many earlier texts a text is compared with, beside the sources of its exact passages.
 const MOST: usize = 64;

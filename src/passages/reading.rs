@@ -1,7 +1,7 @@
 //! The texts that a search reads, and what it finds.
 
 use super::spans::{Change, Span};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Bytes of text that threads cut into words together: what they find is in memory at the same
 /// time.

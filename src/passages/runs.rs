@@ -8,10 +8,10 @@ use super::bits::Bits;
 use super::kept::Slots;
 use super::spans::{GAP, Sources};
 use super::work::Working;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::file::scratch::Spool;
+use crate::file::sorter::Sorter;
 use crate::fingerprint::{DocId, Entry};
-use crate::scratch::Spool;
-use crate::sorter::Sorter;
 
 /// A run of a text that other texts may have, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

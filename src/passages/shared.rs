@@ -1,9 +1,9 @@
 //! Windows that several texts have.
 
 use super::work::Working;
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::file::sorter::Sorted;
 use crate::fingerprint::Entry;
-use crate::sorter::Sorted;
 
 /// Calls `each` with the number of each window that several texts have, and their rows.
 pub(super) fn for_each_shared(

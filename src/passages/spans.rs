@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::bits::Bits;
 use super::work::Working;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::file::scratch::Spool;
+use crate::file::sorter::Sorted;
 use crate::fingerprint::{DocId, Entry};
-use crate::scratch::Spool;
-use crate::sorter::Sorted;
 
 /// A run of words of a text that stands in an earlier text, too. See [`Passages`](super::Passages).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::bits::Bits;
-use crate::error::Result;
-use crate::scratch::{ScratchFile, ScratchFiles, ScratchReader};
+use crate::base::error::Result;
+use crate::file::scratch::{ScratchFile, ScratchFiles, ScratchReader};
 
 /// Texts that are written, one after the other.
 pub(super) struct Storing<'a> {

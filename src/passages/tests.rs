@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::error::ErrorKind;
+use crate::base::error::ErrorKind;
 
 /// Numbers that look random.
 struct Random(u64);

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
-use crate::progress::{Meter, Phase, Watch};
-use crate::scratch::ScratchFiles;
-use crate::sorter::{Record, Sorted, Sorter};
-use crate::storage::{Disk, Storage};
+use crate::base::error::Result;
+use crate::base::progress::{Meter, Phase, Watch};
+use crate::file::scratch::ScratchFiles;
+use crate::file::sorter::{Record, Sorted, Sorter};
+use crate::file::storage::{Disk, Storage};
 
 /// The settings that all searches have.
 #[derive(Debug, Clone)]

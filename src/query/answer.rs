@@ -5,9 +5,9 @@ use super::hit::{Hit, Hits};
 use super::options::{QueryOptions, Within};
 use super::pipeline;
 use super::view::View;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::{DocId, Fingerprint, Match, Word};
-use crate::version::InParts;
+use crate::store::version::InParts;
 
 /// Returns all matches, each once, sorted by distance, fingerprint, id.
 pub(super) fn query<F: Word>(

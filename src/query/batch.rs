@@ -3,7 +3,7 @@
 use std::ops::Index;
 
 use super::options::Within;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::{Fingerprint, Match};
 
 /// Most queries of [`Snapshot::query_batch`](crate::Snapshot::query_batch) that are answered

@@ -9,10 +9,10 @@ use super::options::{QueryOptions, Within};
 use super::pipeline;
 use super::sweep::{self, QueryHit, Tally};
 use super::view::View;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::parallel;
 use crate::fingerprint::{DocId, Fingerprint, Match, Word};
-use crate::parallel;
-use crate::version::InParts;
+use crate::store::version::InParts;
 
 /// Hits whose ids are read together, and a few more with the same fingerprint.
 const HITS: usize = 1024;

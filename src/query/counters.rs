@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::error::Result;
-use crate::paged::pages_read;
-use crate::parallel::lock;
+use crate::base::error::Result;
+use crate::base::parallel::lock;
+use crate::file::paged::pages_read;
 
 /// What queries have read: the sum over all of a handle in [`Stats`](crate::Stats), or what one has
 /// read in an [`Explanation`](crate::query::Explanation). Checks before an insert are queries, and

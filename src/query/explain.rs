@@ -3,7 +3,7 @@
 use super::counters::{Counters, QueryStats};
 use super::options::{QueryOptions, Within};
 use super::view::View;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::{BITS_PER_MINIMUM, Fingerprint, Match, Sketch, Word};
 
 /// The plan of one query, what it read and its matches; see

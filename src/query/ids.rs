@@ -3,10 +3,10 @@
 use super::hit::Hit;
 use super::short_list::ShortList;
 use super::view::View;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::{DocId, Entry, Match, Word};
-use crate::postings::Ids;
-use crate::segment::IdFinder;
+use crate::index::tables::postings::Ids;
+use crate::store::segment::IdFinder;
 
 /// Reads the live ids of fingerprints.
 pub(super) struct LiveIds<'a, F: Word> {
@@ -52,7 +52,8 @@ impl<F: Word> View<'_, F> {
     /// plus one.
     fn removals_end(&self) -> usize {
         let segments = self.version.segments.iter().map(|s| s.tombstones().is_some());
-        let memtables = self.version.memtables().map(crate::memtable::Memtable::has_removals);
+        let memtables =
+            self.version.memtables().map(crate::store::memtable::Memtable::has_removals);
         let removes = segments.chain(memtables);
         (1..).zip(removes).filter_map(|(end, removes)| removes.then_some(end)).last().unwrap_or(0)
     }

@@ -26,6 +26,7 @@ mod hit;
 mod ids;
 mod near;
 mod options;
+pub(crate) mod pairs;
 mod pipeline;
 mod planner;
 mod search;

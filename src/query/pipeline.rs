@@ -14,16 +14,16 @@ use super::hit::{Hit, Hits};
 use super::options::Within;
 use super::short_list::ShortList;
 use super::view::View;
-use crate::block::{self, Job, Searched};
-use crate::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
-use crate::cpu;
-use crate::error::Result;
+use crate::base::cpu;
+use crate::base::error::Result;
+use crate::file::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
 use crate::fingerprint::Word;
-use crate::layout::{Plan, Probe, TablePlan};
-use crate::segment::Segment;
-use crate::table::{
+use crate::index::tables::block::{self, Job, Searched};
+use crate::index::tables::layout::{Plan, Probe, TablePlan};
+use crate::index::tables::table::{
     CHECKED_TOGETHER, Decoded, FilterChecks, FilterView, Lookup, NEAR_TOGETHER, TableView,
 };
+use crate::store::segment::Segment;
 
 /// The probes of one query in one table of one segment.
 #[derive(Debug, Clone, Copy)]

@@ -4,11 +4,10 @@ use std::sync::OnceLock;
 
 use super::counters::Counters;
 use super::options::Within;
-use crate::error::{Error, ErrorKind, Result};
-use crate::layout::size_class::{MEMTABLE_BITS, SEGMENT_BITS, class, middle};
-use crate::layout::{
-    BandRule, BitOrder, Costs, Layout, MAX_PLANNED_DISTANCE, ParityLimits, Plan, SketchTest, Terms,
-};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::index::bands::{BandRule, ParityLimits, SketchTest};
+use crate::index::tables::layout::size_class::{MEMTABLE_BITS, SEGMENT_BITS, class, middle};
+use crate::index::tables::layout::{BitOrder, Costs, Layout, MAX_PLANNED_DISTANCE, Plan, Terms};
 use crate::settings::{IndexSettings, Settings, TableSettings};
 
 /// How the sources of a database are searched, and what queries have read so far.

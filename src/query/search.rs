@@ -5,7 +5,7 @@ use super::explain::PlannedSegment;
 use super::options::{QueryOptions, Within};
 use super::view::View;
 use super::{answer, batch_answer, explain, ids, sketches};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match, PerWidth, Sketch, Word};
 
 /// Answers a query.

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::error::Error;
+use crate::base::error::Error;
+use crate::file::storage::Sim;
 use crate::query::Batch;
-use crate::storage::Sim;
 use crate::{Db, DocId, Entry, Ids, Key, Layout, Options, Outcome, Within, Word};
 
 struct Rng(fastrand::Rng);

@@ -3,7 +3,7 @@
 use super::counters::Counters;
 use super::planner::Planner;
 use crate::fingerprint::Fingerprint;
-use crate::version::Version;
+use crate::store::version::Version;
 
 /// A version as a reader sees it: all commits up to and including `seq`.
 #[derive(Debug, Clone, Copy)]

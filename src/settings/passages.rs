@@ -1,7 +1,7 @@
 //! What an index of passages stores; storage-format.md, "Passages".
 
-use crate::codec::bytes::{Fields, PutFields};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
+use crate::file::codec::bytes::{Fields, PutFields};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 
 /// How an index of passages makes fingerprints of texts. Chosen when the index is created.

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use crate::base::error::Result;
 use crate::db::api::snapshot::Snapshot;
 use crate::db::read::clusters::{Cluster, ClusterMethod, ClusterOptions, ClusterReport};
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::Within;
 

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::base::error::Result;
+use crate::base::progress::{Progress, Watch};
 use crate::db::api::engine::WriteEngine;
 use crate::db::api::snapshot::Snapshot;
 use crate::db::read::stats::{Description, Stats};
 use crate::db::recovery::recover::RecoveryReport;
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::progress::{Progress, Watch};
 
 /// A database, open for reading and writing: a folder that one process at a time writes to.
 ///

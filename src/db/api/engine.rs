@@ -11,6 +11,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::base::error::Result;
+use crate::base::progress::Watch;
 use crate::db::build::{self, BuildReport, Kind, Source};
 use crate::db::commit::sync;
 use crate::db::handle::WriteHandle;
@@ -36,9 +38,7 @@ use crate::db::write::expire::{self, ExpireReport};
 use crate::db::write::load::{self, LoadReport};
 use crate::db::write::load_space;
 use crate::db::write::outcome::Outcome;
-use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match, PerWidth, Sketch};
-use crate::progress::Watch;
 use crate::query::{Answers, Explanation, QueryOptions, Within};
 
 /// Documents in some order.

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
+use crate::base::error::Result;
 use crate::db::api::engine::NamedDocuments;
 use crate::db::read::reader::Entries;
-use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint};
 
 /// An iterator over the entries of a snapshot, by fingerprint and then id, or of sketches by key;

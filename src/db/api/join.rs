@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use crate::base::error::Result;
 use crate::db::api::snapshot::Snapshot;
 use crate::db::read::join::{JoinOptions, JoinReport, Other};
 use crate::db::read::pairs::Pair;
-use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
 use crate::query::Within;
 

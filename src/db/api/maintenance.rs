@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use crate::base::error::Result;
 use crate::db::api::db::Db;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::upkeep::compact::CompactReport;
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 
 impl<F: Fingerprint> Db<F> {

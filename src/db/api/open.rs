@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::base::error::Result;
 use crate::db::api::db::Db;
 use crate::db::api::engine::engine;
 use crate::db::api::read_only::ReadOnlyDb;
@@ -9,7 +10,6 @@ use crate::db::build::{BuildReport, Source};
 use crate::db::handle::open::Mode;
 use crate::db::options::Options;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 
 impl Db<u64> {

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use crate::base::error::Result;
 use crate::db::api::snapshot::Snapshot;
 use crate::db::read::pairs::{Found, PairOptions, PairsReport};
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::Within;
 

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::base::error::Result;
+use crate::base::progress::{Progress, Watch};
 use crate::db::api::engine::FollowEngine;
 use crate::db::api::snapshot::Snapshot;
 use crate::db::read::stats::{Description, Stats};
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::progress::{Progress, Watch};
 
 /// A database that was opened for reading only, with
 /// [`Options::open_read_only`](crate::Options::open_read_only). Another process may write to it at

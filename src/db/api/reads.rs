@@ -1,8 +1,8 @@
 //! The reads that everybody needs, each on a new snapshot. A snapshot has all other reads, too.
 
+use crate::base::error::Result;
 use crate::db::api::db::Db;
 use crate::db::state::key::Key;
-use crate::error::Result;
 use crate::fingerprint::{Document, Fingerprint, Match};
 use crate::query::{Answers, QueryOptions, Within};
 

@@ -4,15 +4,15 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::base::error::Result;
+use crate::base::progress::{Progress, Watch};
 use crate::db::api::engine::ReadEngine;
 use crate::db::api::iterators::{Documents, Iter};
 use crate::db::read::block::Block;
 use crate::db::read::reader::Reader;
 use crate::db::read::verify::{VerifyLevel, VerifyReport};
 use crate::db::state::key::Key;
-use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match};
-use crate::progress::{Progress, Watch};
 use crate::query::{Answers, Explanation, QueryOptions, Within};
 
 /// The database as it was when [`Db::snapshot`](crate::Db::snapshot) was called. A snapshot is

@@ -2,11 +2,11 @@
 
 use fpdb_text::Recipe;
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::db::api::db::Db;
 use crate::db::api::snapshot::Snapshot;
 use crate::db::state::key::Stamped;
 use crate::db::write::outcome::Outcome;
-use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, Match};
 use crate::query::QueryOptions;
 

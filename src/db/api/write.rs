@@ -2,12 +2,12 @@
 
 use std::{fmt, io};
 
+use crate::base::error::Result;
 use crate::db::api::engine::WriteEngine;
 use crate::db::state::key::Stamped;
 use crate::db::write::condition::{Callbacks, Condition};
 use crate::db::write::confirm::{Candidate, Confirm};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::Within;
 

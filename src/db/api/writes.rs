@@ -1,5 +1,6 @@
 //! The writing methods of a handle.
 
+use crate::base::error::Result;
 use crate::db::api::db::Db;
 use crate::db::api::write::Write;
 use crate::db::state::key::{Key, Stamped};
@@ -7,7 +8,6 @@ use crate::db::write::condition::Condition;
 use crate::db::write::expire::ExpireReport;
 use crate::db::write::load::LoadReport;
 use crate::db::write::outcome::{OnDuplicate, Outcome};
-use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::query::Within;
 

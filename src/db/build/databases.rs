@@ -6,6 +6,8 @@ use super::report::BuildReport;
 use super::texts::refuse_different_texts;
 use super::unfinished::build;
 use super::union::Union;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::progress::Watch;
 use crate::db::handle::WriteHandle;
 use crate::db::handle::open;
 use crate::db::options::Options;
@@ -13,10 +15,8 @@ use crate::db::read::reader::Reader;
 use crate::db::write::load::load;
 use crate::db::write::load_documents::{DocumentsToLoad, load_documents};
 use crate::documents::SymbolTable;
-use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::progress::Watch;
-use crate::settings::Ids;
+use crate::fingerprint::Ids;
 
 /// Leaves of a source from whose keys the symbols of the new file are chosen.
 const SAMPLED_LEAVES: u64 = 32;

@@ -5,20 +5,21 @@ use std::path::Path;
 use super::report::BuildReport;
 use super::source::{Entries, NamedDocuments};
 use super::unfinished::build;
-use crate::codec::header::FileKind;
+use crate::base::error::{Error, Result};
+use crate::base::progress::Watch;
 use crate::db::handle::WriteHandle;
 use crate::db::options::Options;
 use crate::db::read::lookup::NamedDocument;
 use crate::db::write::load::{LoadReport, load};
 use crate::db::write::load_documents::{DocumentsToLoad, load_documents};
 use crate::documents::{DocumentsBuilder, SymbolTable};
-use crate::error::{Error, Result};
-use crate::file_names::FileId;
+use crate::file::codec::header::FileKind;
+use crate::file::names::FileId;
+use crate::file::storage::{InMemory, PageBudget};
+use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Document, Fingerprint};
-use crate::log::{MAX_NAME_LEN, document_key};
-use crate::progress::Watch;
-use crate::settings::{Ids, Settings};
-use crate::storage::{InMemory, PageBudget};
+use crate::settings::Settings;
+use crate::store::log::{MAX_NAME_LEN, document_key};
 
 /// Documents from whose keys the symbols of the new file are chosen, and their bytes.
 const SAMPLED_KEYS: usize = 1 << 14;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::error::Error;
+use crate::base::error::Error;
 use crate::fingerprint::DocId;
 
 /// The most ids that the message of a loss lists.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::base::error::Result;
 use crate::db::read::lookup::NamedDocument;
-use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 
 /// What [`Options::build`](crate::Options::build) makes a database of.

@@ -3,8 +3,8 @@
 use std::iter::Peekable;
 use std::path::PathBuf;
 
+use crate::base::error::{Error, Result};
 use crate::db::read::reader::Reader;
-use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::settings::{DocumentRecord, IndexEntry, PassageSettings};
 

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use crate::base::error::Result;
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::handle::WriteHandle;
 use crate::db::handle::open;
 use crate::db::options::{Durability, Options};
 use crate::db::upkeep::new_folder::NewFolder;
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 
 /// Creates a database at `out` and lets `fill` fill it. After an error, nothing of it is left,

@@ -1,9 +1,9 @@
 //! The documents of several databases as one sequence, in the order of their keys.
 
+use crate::base::error::Result;
 use crate::db::read::reader::Reader;
-use crate::error::Result;
 use crate::fingerprint::{DocId, Document, Fingerprint};
-use crate::merge::DocumentMerge;
+use crate::store::merge::DocumentMerge;
 
 /// A database and its next document.
 struct Source<'a, F: Fingerprint> {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::parallel::lock;
 use crate::db::state::core::Core;
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileName, MANIFEST};
+use crate::file::names::{FileName, MANIFEST};
+use crate::file::storage::LockedFolder;
 use crate::fingerprint::Fingerprint;
-use crate::manifest::{Manifest, spare};
-use crate::parallel::lock;
-use crate::segment::{Segment, SegmentMeta};
-use crate::storage::LockedFolder;
-use crate::version::Version;
+use crate::store::manifest::{Manifest, spare};
+use crate::store::segment::{Segment, SegmentMeta};
+use crate::store::version::Version;
 
 /// How long the background thread waits for the readers of a version that it has replaced.
 const SHORT_READ: Duration = Duration::from_millis(10);

@@ -12,11 +12,11 @@ pub(crate) mod sync;
 
 use std::sync::atomic::Ordering;
 
+use crate::base::error::Result;
 use crate::db::options::Durability;
 use crate::db::state::core::{Core, Writer};
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::log::Op;
+use crate::store::log::Op;
 
 /// Commits operations and returns the number of the commit. There must be
 /// [space](crate::db::commit::space::admit) for them. The caller waits for the commit with

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::codec::header::FileKind;
+use crate::base::error::Result;
+use crate::base::parallel::lock;
 use crate::db::commit::install;
 use crate::db::state::core::{Core, Writer};
-use crate::error::Result;
-use crate::file_names::{FileId, FileName};
+use crate::file::codec::header::FileKind;
+use crate::file::names::{FileId, FileName};
+use crate::file::storage::{LockedFolder, WriteFile};
 use crate::fingerprint::Fingerprint;
-use crate::log::{LogWriter, Start};
-use crate::manifest::LogRef;
-use crate::parallel::lock;
-use crate::storage::{LockedFolder, WriteFile};
+use crate::store::log::{LogWriter, Start};
+use crate::store::manifest::LogRef;
 
 /// Begins the session, unless it has begun. Whatever creates files must call this before: the next
 /// open takes them for files of somebody else if no manifest names the session. The caller does not

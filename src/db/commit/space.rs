@@ -19,18 +19,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::events::Event;
+use crate::base::parallel::lock;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::disk_space::Claim;
 use crate::documents::{MAX_FIXED_BYTES, most_record_bytes};
-use crate::error::{Error, ErrorKind, Result};
-use crate::events::Event;
+use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
-use crate::log::Op;
-use crate::memtable::Memtable;
-use crate::parallel::lock;
-use crate::segment::bound::{Expected, bands_scratch, most_bytes};
 use crate::settings::{IndexSettings, Settings, TableSettings};
-use crate::storage::Storage;
+use crate::store::log::Op;
+use crate::store::memtable::Memtable;
+use crate::store::segment::bound::{Expected, bands_scratch, most_bytes};
 
 /// Bytes of free space that inserts, bulk loads and backups leave, in addition to what a flush of
 /// everything in memory needs.
@@ -253,8 +253,8 @@ fn empty_segment<F: Fingerprint>(core: &Core<F>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::storage::Sim;
     use crate::fingerprint::DocId;
-    use crate::storage::Sim;
     use crate::{Db, Ids};
 
     #[test]

@@ -4,14 +4,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::base::error::Result;
+use crate::base::parallel::lock;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::group::Role;
 use crate::db::state::poison::PanicGuard;
-use crate::error::Result;
+use crate::file::storage::LockedFolder;
 use crate::fingerprint::Fingerprint;
-use crate::log::Unwritten;
-use crate::parallel::lock;
-use crate::storage::LockedFolder;
+use crate::store::log::Unwritten;
 
 /// The right to write to the log's file and to sync it. Taken before any other lock.
 pub(crate) type SyncPermit<'a> = MutexGuard<'a, ()>;

@@ -8,6 +8,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
+use crate::base::error::{Error, Result};
+use crate::base::parallel::lock;
+use crate::base::progress::Watch;
 use crate::db::commit::sync;
 use crate::db::read::reader::Reader;
 use crate::db::read::stats::{Description, Stats};
@@ -18,10 +21,7 @@ use crate::db::upkeep::background;
 use crate::db::upkeep::close;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
-use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::parallel::lock;
-use crate::progress::Watch;
 
 /// A database that is open for writing.
 pub(crate) struct WriteHandle<F: Fingerprint> {

@@ -2,21 +2,24 @@
 
 use std::path::Path;
 
-use crate::codec::header::{MAJOR, MINOR};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::events::Event;
 use crate::db::handle::WriteHandle;
 use crate::db::handle::read_only::ReadOnlyHandle;
 use crate::db::options::{DEFAULT_BLOCK, DEFAULT_DISTANCE, DEFAULT_SIMILARITY, Options, is_sketch};
 use crate::db::read::reader::Reader;
 use crate::db::read::stats::Description;
 use crate::db::recovery::recover::{self, belongs_to_database, explain_missing};
-use crate::error::{Error, ErrorKind, Result};
-use crate::events::Event;
-use crate::file_names::{MANIFEST, MANIFEST_TMP};
+use crate::file::codec::header::{MAJOR, MINOR};
+use crate::file::names::{MANIFEST, MANIFEST_TMP};
+use crate::file::storage::{Disk, InMemory, LOCK, LockedFolder, PageBudget, Storage};
 use crate::fingerprint::Fingerprint;
-use crate::layout::{BandRule, Jaccard, Layout, MatchRule};
-use crate::manifest::Manifest;
-use crate::settings::{Ids, IndexSettings, Settings, TableSettings};
-use crate::storage::{Disk, InMemory, LOCK, LockedFolder, PageBudget, Storage};
+use crate::fingerprint::Ids;
+use crate::index::bands::{BandRule, Jaccard};
+use crate::index::rule::MatchRule;
+use crate::index::tables::layout::Layout;
+use crate::settings::{IndexSettings, Settings, TableSettings};
+use crate::store::manifest::Manifest;
 
 impl Description {
     /// Reads from its manifest alone what a database is, for instance to choose the width before

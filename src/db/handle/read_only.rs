@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::base::error::Result;
+use crate::base::progress::Watch;
 use crate::db::options::Options;
 use crate::db::options::mismatch::{other_extraction, other_recipe};
 use crate::db::read::reader::Reader;
@@ -11,12 +13,10 @@ use crate::db::read::stats::{Description, Stats};
 use crate::db::recovery::read_state::{State, expect_later, load, read_manifest};
 use crate::db::state::index_loader::{HasVersion, IndexLoader};
 use crate::db::upkeep::backup;
-use crate::error::Result;
+use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
-use crate::progress::Watch;
 use crate::query::Planner;
-use crate::storage::Storage;
-use crate::version::Version;
+use crate::store::version::Version;
 
 /// A database that is open for reading, while another process may write to it.
 pub(crate) struct ReadOnlyHandle<F: Fingerprint> {

@@ -1,7 +1,8 @@
 //! Options for what counts as a near-duplicate.
 
 use crate::db::options::Options;
-use crate::layout::{Jaccard, MatchRule};
+use crate::index::bands::Jaccard;
+use crate::index::rule::MatchRule;
 
 impl<F> Options<F> {
     /// Sets the distance in bits within which two documents count as near-duplicates, and up to

@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::db::options::Options;
-use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Fingerprint, PerWidth};
-use crate::layout::MatchRule;
+use crate::index::rule::MatchRule;
 use crate::settings::{IndexSettings, Settings};
 
 impl<F: Fingerprint> Options<F> {

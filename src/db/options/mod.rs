@@ -13,14 +13,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bands::MOST_ROWS;
+use crate::base::error::{Error, Result};
+use crate::base::progress::{Progress, Watch};
 use crate::db::options::names::{ExtractionName, RecipeName};
-use crate::error::{Error, Result};
+use crate::file::storage::{Disk, Storage};
+use crate::fingerprint::Ids;
 use crate::fingerprint::{Fingerprint, Sketch};
-use crate::layout::{Costs, Jaccard, Layout, MatchRule};
-use crate::progress::{Progress, Watch};
-use crate::settings::{Ids, PassageSettings};
-use crate::storage::{Disk, Storage};
+use crate::index::bands::Jaccard;
+use crate::index::bands::MOST_ROWS;
+use crate::index::rule::MatchRule;
+use crate::index::tables::layout::{Costs, Layout};
+use crate::settings::PassageSettings;
 
 /// Which failures an acknowledged write survives.
 ///

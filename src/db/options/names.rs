@@ -1,6 +1,6 @@
 //! The names of a recipe and of an extraction, checked before they are stored.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// The name of the recipe that makes a database's fingerprints, for
 /// [`Options::recipe`](crate::Options::recipe).
@@ -96,7 +96,7 @@ mod built_in {
     use fpdb_text::{Recipe, Width, is_built_in, resolve};
 
     use super::RecipeName;
-    use crate::error::Error;
+    use crate::base::error::Error;
 
     impl From<&str> for RecipeName {
         fn from(name: &str) -> Self {

@@ -1,7 +1,8 @@
 //! The option that makes a database an index of passages.
 
 use crate::db::options::Options;
-use crate::settings::{Ids, PassageSettings};
+use crate::fingerprint::Ids;
+use crate::settings::PassageSettings;
 
 impl<F> Options<F> {
     /// Makes a new database an index of passages, with a distance of 0 and user ids: to

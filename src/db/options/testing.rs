@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Options;
-use crate::bands::MOST_ROWS;
+use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
-use crate::storage::Storage;
+use crate::index::bands::MOST_ROWS;
 
 impl<F: Fingerprint> Options<F> {
     /// Plans queries as if reading a whole table took very long, for tests: few entries would

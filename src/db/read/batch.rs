@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::base::error::Result;
+use crate::base::parallel;
 use crate::db::read::reader::Reader;
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::parallel;
 use crate::query::{Answers, Batch, QueryOptions};
 
 /// Queries that a thread answers before it takes more. Starting the thread takes less time than

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::block::Stored;
+use crate::base::error::{Error, Result};
 use crate::db::read::reader::Reader;
-use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Word};
+use crate::index::tables::block::Stored;
 
 /// A block of a table and how it stores its fingerprints; see
 /// [`Snapshot::block`](crate::Snapshot::block).

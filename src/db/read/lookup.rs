@@ -1,12 +1,12 @@
 //! Reading documents: by key, by id, and all of them.
 
+use crate::base::error::{Error, Result};
 use crate::db::read::reader::Reader;
 use crate::db::state::key::{DocumentKey, Key, expect_documents};
-use crate::error::{Error, Result};
+use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Document, Fingerprint};
-use crate::merge::DocumentMerge;
 use crate::query::QueryOptions;
-use crate::settings::Ids;
+use crate::store::merge::DocumentMerge;
 
 /// What a database with user ids cannot do.
 const NO_DOCUMENTS: &str = "finds no documents by their keys";

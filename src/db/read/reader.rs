@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::progress::{Meter, Phase, Watch};
 use crate::fingerprint::{DocId, Entry, Fingerprint, Match};
-use crate::merge::{Changes, Merge};
-use crate::progress::{Meter, Phase, Watch};
 use crate::query::{Answers, BATCH, Batch, Explanation, Planner, QueryOptions, View, Within};
 use crate::settings::Settings;
-use crate::version::{Current, Version};
+use crate::store::merge::{Changes, Merge};
+use crate::store::version::{Current, Version};
 
 /// The database as it was at one moment. Shared by all clones of a [`Snapshot`](crate::Snapshot).
 #[derive(Clone)]

@@ -3,20 +3,21 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use crate::bands::BandTable;
+use crate::base::parallel::lock;
 use crate::db::state::core::Core;
 use crate::db::state::index_loader::IndexLoader;
 use crate::documents::Documents;
+use crate::file::paged::FileSummary;
+use crate::fingerprint::Ids;
 use crate::fingerprint::{Fingerprint, Word};
-use crate::layout::Prediction;
-use crate::manifest::Manifest;
-use crate::paged::FileSummary;
-use crate::parallel::lock;
+use crate::index::bands::BandTable;
+use crate::index::prediction::Prediction;
+use crate::index::tables::table::Table;
 use crate::query::QueryStats;
-use crate::segment::{Segment, SegmentMeta};
-use crate::settings::{Ids, IndexSettings, PassageSettings, Settings};
-use crate::table::Table;
-use crate::version::Version;
+use crate::settings::{IndexSettings, PassageSettings, Settings};
+use crate::store::manifest::Manifest;
+use crate::store::segment::{Segment, SegmentMeta};
+use crate::store::version::Version;
 
 /// Statistics about a database; see [`Db::stats`](crate::Db::stats). Sizes are in bytes.
 ///
@@ -296,7 +297,7 @@ impl Stats {
             bits: settings.bits(),
             max_distance: settings.index.rule().distance(),
             block_size: settings.index.tables().map(|tables| tables.block_size),
-            format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
+            format_version: (crate::file::codec::header::MAJOR, crate::file::codec::header::MINOR),
             bytes_flushed: manifest.bytes_flushed,
             bytes_compacted: manifest.bytes_compacted,
             write_amplification: share(
@@ -441,7 +442,7 @@ impl Description {
             rule: settings.index.rule(),
             block_size: tables.map(|tables| tables.block_size),
             filter_bits: tables.map(|tables| tables.filter_bits),
-            format_version: (crate::codec::header::MAJOR, crate::codec::header::MINOR),
+            format_version: (crate::file::codec::header::MAJOR, crate::file::codec::header::MINOR),
             generation: manifest.generation,
             created_by,
             written_by,

@@ -7,11 +7,11 @@ mod sum;
 use deep::BYTES_PER_RECORD;
 use sum::Sum;
 
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::inspection::Inspection;
+use crate::base::progress::{Meter, Phase};
 use crate::db::read::reader::Reader;
-use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::Fingerprint;
-use crate::inspection::Inspection;
-use crate::progress::{Meter, Phase};
 
 /// What [`Snapshot::verify`](crate::Snapshot::verify) read and found.
 ///
@@ -184,9 +184,9 @@ mod tests {
     use crate::db::commit::commit;
     use crate::db::commit::sync::acknowledge;
     use crate::db::state::core::Core;
+    use crate::file::storage::Sim;
     use crate::fingerprint::DocId;
-    use crate::log::Op;
-    use crate::storage::Sim;
+    use crate::store::log::Op;
     use crate::{Db, Ids, OnDuplicate};
 
     /// Writes operations on entries, which no call does in a database that keeps documents.

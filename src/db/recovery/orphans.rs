@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use crate::codec::header::{FileHeader, FileKind, HEADER_LEN};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileId, FileName, MANIFEST, MANIFEST_TMP, generation_of};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::file::codec::header::{FileHeader, FileKind, HEADER_LEN};
+use crate::file::names::{FileId, FileName, MANIFEST, MANIFEST_TMP, generation_of};
+use crate::file::storage::{LockedFolder, Storage};
 use crate::fingerprint::Fingerprint;
-use crate::log::{FIRST_FRAME, MAX_LOG_LEN, ReadMode, read_log};
-use crate::manifest::Manifest;
-use crate::storage::{LockedFolder, Storage};
+use crate::store::log::{FIRST_FRAME, MAX_LOG_LEN, ReadMode, read_log};
+use crate::store::manifest::Manifest;
 
 /// Removes what a crash left: numbered files that the manifest does not name. Returns how many
 /// there were.

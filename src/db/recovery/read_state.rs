@@ -2,21 +2,21 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::progress::Watch;
 use crate::db::read::reader::Reader;
 use crate::db::recovery::orphans;
 use crate::db::recovery::recover::{self, open_segments, replay};
 use crate::documents::KeyHasher;
-use crate::error::{Error, ErrorKind, Result};
+use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
-use crate::log::ReadMode;
-use crate::manifest::{Manifest, Session};
-use crate::memtable::Memtable;
-use crate::progress::Watch;
 use crate::query::Planner;
-use crate::segment::Segment;
 use crate::settings::Settings;
-use crate::storage::Storage;
-use crate::version::Version;
+use crate::store::log::ReadMode;
+use crate::store::manifest::{Manifest, Session};
+use crate::store::memtable::Memtable;
+use crate::store::segment::Segment;
+use crate::store::version::Version;
 
 /// How often a set of files may be replaced while it is being opened.
 const ATTEMPTS: usize = 16;

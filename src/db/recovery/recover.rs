@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use crate::codec::header::FileKind;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::events::Event;
 use crate::db::commit::install;
 use crate::db::options::Options;
 use crate::db::options::mismatch::{other_extraction, other_recipe};
@@ -16,18 +17,17 @@ use crate::db::state::poison::Poison;
 use crate::db::state::signals::Signals;
 use crate::db::upkeep::flush;
 use crate::documents::{Documents, KeyHasher};
-use crate::error::{Error, ErrorKind, Result};
-use crate::events::Event;
-use crate::file_names::{FileId, FileName, MANIFEST, MANIFEST_COPY};
+use crate::file::codec::header::FileKind;
+use crate::file::names::{FileId, FileName, MANIFEST, MANIFEST_COPY};
+use crate::file::storage::{LockedFolder, Storage};
 use crate::fingerprint::Fingerprint;
-use crate::log::{LogWriter, MAX_LOG_LEN, Op, ReadMode, Start, read_log};
-use crate::manifest::{LogRef, Manifest, spare};
-use crate::memtable::Memtable;
+use crate::fingerprint::Ids;
 use crate::query::Planner;
-use crate::segment::Segment;
-use crate::settings::Ids;
-use crate::storage::{LockedFolder, Storage};
-use crate::version::{Current, Version};
+use crate::store::log::{LogWriter, MAX_LOG_LEN, Op, ReadMode, Start, read_log};
+use crate::store::manifest::{LogRef, Manifest, spare};
+use crate::store::memtable::Memtable;
+use crate::store::segment::Segment;
+use crate::store::version::{Current, Version};
 
 /// What opening a database found in its log.
 ///
@@ -346,11 +346,11 @@ pub(crate) fn fits<F>(op: &Op<F>, ids: Ids) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::storage::Sim;
     use crate::fingerprint::DocId;
-    use crate::layout::Layout;
-    use crate::log::{Before, DocumentChange};
+    use crate::index::tables::layout::Layout;
     use crate::settings::{IndexSettings, Settings, TableSettings};
-    use crate::storage::Sim;
+    use crate::store::log::{Before, DocumentChange};
 
     const FINGERPRINT: u64 = 7;
 

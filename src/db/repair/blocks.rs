@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::parts::{Parts, undamaged};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::file::paged::Sequential;
 use crate::fingerprint::{Fingerprint, Word};
-use crate::paged::Sequential;
-use crate::table::Table;
+use crate::index::tables::table::Table;
 
 /// Neighbouring blocks of table 0 that cannot be read.
 struct Gap<W> {

@@ -6,12 +6,12 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use super::parts::Parts;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
-use crate::log::document_key;
-use crate::memtable::Memtable;
-use crate::merge::DocumentMerge;
-use crate::settings::Ids;
+use crate::store::log::document_key;
+use crate::store::memtable::Memtable;
+use crate::store::merge::DocumentMerge;
 
 /// The newest readable record of each document, in the order of their keys.
 fn readable<'a, F: Fingerprint>(

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::blocks::Blocks;
 use super::parts::{Parts, undamaged};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::file::paged::Sequential;
 use crate::fingerprint::{Entry, Fingerprint, Word};
-use crate::memtable::{Memtable, Net};
-use crate::merge::{Changes, EntryChange, Merge, Source};
-use crate::paged::Sequential;
-use crate::postings::Postings;
-use crate::segment::SegmentMeta;
+use crate::index::tables::postings::Postings;
+use crate::store::memtable::{Memtable, Net};
+use crate::store::merge::{Changes, EntryChange, Merge, Source};
+use crate::store::segment::SegmentMeta;
 
 /// Entries that are prepared at a time.
 const STEP: usize = 4096;

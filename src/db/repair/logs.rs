@@ -1,16 +1,16 @@
 //! The commits of damaged logs.
 
 use super::parts::is_damage;
-use crate::codec::header::FileKind;
+use crate::base::error::{Error, Result};
 use crate::db::build::{BuildReport, Loss, LossKind};
 use crate::db::recovery::recover::fits;
-use crate::error::{Error, Result};
-use crate::file_names::FileName;
+use crate::file::codec::header::FileKind;
+use crate::file::names::FileName;
+use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
-use crate::log::{MAX_LOG_LEN, Op, ReadMode, Salvaged, read_log, salvage};
-use crate::manifest::{LogRef, Manifest};
-use crate::memtable::Memtable;
-use crate::storage::Storage;
+use crate::store::log::{MAX_LOG_LEN, Op, ReadMode, Salvaged, read_log, salvage};
+use crate::store::manifest::{LogRef, Manifest};
+use crate::store::memtable::Memtable;
 
 /// Applies all commits that can be read from the logs of a manifest.
 pub(super) fn replay<F: Fingerprint>(

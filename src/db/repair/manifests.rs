@@ -6,16 +6,16 @@
 //! own.
 
 use super::parts::{is_damage, undamaged};
-use crate::codec::header::{FileHeader, FileKind};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::db::build::{BuildReport, Loss, LossKind};
 use crate::db::recovery::orphans::{self, header_of};
 use crate::db::recovery::recover::explain_missing;
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileId, FileName, MANIFEST, generation_of};
+use crate::file::codec::header::{FileHeader, FileKind};
+use crate::file::names::{FileId, FileName, MANIFEST, generation_of};
+use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
-use crate::manifest::spare::Spare;
-use crate::manifest::{LogRef, Manifest};
-use crate::storage::Storage;
+use crate::store::manifest::spare::Spare;
+use crate::store::manifest::{LogRef, Manifest};
 
 /// What an error says if there is nothing to begin a repair with.
 const LOST: &str = "nothing says what the database was, because the copy of the manifest and the spares of \

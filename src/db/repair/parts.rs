@@ -1,21 +1,21 @@
 //! The files of a damaged segment, as far as each can be opened by itself.
 
-use crate::bands::BandTable;
-use crate::codec::header::{FileHeader, FileKind};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::inspection::Inspection;
 use crate::documents::Documents;
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileId, FileName};
+use crate::file::codec::header::{FileHeader, FileKind};
+use crate::file::names::{FileId, FileName};
+use crate::file::paged::{FileSummary, OpenPaged, Paged, PagedFile};
+use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
-use crate::inspection::Inspection;
-use crate::layout::BitOrder;
-use crate::manifest::spare::Spare;
-use crate::paged::{FileSummary, OpenPaged, Paged, PagedFile};
-use crate::postings::Postings;
-use crate::segment::{DocumentsMeta, SegmentMeta};
+use crate::index::bands::BandTable;
+use crate::index::tables::layout::BitOrder;
+use crate::index::tables::postings::Postings;
+use crate::index::tables::table::Table;
+use crate::index::tables::tombstones::Tombstones;
 use crate::settings::Settings;
-use crate::storage::Storage;
-use crate::table::Table;
-use crate::tombstones::Tombstones;
+use crate::store::manifest::spare::Spare;
+use crate::store::segment::{DocumentsMeta, SegmentMeta};
 
 /// The files of a segment. Those that cannot be opened are `None`; of the others, any page may be
 /// damaged.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::db::api::Db;
+use crate::file::storage::{Disk, Storage};
 use crate::fingerprint::Sketch;
-use crate::storage::{Disk, Storage};
 use crate::{DocId, Entry, Error, Key, Layout, OnDuplicate, Snapshot, Source, VerifyLevel};
 
 mod random;

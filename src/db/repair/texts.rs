@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::base::error::Result;
 use crate::db::build::{BuildReport, Loss, LossKind};
-use crate::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 use crate::settings::{IndexEntry, PassageSettings};
 

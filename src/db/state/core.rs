@@ -13,23 +13,23 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-use crate::codec::header::FileKind;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::parallel::lock;
 use crate::db::options::Tuning;
 use crate::db::state::disk_space::DiskSpace;
 use crate::db::state::group::Groups;
 use crate::db::state::index_loader::{HasVersion, IndexLoader};
 use crate::db::state::poison::Poison;
 use crate::db::state::signals::Signals;
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileId, first_number, generation_of};
+use crate::file::codec::header::FileKind;
+use crate::file::names::{FileId, first_number, generation_of};
+use crate::file::storage::{LockedFolder, Storage};
 use crate::fingerprint::Fingerprint;
-use crate::log::LogWriter;
-use crate::manifest::Manifest;
-use crate::parallel::lock;
 use crate::query::Planner;
 use crate::settings::Settings;
-use crate::storage::{LockedFolder, Storage};
-use crate::version::{Current, Version};
+use crate::store::log::LogWriter;
+use crate::store::manifest::Manifest;
+use crate::store::version::{Current, Version};
 
 /// The shared state of one open database.
 pub(crate) struct Core<F: Fingerprint> {

@@ -15,16 +15,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 
+use crate::base::error::Result;
+use crate::base::events::Event;
+use crate::base::parallel::lock;
+use crate::base::process::{Process, let_others_go_first};
+use crate::base::progress::{Meter, Phase, Watch};
 use crate::db::options::Tuning;
-use crate::error::Result;
-use crate::events::Event;
+use crate::file::storage::{MemoryBudget, PageBudget};
 use crate::fingerprint::Fingerprint;
-use crate::parallel::lock;
-use crate::process::{Process, let_others_go_first};
-use crate::progress::{Meter, Phase, Watch};
-use crate::segment::Segment;
-use crate::storage::{MemoryBudget, PageBudget};
-use crate::version::Version;
+use crate::store::segment::Segment;
+use crate::store::version::Version;
 
 /// What has the current version of a database.
 pub(crate) trait HasVersion<F: Fingerprint>: Send + Sync {

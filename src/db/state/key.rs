@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::fingerprint::DocId;
-use crate::log::{MAX_NAME_LEN, document_key};
-use crate::settings::Ids;
+use crate::fingerprint::Ids;
+use crate::store::log::{MAX_NAME_LEN, document_key};
 
 /// A document's number or name. Which of the two a database uses is chosen when it is created: see
 /// [`Options::ids`](crate::Options::ids).

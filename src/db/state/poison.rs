@@ -6,9 +6,9 @@
 
 use std::sync::OnceLock;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::events::Event;
-use crate::process::Process;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::events::Event;
+use crate::base::process::Process;
 
 /// The error after which no more writes are accepted.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
-use crate::parallel::lock;
+use crate::base::error::{Error, Result};
+use crate::base::parallel::lock;
 
 /// Requests to the background threads, and what they report.
 #[derive(Debug, Default)]

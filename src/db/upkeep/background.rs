@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::events::Event;
 use crate::db::commit::sync;
 use crate::db::options::Durability;
 use crate::db::state::core::Core;
@@ -11,8 +13,6 @@ use crate::db::state::poison::PanicGuard;
 use crate::db::state::signals::RETRY_AFTER;
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
-use crate::error::{Error, ErrorKind, Result};
-use crate::events::Event;
 use crate::fingerprint::Fingerprint;
 
 /// The wait doubles with each failure of compaction in a row, up to this. A compaction may read a

@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::parallel::lock;
+use crate::base::progress::{Meter, Phase, Watch};
 use crate::db::commit::space;
 use crate::db::read::reader::Reader;
 use crate::db::state::core::{Core, next_number};
 use crate::db::upkeep::flush::{self, write_memtable};
 use crate::db::upkeep::new_folder::NewFolder;
-use crate::error::{Error, ErrorKind, Result};
+use crate::file::storage::{LockedFolder, Storage};
 use crate::fingerprint::Fingerprint;
-use crate::manifest::{Manifest, spare};
-use crate::memtable::Memtable;
-use crate::parallel::lock;
-use crate::progress::{Meter, Phase, Watch};
-use crate::segment::SegmentMeta;
-use crate::storage::{LockedFolder, Storage};
-use crate::version::Version;
+use crate::store::manifest::{Manifest, spare};
+use crate::store::memtable::Memtable;
+use crate::store::segment::SegmentMeta;
+use crate::store::version::Version;
 
 /// Bytes that a file system may need for a file in addition to its contents.
 const PER_FILE: u64 = 8192;

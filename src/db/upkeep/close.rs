@@ -1,13 +1,13 @@
 //! Close: leaves a database whose next open has no log to replay. storage-format.md, "Close".
 
+use crate::base::error::Result;
+use crate::base::parallel::lock;
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::state::core::{Core, closed};
 use crate::db::upkeep::flush;
-use crate::error::Result;
-use crate::file_names::FileName;
+use crate::file::names::FileName;
 use crate::fingerprint::Fingerprint;
-use crate::parallel::lock;
 
 /// Flushes everything, refuses writes from now on, and releases the lock on the folder, even if the
 /// flush failed. The background threads must have ended.

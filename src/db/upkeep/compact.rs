@@ -7,23 +7,23 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::compaction::{
-    MergeSizes, Merger, Weight, fewest, fit_in_one, no_space, pick, pick_smaller,
-};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::events::Event;
+use crate::base::parallel::lock;
+use crate::base::progress::{Meter, Phase, Watch};
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::commit::space;
 use crate::db::state::core::Core;
 use crate::db::state::disk_space::Claim;
 use crate::db::upkeep::flush;
-use crate::error::{Error, ErrorKind, Result};
-use crate::events::Event;
+use crate::file::storage::LockedFolder;
 use crate::fingerprint::Fingerprint;
-use crate::parallel::lock;
-use crate::progress::{Meter, Phase, Watch};
-use crate::segment::{Segment, SegmentMeta};
-use crate::storage::LockedFolder;
-use crate::version::Version;
+use crate::store::compaction::{
+    MergeSizes, Merger, Weight, fewest, fit_in_one, no_space, pick, pick_smaller,
+};
+use crate::store::segment::{Segment, SegmentMeta};
+use crate::store::version::Version;
 
 /// What a full compaction did.
 ///

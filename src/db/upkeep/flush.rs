@@ -4,25 +4,25 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use crate::base::error::Result;
+use crate::base::events::Event;
+use crate::base::parallel::lock;
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::commit::sync;
 use crate::db::state::core::{Core, Writer};
 use crate::db::upkeep::rotate;
 use crate::documents::SymbolTable;
-use crate::error::Result;
-use crate::events::Event;
-use crate::file_names::FileName;
+use crate::file::names::FileName;
+use crate::file::storage::LockedFolder;
 use crate::fingerprint::{Entry, Fingerprint, Word};
-use crate::layout::BitOrder;
-use crate::manifest::Manifest;
-use crate::memtable::{Memtable, RecentDocument};
-use crate::parallel::lock;
-use crate::segment::{Replaced, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::index::tables::layout::BitOrder;
+use crate::index::tables::table::Profile;
 use crate::settings::Settings;
-use crate::storage::LockedFolder;
-use crate::table::Profile;
-use crate::version::Version;
+use crate::store::manifest::Manifest;
+use crate::store::memtable::{Memtable, RecentDocument};
+use crate::store::segment::{Replaced, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::store::version::Version;
 
 /// Writes everything in memory as segments, and returns the writer: while it is held, nothing else
 /// is written.

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::file_names::{FileName, MANIFEST, MANIFEST_COPY, MANIFEST_TMP};
-use crate::manifest::Manifest;
-use crate::storage::{LOCK, LockedFolder, Storage};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::file::names::{FileName, MANIFEST, MANIFEST_COPY, MANIFEST_TMP};
+use crate::file::storage::{LOCK, LockedFolder, Storage};
+use crate::store::manifest::Manifest;
 
 /// A folder that a backup, merge or rebuild fills.
 #[derive(Debug)]

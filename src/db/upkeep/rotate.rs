@@ -4,21 +4,21 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
-use crate::codec::header::FileKind;
+use crate::base::error::Result;
+use crate::base::parallel::lock;
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::commit::sync::{self, SyncPermit};
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::poison::PanicGuard;
-use crate::error::Result;
-use crate::file_names::{FileId, FileName};
+use crate::file::codec::header::FileKind;
+use crate::file::names::{FileId, FileName};
+use crate::file::storage::{LockedFolder, WriteFile};
 use crate::fingerprint::Fingerprint;
-use crate::log::{LogWriter, Start};
-use crate::manifest::LogRef;
-use crate::memtable::Memtable;
-use crate::parallel::lock;
-use crate::storage::{LockedFolder, WriteFile};
-use crate::version::Version;
+use crate::store::log::{LogWriter, Start};
+use crate::store::manifest::LogRef;
+use crate::store::memtable::Memtable;
+use crate::store::version::Version;
 
 /// Freezes the memtable, and returns the writer to the new log. No other memtable may be frozen.
 /// Nothing is written to the new log before the manifest names it.

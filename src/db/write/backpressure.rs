@@ -4,18 +4,18 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::base::error::Result;
+use crate::base::events::Event;
+use crate::base::parallel::lock;
 use crate::db::commit::space;
 use crate::db::commit::sync;
 use crate::db::state::core::{Core, Writer};
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::rotate;
-use crate::error::Result;
-use crate::events::Event;
 use crate::fingerprint::Fingerprint;
-use crate::log::{MAX_COMMIT_LEN, MAX_LOG_LEN, Op};
-use crate::parallel::lock;
-use crate::version::Version;
+use crate::store::log::{MAX_COMMIT_LEN, MAX_LOG_LEN, Op};
+use crate::store::version::Version;
 
 /// Writes wait for compaction when there are more segments. The policy keeps far fewer; more means
 /// that writes outrun it. While compaction fails, there is no limit: writes must not fail because

@@ -2,10 +2,10 @@
 
 use std::io;
 
+use crate::base::error::{Error, Result};
 use crate::db::state::core::Core;
 use crate::db::write::confirm::Confirm;
 use crate::db::write::outcome::{OnDuplicate, Outcome};
-use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::query::Within;
 

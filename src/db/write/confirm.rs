@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Match};
 
 /// A document that is near one that is written, and may make it a duplicate:

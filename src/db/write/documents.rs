@@ -6,6 +6,7 @@
 
 use std::sync::MutexGuard;
 
+use crate::base::error::{Error, Result};
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::key::DocumentKey;
 use crate::db::write::backpressure::{writer_with_room, writer_with_space};
@@ -13,12 +14,11 @@ use crate::db::write::condition::{Callbacks, Condition, ask};
 use crate::db::write::confirm::{Candidate, Confirm};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
 use crate::db::write::since::{Near, Since};
-use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Match};
-use crate::log::{Before, DocumentChange, Op};
-use crate::manifest::COUNTER_LIMIT;
 use crate::query::{QueryOptions, View};
-use crate::version::Version;
+use crate::store::log::{Before, DocumentChange, Op};
+use crate::store::manifest::COUNTER_LIMIT;
+use crate::store::version::Version;
 
 /// A document that the caller gives, with a key that fits the database.
 #[derive(Clone, Copy)]

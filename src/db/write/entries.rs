@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::base::error::Result;
 use crate::db::commit::commit;
 use crate::db::commit::sync::acknowledge;
 use crate::db::state::core::Core;
@@ -10,11 +11,10 @@ use crate::db::write::condition::{BeforeCommit, Callbacks, Condition, ask};
 use crate::db::write::confirm::{Candidate, Confirm};
 use crate::db::write::outcome::Outcome;
 use crate::db::write::since::{Near, Since};
-use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match};
-use crate::log::Op;
 use crate::query::{QueryOptions, View, Within};
-use crate::version::Version;
+use crate::store::log::Op;
+use crate::store::version::Version;
 
 /// Writes entries in turn, in one commit.
 pub(super) fn write<F: Fingerprint>(
@@ -205,8 +205,8 @@ pub(super) fn remove<F: Fingerprint>(core: &Core<F>, entries: &[Entry<F>]) -> Re
 
 #[cfg(test)]
 mod tests {
+    use crate::file::storage::READ_AHEAD;
     use crate::fingerprint::{DocId, Entry};
-    use crate::storage::READ_AHEAD;
     use crate::{Db, Outcome};
 
     #[test]

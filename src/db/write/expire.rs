@@ -1,13 +1,13 @@
 //! Expiry: removes documents whose stamp is old.
 
+use crate::base::error::Result;
+use crate::base::progress::{Meter, Phase};
 use crate::db::read::reader::Reader;
 use crate::db::state::core::Core;
 use crate::db::state::key::{DocumentKey, OwnedKey, expect_documents};
 use crate::db::write::documents::{self, Edit};
-use crate::error::Result;
+use crate::fingerprint::Ids;
 use crate::fingerprint::{Document, Fingerprint};
-use crate::progress::{Meter, Phase};
-use crate::settings::Ids;
 
 /// Most documents that are removed in one commit.
 const BATCH: usize = 1 << 10;

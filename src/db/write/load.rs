@@ -3,6 +3,9 @@
 
 use std::sync::mpsc;
 
+use crate::base::error::{Error, Result};
+use crate::base::parallel::lock;
+use crate::base::progress::{Meter, Phase, Watch};
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::commit::space;
@@ -14,18 +17,15 @@ use crate::db::write::backpressure;
 use crate::db::write::load_space::{
     FOR_ENTRIES, FOR_ROWS, most_space, segment_space, share, sorts,
 };
-use crate::error::{Error, Result};
+use crate::file::scratch::{Scratch, ScratchFiles};
+use crate::file::sorter::{Record, Sorted, Sorter};
+use crate::file::storage::LockedFolder;
+use crate::fingerprint::Ids;
 use crate::fingerprint::{Entry, Fingerprint, Word};
-use crate::manifest::Manifest;
-use crate::parallel::lock;
-use crate::progress::{Meter, Phase, Watch};
-use crate::scratch::{Scratch, ScratchFiles};
-use crate::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
-use crate::settings::Ids;
-use crate::sorter::{Record, Sorted, Sorter};
-use crate::storage::LockedFolder;
-use crate::table::{Profile, Sample, zeros};
-use crate::version::Version;
+use crate::index::tables::table::{Profile, Sample, zeros};
+use crate::store::manifest::Manifest;
+use crate::store::segment::{SegmentContents, SegmentMeta, SegmentWriter, TableContents};
+use crate::store::version::Version;
 
 /// What needs space, for messages.
 pub(super) const OPERATION: &str = "a bulk load";

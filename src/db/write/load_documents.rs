@@ -1,6 +1,9 @@
 //! Bulk load of documents, in the order of their keys, into a new database. storage-format.md,
 //! "Bulk load".
 
+use crate::base::error::Result;
+use crate::base::parallel::lock;
+use crate::base::progress::{Meter, Phase, Watch};
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::commit::space;
@@ -9,12 +12,9 @@ use crate::db::upkeep::flush;
 use crate::db::write::load::{Load, MIN_FILTER, OPERATION, ReadEntries, add_segment, end};
 use crate::db::write::load_space::{FOR_ENTRIES, FOR_ROWS, documents_space};
 use crate::documents::SymbolTable;
-use crate::error::Result;
+use crate::file::scratch::Scratch;
 use crate::fingerprint::{Document, Entry, Fingerprint};
-use crate::parallel::lock;
-use crate::progress::{Meter, Phase, Watch};
-use crate::scratch::Scratch;
-use crate::segment::{Replaced, SegmentWriter};
+use crate::store::segment::{Replaced, SegmentWriter};
 
 /// Documents in the order of their keys.
 pub(crate) type Documents<'a, F> = dyn Iterator<Item = Result<(Vec<u8>, Document<F>)>> + 'a;

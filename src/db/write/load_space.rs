@@ -1,9 +1,9 @@
 //! How much memory and disk space the parts of a bulk load take.
 
 use crate::db::state::core::Core;
+use crate::file::sorter::{self, Record};
 use crate::fingerprint::{Entry, Fingerprint};
-use crate::segment::bound::{Expected, MostBytes};
-use crate::sorter::{self, Record};
+use crate::store::segment::bound::{Expected, MostBytes};
 
 // The memory is shared in sixteenths. If it holds all entries of 64 bits, it holds the rows of one
 // table too, which are half as long, and filters of 8 bits for two.

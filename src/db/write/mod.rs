@@ -24,10 +24,10 @@ use condition::{Callbacks, Condition};
 use documents::{Edit, Given};
 use outcome::Outcome;
 
+use crate::base::error::{Error, Result};
 use crate::db::read::reader::Reader;
 use crate::db::state::core::Core;
 use crate::db::state::key::{DocumentKey, Key, Stamped, entry_id, expect_documents};
-use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 
 /// Writes documents in turn, in one commit. An error of a callback abandons it.

@@ -4,17 +4,17 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::MutexGuard;
 
+use crate::base::error::Result;
 use crate::db::commit::commit;
 use crate::db::commit::sync::acknowledge;
 use crate::db::state::core::{Core, Writer};
 use crate::db::state::key::DocumentKey;
 use crate::db::write::confirm::{Candidate, Confirm};
-use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Fingerprint, Match};
-use crate::log::Op;
-use crate::memtable::{Memtable, Similar};
 use crate::query::{QueryOptions, View, Within};
-use crate::version::Version;
+use crate::store::log::Op;
+use crate::store::memtable::{Memtable, Similar};
+use crate::store::version::Version;
 
 /// Answers what was committed since the lookup of a write, and what became of earlier documents in
 /// its batch. Exists under the writer's lock, so nothing is committed in the meantime.

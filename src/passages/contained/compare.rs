@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use fpdb_text::jaccard::Shingles;
 use fpdb_text::windows::Words;
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::parallel;
 use crate::fingerprint::Entry;
-use crate::parallel;
 use crate::passages::bits::Bits;
 use crate::passages::stored::Stored;
 use crate::passages::work::Working;

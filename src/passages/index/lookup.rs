@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::Index;
 use super::records::Holders;
+use crate::base::error::Result;
 use crate::db::Snapshot;
-use crate::error::Result;
 use crate::fingerprint::{DocId, Match};
 use crate::settings::DocumentRecord;
 

@@ -22,8 +22,8 @@ use std::sync::Mutex;
 use fpdb_text::windows::{Windows, Words};
 
 use super::work::random_seed;
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::db::{Db, Options};
-use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::DocId;
 use crate::settings::PassageSettings;
 use answer::Kept;

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use super::Index;
 use super::answer::{Kept, Novelty};
 use super::records::record_of;
+use crate::base::error::{Error, Result};
+use crate::base::parallel::lock;
 use crate::db::Snapshot;
-use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry};
-use crate::parallel::lock;
 use crate::settings::IndexEntry;
 
 /// Entries that a removal without texts removes in one commit.

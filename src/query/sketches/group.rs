@@ -1,14 +1,14 @@
 //! Queries of sketches that are answered together.
 
 use super::leaves::LeafOf;
+use crate::base::error::Result;
 use crate::documents::FoundInLeaf;
-use crate::error::Result;
 use crate::fingerprint::{Document, Entry, Match, Sketch};
-use crate::layout::SketchTest;
-use crate::memtable::Similar;
+use crate::index::bands::SketchTest;
 use crate::query::counters::QueryStats;
 use crate::query::view::View;
-use crate::version::InParts;
+use crate::store::memtable::Similar;
+use crate::store::version::InParts;
 
 /// What was found in a segment of this number.
 type Found = (usize, FoundInLeaf);

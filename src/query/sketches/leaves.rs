@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::bands::{BandView, MOST_AT_ONCE, NumberSet};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::Sketch;
-use crate::layout::BandRule;
+use crate::index::bands::BandRule;
+use crate::index::bands::{BandView, MOST_AT_ONCE, NumberSet};
 use crate::query::counters::QueryStats;
 use crate::query::view::View;
-use crate::version::InParts;
+use crate::store::version::InParts;
 
 /// A leaf that is compared with a query: the number of its segment, its page, and the query's place
 /// among those that are answered together. Leaves are ordered in this way, too.

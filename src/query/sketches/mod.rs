@@ -16,7 +16,7 @@ use super::batch::Answers;
 use super::counters::QueryStats;
 use super::options::{QueryOptions, Within};
 use super::view::View;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::{Entry, Match, Sketch};
 
 /// Queries that are answered together, and about how many leaves all of them may lead to: those

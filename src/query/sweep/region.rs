@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::table::{PermutedQuery, ProbeQueries, QueryHit, TableSweep};
-use crate::cpu;
-use crate::error::Result;
+use crate::base::cpu;
+use crate::base::error::Result;
 use crate::fingerprint::Word;
-use crate::layout::{Prefix, Probe};
-use crate::table::Table;
+use crate::index::tables::layout::{Prefix, Probe};
+use crate::index::tables::table::Table;
 
 /// Candidates that are compared before a check for more. An entry of the directory has one or two,
 /// so there are nearly never more, and the processor predicts that.

@@ -1,14 +1,14 @@
 //! A part of a table that few queries concern: only the blocks that they need are decoded.
 
 use super::table::{PermutedQuery, ProbeQueries, QueryHit, TableSweep};
-use crate::block::{self, Job, Searched};
-use crate::codec::prefix_hash::{GROUP, prefix_hash};
-use crate::cpu;
-use crate::error::Result;
+use crate::base::cpu;
+use crate::base::error::Result;
+use crate::file::codec::prefix_hash::{GROUP, prefix_hash};
 use crate::fingerprint::Word;
-use crate::layout::{Prefix, Probe};
+use crate::index::tables::block::{self, Job, Searched};
+use crate::index::tables::layout::{Prefix, Probe};
+use crate::index::tables::table::{CHECKED_TOGETHER, FilterChecks, Lookup, Table};
 use crate::query::QueryStats;
-use crate::table::{CHECKED_TOGETHER, FilterChecks, Lookup, Table};
 
 /// Finds the matches of these queries within `part`, in the sweep's table with any memory.
 pub(super) fn search<F: Word>(

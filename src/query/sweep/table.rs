@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fingerprint::Word;
-use crate::layout::{Plan, Prefix, Probe, TablePlan};
+use crate::index::tables::layout::{Plan, Prefix, Probe, TablePlan};
+use crate::index::tables::table::Table;
 use crate::query::view::View;
-use crate::table::Table;
 
 /// A fingerprint that matches one query, and the source that has it. Ordered as ids are
 /// read.

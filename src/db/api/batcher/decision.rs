@@ -5,10 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use crate::base::error::{Error, Result};
 use crate::db::api::batcher::queue::{Action, Answer, Done, Queue, Request};
 use crate::db::state::key::Stamped;
 use crate::db::write::outcome::{OnDuplicate, Outcome};
-use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
 /// What a [`Batcher`](crate::Batcher) will do with a document: mostly what it will decide, an

@@ -13,11 +13,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use crate::base::error::{Error, Result};
 use crate::db::api::batcher::queue::{Action, CAPACITY, Done, Queue};
 use crate::db::api::db::Db;
 use crate::db::state::key::{Key, Stamped};
 use crate::db::write::outcome::OnDuplicate;
-use crate::error::{Error, Result};
 use crate::fingerprint::{DocId, Fingerprint};
 
 /// Writes single documents for many tasks or threads, and commits together what waits at the same

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Waker;
 
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::parallel::lock;
+use crate::base::process::Process;
 use crate::db::state::key::{OwnedKey, Stamped};
 use crate::db::write::outcome::{OnDuplicate, Outcome};
-use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{DocId, Fingerprint};
-use crate::parallel::lock;
-use crate::process::Process;
 
 /// The most requests that wait.
 pub(super) const CAPACITY: usize = 4096;

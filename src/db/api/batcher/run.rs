@@ -1,8 +1,8 @@
 //! The thread of a batcher.
 
+use crate::base::error::Result;
 use crate::db::api::batcher::queue::{Action, Done, Queue, Request};
 use crate::db::api::db::Db;
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::Within;
 

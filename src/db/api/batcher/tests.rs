@@ -5,8 +5,8 @@ use std::thread::{self, Thread};
 
 use super::queue::Request;
 use super::*;
-use crate::error::ErrorKind;
-use crate::storage::Sim;
+use crate::base::error::ErrorKind;
+use crate::file::storage::Sim;
 use crate::{DocId, Ids, Outcome};
 
 /// Wakes a thread, and counts how often.

@@ -4,12 +4,12 @@
 //! memory is short.
 
 use super::nodes::Nodes;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::progress::Meter;
 use crate::db::read::pairs::Found;
-use crate::error::{Error, ErrorKind, Result};
+use crate::file::scratch::{ScratchFiles, Spool};
+use crate::file::sorter::Sorter;
 use crate::fingerprint::{Entry, Fingerprint, Sketch};
-use crate::progress::Meter;
-use crate::scratch::{ScratchFiles, Spool};
-use crate::sorter::Sorter;
 
 /// With this many nodes or more, repeated ones are removed while a graph is made.
 const REPEATED_FROM: usize = if cfg!(test) { 1 << 4 } else { 1 << 16 };
@@ -228,8 +228,8 @@ fn for_each_edge<F: Fingerprint>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::storage::PageBudget;
     use crate::fingerprint::DocId;
-    use crate::storage::PageBudget;
 
     #[test]
     fn parts_of_groups_that_come_in_any_order_are_one_node_with_the_lowest_id() {

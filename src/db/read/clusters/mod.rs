@@ -11,13 +11,13 @@ pub use found::{Cluster, ClusterMethod, ClusterReport};
 use graph::{Graph, GraphBuilder, Room};
 use nodes::Nodes;
 
+use crate::base::error::Result;
+use crate::base::progress::{Meter, Phase};
 use crate::db::read::pairs::{self, Found, PairOptions};
 use crate::db::read::reader::Reader;
-use crate::error::Result;
+use crate::file::scratch::ScratchFiles;
 use crate::fingerprint::{Entry, Fingerprint};
-use crate::progress::{Meter, Phase};
 use crate::query::Within;
-use crate::scratch::ScratchFiles;
 
 /// Memory for near fingerprints and pairs, unless set.
 const MEMORY: u64 = 1 << 30;

@@ -1,6 +1,6 @@
 //! The nodes of the graph of near fingerprints.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::fingerprint::{DocId, Entry, Fingerprint};
 
 /// Fingerprints that are near others or that several entries have. They are numbered in the order

@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::base::error::ErrorKind;
+use crate::base::progress::Progress;
 use crate::db::random::Random;
 use crate::db::{Clusters, Db};
-use crate::error::ErrorKind;
 use crate::fingerprint::DocId;
-use crate::progress::Progress;
 
 /// Returns families of near fingerprints, chains among them.
 fn fingerprints(n: usize) -> Vec<u64> {

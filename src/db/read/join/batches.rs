@@ -1,6 +1,6 @@
 //! Reads entries in batches whose size follows the memory and the number of matches.
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match};
 
 /// Entries of the first batch. How many matches there are is not known before.

@@ -11,10 +11,10 @@ pub use visitor::JoinReport;
 pub(crate) use visitor::Visit;
 use visitor::Visitor;
 
+use crate::base::error::Result;
+use crate::base::progress::{Meter, Phase};
 use crate::db::read::reader::Reader;
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::progress::{Meter, Phase};
 use crate::query::{Batch, Within};
 
 /// Memory for a join, unless set.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::base::error::Result;
 use crate::db::read::reader::Reader;
-use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
 
 /// What a snapshot is joined with.

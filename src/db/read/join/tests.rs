@@ -1,13 +1,13 @@
 use std::ops::ControlFlow;
 
 use super::*;
+use crate::base::error::ErrorKind;
 use crate::db::random::Random;
 use crate::db::read::pairs::Pair;
 use crate::db::{Db, Join, Options};
-use crate::error::ErrorKind;
 use crate::fingerprint::Word;
 use crate::fingerprint::{DocId, Entry};
-use crate::layout::Layout;
+use crate::index::tables::layout::Layout;
 
 /// Data sets by name: the fingerprints of the database that is searched, and of the other.
 fn data<F: Word>(n: usize) -> Vec<(&'static str, Vec<F>, Vec<F>)> {

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use crate::base::error::Result;
+use crate::base::progress::Meter;
 use crate::db::read::pairs::Pair;
-use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match};
-use crate::progress::Meter;
 
 /// What a join found, and how far it got.
 ///

@@ -1,7 +1,7 @@
 //! The entries that have the fingerprints of some pairs.
 
+use crate::base::error::Result;
 use crate::db::read::reader::Reader;
-use crate::error::Result;
 use crate::fingerprint::{Entry, Fingerprint};
 
 /// Finds the entries with a fingerprint. Pairs share most of their fingerprints, because near ones

@@ -15,7 +15,7 @@ pub(crate) use search::{PairOptions, Search};
 pub(crate) use visitor::Visit;
 use visitor::{PAIRS, Sink, Visitor};
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::{Fingerprint, PerWidth};
 use crate::query::View;
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::base::error::Result;
+use crate::base::parallel;
 use crate::db::read::reader::Reader;
-use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::parallel;
 use crate::query::Within;
 
 /// Memory for a search, unless set.

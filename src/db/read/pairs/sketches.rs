@@ -8,11 +8,11 @@
 
 use super::search::{PairOptions, Search};
 use super::visitor::Sink;
-use crate::cpu;
-use crate::error::{Error, Result};
+use crate::base::cpu;
+use crate::base::error::{Error, Result};
+use crate::base::progress::{Meter, Phase};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Sketch};
-use crate::layout::SketchTest;
-use crate::progress::{Meter, Phase};
+use crate::index::bands::SketchTest;
 use crate::query::View;
 
 /// About how many documents of a table are in a part.

@@ -4,7 +4,7 @@ use super::*;
 use crate::db::random::Random;
 use crate::db::{Db, Options, Snapshot};
 use crate::fingerprint::{DocId, Entry, Sketch, Word};
-use crate::layout::Layout;
+use crate::index::tables::layout::Layout;
 use crate::query::Within;
 
 /// Data sets by name.

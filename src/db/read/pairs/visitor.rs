@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use super::found::{Found, Pair, PairsReport};
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
-use crate::pairs::Report;
+use crate::query::pairs::Report;
 
 /// Pairs that are passed on at a time, at most.
 pub(super) const PAIRS: usize = 1 << 14;

@@ -4,12 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use super::search::Search;
 use super::visitor::Sink;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::progress::{Meter, Phase};
 use crate::fingerprint::{DocId, Word};
-use crate::layout::Prefix;
-use crate::pairs::{EntryPass, PairSearch, Report};
-use crate::progress::{Meter, Phase};
+use crate::index::tables::layout::Prefix;
 use crate::query::View;
+use crate::query::pairs::{EntryPass, PairSearch, Report};
 
 /// With this many entries or more, the pass over all entries is divided.
 const DIVIDE_FROM: u64 = 1 << 16;

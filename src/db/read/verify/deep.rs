@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::sum::Sum;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::progress::Meter;
 use crate::db::read::reader::Reader;
-use crate::error::{Error, ErrorKind, Result};
 use crate::fingerprint::{Entry, Fingerprint, Match};
-use crate::merge::{Merge, Merged};
-use crate::progress::Meter;
 use crate::query::{QueryOptions, Within};
+use crate::store::merge::{Merge, Merged};
 
 /// The bytes that count as checked per entry and per document.
 pub(super) const BYTES_PER_RECORD: u64 = 16;

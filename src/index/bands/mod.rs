@@ -1,0 +1,17 @@
+//! The index of a database of sketches.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `rule`, `table` | which sketches match; tables that lead from bands to leaves of documents |
+
+mod rule;
+mod table;
+
+pub use rule::Jaccard;
+pub(crate) use rule::{BandRule, ParityLimits, SketchTest, binomial};
+pub(crate) use table::{
+    BandBuilder, BandTable, BandView, MOST_AT_ONCE, MOST_ROWS, NumberSet, for_each_number,
+    most_body_bytes, rows_of_leaf,
+};
+#[cfg(test)]
+pub(crate) use table::{MAX_BUCKET_BITS, REST_BITS, bucket_bits};

@@ -1,0 +1,581 @@
+//! The memtable: recent entries in memory, searchable in every table's order.
+//!
+//! It keeps every change with the number of the commit that made it, so that a reader sees the
+//! state at its own commit while writers continue. A reader holds the lock for one lookup at a
+//! time.
+
+mod bands;
+mod buckets;
+mod documents;
+mod history;
+mod sketches;
+
+pub(crate) use documents::RecentDocument;
+pub(crate) use history::Net;
+pub(crate) use sketches::Similar;
+
+use std::collections::{BTreeMap, btree_map};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bands::add_bands;
+use buckets::Buckets;
+use documents::Documents;
+use history::{Change, History};
+
+use crate::base::cpu;
+use crate::base::error::{Error, Result};
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Word};
+use crate::index::Orders;
+use crate::index::tables::layout::Plan;
+use crate::store::log::Op;
+
+/// Bytes of names that fill a memtable as much as an entry does.
+const LONG_NAME: usize = 512;
+
+/// Most newer entries that are compared one by one. With more of them, probing costs less.
+const SCAN_NEWER: usize = 1024;
+/// The same for sketches.
+const SCAN_SKETCHES: usize = 64;
+
+/// What the memtable held after a commit.
+#[derive(Debug, Clone, Copy)]
+struct Commit {
+    seq: u64,
+    /// Number of entries inserted up to and including this commit.
+    inserted: usize,
+    /// By how much the number of live entries after this commit is greater than in the older
+    /// sources.
+    gain: i64,
+    /// The same for documents.
+    document_gain: i64,
+}
+
+#[derive(Debug)]
+struct Inner<F: Fingerprint> {
+    tables: Vec<Buckets<F::Word>>,
+    entries: BTreeMap<Entry<F::Word>, History>,
+    /// Inserted entries in commit order.
+    inserted: Vec<Entry<F::Word>>,
+    commits: Vec<Commit>,
+    documents: Documents<F>,
+    /// Operations applied: more than entries, if some are inserted and removed again.
+    changes: usize,
+    gain: i64,
+}
+
+impl<F: Fingerprint> Inner<F> {
+    /// Returns the state after commit `seq`.
+    fn after(&self, seq: u64) -> Commit {
+        let commits = self.commits.partition_point(|commit| commit.seq <= seq);
+        let last = commits.checked_sub(1).map(|last| self.commits[last]);
+        last.unwrap_or(Commit { seq: 0, inserted: 0, gain: 0, document_gain: 0 })
+    }
+}
+
+/// Recent entries in memory. See the [module documentation](self).
+#[derive(Debug)]
+pub(crate) struct Memtable<F: Fingerprint> {
+    orders: Orders,
+    /// Number of entries changed here. A reader that sees a commit sees it counted.
+    entries: AtomicUsize,
+    /// Whether any entry was ever removed here. If not, readers need not check each id.
+    has_removals: AtomicBool,
+    /// Bytes of its segment that are written already.
+    flushed: Arc<AtomicU64>,
+    inner: RwLock<Inner<F>>,
+}
+
+impl<F: Fingerprint> Memtable<F> {
+    /// Makes an empty memtable, which takes little memory. `next_doc` is the next document id of a
+    /// database with names.
+    pub(crate) fn new(orders: Orders, next_doc: u64) -> Self {
+        let tables = match &orders {
+            Orders::Tables(bit_orders) => bit_orders.len(),
+            Orders::Bands(rule) => rule.bands as usize,
+        };
+        let inner = Inner {
+            tables: (0..tables).map(|_| Buckets::new()).collect(),
+            entries: BTreeMap::new(),
+            inserted: Vec::new(),
+            commits: Vec::new(),
+            documents: Documents::new(next_doc),
+            changes: 0,
+            gain: 0,
+        };
+        let has_removals = AtomicBool::new(false);
+        let entries = AtomicUsize::new(0);
+        let flushed = Arc::default();
+        Self { orders, entries, has_removals, flushed, inner: RwLock::new(inner) }
+    }
+
+    /// Makes an empty memtable for the changes of a batch of this many documents, in which only
+    /// [`newer_match`](Self::newer_match) searches. That compares few entries one by one, so they
+    /// need no tables.
+    pub(crate) fn for_batch(
+        documents: usize,
+        orders: impl FnOnce() -> Orders,
+        next_doc: u64,
+    ) -> Self {
+        let is_small = documents <= if F::BITS > u128::BITS { SCAN_SKETCHES } else { SCAN_NEWER };
+        let new = Self::new(if is_small { Orders::Tables(Vec::new()) } else { orders() }, next_doc);
+        new.write().documents.reserve(documents);
+        new
+    }
+
+    // A panic while the lock is held at worst leaves an entry whose commit never becomes visible.
+    fn read(&self) -> RwLockReadGuard<'_, Inner<F>> {
+        self.inner.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Inner<F>> {
+        self.inner.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Applies the operations of commit `seq`, which is higher than those before. Returns the next
+    /// document id of a database with names.
+    pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<u64> {
+        let mut inner = self.write();
+        inner.changes += ops.len();
+        for op in ops {
+            match op {
+                Op::Insert { fingerprint, id } => {
+                    let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
+                    entry.into_iter().for_each(|entry| self.insert(&mut inner, seq, entry));
+                }
+                Op::Remove { fingerprint, id } => {
+                    let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
+                    entry.into_iter().for_each(|entry| self.remove(&mut inner, seq, entry));
+                }
+                Op::Change(change) => {
+                    if let Some(problem) = inner.documents.contradiction(change) {
+                        return Err(Error::corruption(problem));
+                    }
+                    let (number, was_same) = inner.documents.apply(seq, change);
+                    let (removed, inserted) = change.entries();
+                    if let Orders::Bands(rule) = &self.orders {
+                        inner.gain += i64::from(inserted.is_some()) - i64::from(removed.is_some());
+                        // Older sources do not count for documents that are here.
+                        let original = change.after.and_then(Document::entry);
+                        let new = original.filter(|_| !was_same);
+                        new.into_iter().for_each(|e| add_bands(&mut inner.tables, number, e, rule));
+                        continue;
+                    }
+                    let words = |entry: Option<Entry<F>>| entry.and_then(Entry::word).into_iter();
+                    words(removed).for_each(|entry| self.remove(&mut inner, seq, entry));
+                    words(inserted).for_each(|entry| self.insert(&mut inner, seq, entry));
+                }
+            }
+        }
+        let (inserted, gain) = (inner.inserted.len(), inner.gain);
+        let document_gain = inner.documents.gain();
+        inner.commits.push(Commit { seq, inserted, gain, document_gain });
+        let entries = inner.entries.len().max(inner.documents.len());
+        self.entries.store(entries, Ordering::Relaxed);
+        Ok(inner.documents.next_doc())
+    }
+
+    fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F::Word>) {
+        if let Orders::Tables(bit_orders) = &self.orders {
+            for (table, order) in inner.tables.iter_mut().zip(bit_orders) {
+                let value = order.apply(entry.fingerprint);
+                // Another entry may have it. Then all tables have it.
+                if table.contains(value) {
+                    break;
+                }
+                table.insert(value);
+            }
+        }
+        change(inner, entry, Change { seq, inserted: true });
+        inner.inserted.push(entry);
+    }
+
+    fn remove(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F::Word>) {
+        self.has_removals.store(true, Ordering::Relaxed);
+        change(inner, entry, Change { seq, inserted: false });
+    }
+
+    /// Returns how full the memtable is, in entries: the operations applied or, with long names,
+    /// the entries whose share of bytes the names take.
+    pub(crate) fn fill(&self) -> usize {
+        let inner = self.read();
+        inner.changes.max(inner.documents.key_bytes() / LONG_NAME)
+    }
+
+    /// Returns the most bytes that the documents changed here take in a segment.
+    pub(crate) fn most_document_bytes(&self) -> u64 {
+        self.read().documents.most_bytes()
+    }
+
+    /// Counts the bytes of its segment that are written already, while it is flushed.
+    pub(crate) fn flushed(&self) -> &Arc<AtomicU64> {
+        &self.flushed
+    }
+
+    /// Returns whether nothing was ever changed here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read().changes == 0
+    }
+
+    /// Returns the number of entries changed here, live or removed.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// Returns the last commit applied; 0 before the first.
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.read().commits.last().map_or(0, |commit| commit.seq)
+    }
+
+    /// Returns by how much the number of live entries grows, compared with the older sources, up to
+    /// and including commit `seq`. May be negative.
+    pub(crate) fn net_entries(&self, seq: u64) -> i64 {
+        self.read().after(seq).gain
+    }
+
+    /// Returns the same for documents.
+    pub(crate) fn net_documents(&self, seq: u64) -> i64 {
+        self.read().after(seq).document_gain
+    }
+
+    /// Returns about how many bytes the memtable occupies.
+    pub(crate) fn memory(&self) -> usize {
+        let inner = self.read();
+        let tables = inner.tables.iter().map(Buckets::memory).sum::<usize>();
+        // B-tree nodes are three quarters full on average.
+        let per_entry = (size_of::<Entry<F::Word>>() + size_of::<History>()) * 4 / 3;
+        tables
+            + inner.entries.len() * per_entry
+            + inner.inserted.len() * size_of::<Entry<F::Word>>()
+            + inner.commits.len() * size_of::<Commit>()
+            + inner.documents.memory()
+    }
+
+    /// Visits every fingerprint that matches the query, each once, whether or not one of its
+    /// entries is live at the reader's commit. The plan should be for about as many entries as
+    /// there are.
+    pub(crate) fn search(
+        &self,
+        query: F::Word,
+        plan: &Plan,
+        distance: u32,
+        mut visit: impl FnMut(F::Word, u32),
+    ) {
+        let inner = self.read();
+        if plan.is_scan() {
+            // Not over the buckets: there are many of them even if there are few entries.
+            let mut near = near_entries(&inner.inserted, query, distance);
+            near.sort_unstable();
+            near.dedup_by_key(|(_, entry)| entry.fingerprint);
+            near.into_iter().for_each(|(d, entry)| visit(entry.fingerprint, d));
+            return;
+        }
+        cpu::with_native_instructions(
+            #[inline(always)]
+            || {
+                for table in plan.tables() {
+                    let buckets = &inner.tables[table.number()];
+                    let permuted = table.order().apply(query);
+                    for probe in table.probes() {
+                        let mask = F::Word::prefix_mask(u32::from(probe.depth));
+                        let low = (permuted ^ probe.flips()) & mask;
+                        let bounds = (low, low | !mask);
+                        buckets.for_each_near(bounds, permuted, distance, |value, d| {
+                            let fingerprint = table.order().invert(value);
+                            if plan.reports(table.number(), fingerprint ^ query) {
+                                visit(fingerprint, d);
+                            }
+                        });
+                    }
+                }
+            },
+        );
+    }
+
+    /// Returns the nearest (and lowest) of the matching live entries that a commit after
+    /// `seq` inserted and that `accept` accepts, with its last commit and its distance. `plan` is
+    /// called, with the number of entries, only if there are many newer entries.
+    pub(crate) fn newer_match<'p>(
+        &self,
+        query: F::Word,
+        plan: impl FnOnce(usize) -> &'p Plan,
+        distance: u32,
+        seq: u64,
+        accept: impl Fn(Entry<F::Word>) -> bool,
+    ) -> Option<(u64, Entry<F::Word>, u32)> {
+        let inner = self.read();
+        let newer = &inner.inserted[inner.after(seq).inserted..];
+        if newer.len() <= SCAN_NEWER {
+            let mut near = near_entries(newer, query, distance);
+            near.sort_unstable();
+            return near.into_iter().find_map(|(d, entry)| {
+                let last = inner.entries.get(&entry)?.at(u64::MAX)?;
+                (last.inserted && accept(entry)).then_some((last.seq, entry, d))
+            });
+        }
+        let plan = plan(inner.entries.len());
+        drop(inner);
+        let mut near = Vec::new();
+        self.search(query, plan, distance, |fingerprint, d| near.push((d, fingerprint)));
+        near.sort_unstable();
+        let inner = self.read();
+        near.into_iter().find_map(|(d, fingerprint)| {
+            entries_of(&inner, fingerprint)
+                .filter_map(|(entry, history)| Some((history.at(u64::MAX)?, *entry)))
+                .find(|(last, entry)| last.inserted && last.seq > seq && accept(*entry))
+                .map(|(last, entry)| (last.seq, entry, d))
+        })
+    }
+
+    /// Returns whether the entry is live here at commit `seq`, or `None` if no commit up to then
+    /// changed it.
+    pub(crate) fn state(&self, entry: Entry<F>, seq: u64) -> Option<bool> {
+        let inner = self.read();
+        match entry.word() {
+            Some(entry) => Some(inner.entries.get(&entry)?.at(seq)?.inserted),
+            None => inner.documents.is_original(entry, seq),
+        }
+    }
+
+    /// Returns whether anything was removed here. It never misses a commit that a reader sees,
+    /// since the reader took the lock after that commit.
+    pub(crate) fn has_removals(&self) -> bool {
+        self.has_removals.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the entry is removed from older sources, up to and including commit `seq`.
+    pub(crate) fn removes(&self, entry: Entry<F::Word>, seq: u64) -> bool {
+        self.read().entries.get(&entry).is_some_and(|h| h.net(seq).removes_older)
+    }
+
+    /// Returns the live ids of a fingerprint at commit `seq`, ascending, at most `limit`.
+    pub(crate) fn ids(&self, fingerprint: F::Word, seq: u64, limit: usize) -> Vec<DocId> {
+        let inner = self.read();
+        entries_of(&inner, fingerprint)
+            .filter(|(_, history)| history.at(seq).is_some_and(|c| c.inserted))
+            .map(|(entry, _)| entry.id)
+            .take(limit)
+            .collect()
+    }
+
+    /// Returns the sum of changes of every entry up to and including commit `seq`, in order.
+    pub(crate) fn net_changes(&self, seq: u64) -> Vec<(Entry<F::Word>, Net)> {
+        let inner = self.read();
+        inner.entries.iter().map(|(&entry, history)| (entry, history.net(seq))).collect()
+    }
+
+    /// Returns the state of a document at commit `seq` and the commit that made it, if one up to
+    /// `seq` changed it. The state is `None` if the document was removed.
+    pub(crate) fn document(&self, key: &[u8], seq: u64) -> Option<(u64, Option<Document<F>>)> {
+        self.read().documents.get(key, seq)
+    }
+
+    /// Returns the name of a document, and its state at commit `seq`, if a commit up to `seq`
+    /// changed it.
+    pub(crate) fn document_by_id(
+        &self,
+        id: DocId,
+        seq: u64,
+    ) -> Option<(String, Option<Document<F>>)> {
+        let inner = self.read();
+        let (name, document) = inner.documents.by_id(id, seq)?;
+        Some((String::from_utf8_lossy(name).into_owned(), document))
+    }
+
+    /// Returns the documents that a commit up to `seq` changed, by key.
+    pub(crate) fn documents(&self, seq: u64) -> Vec<RecentDocument<F>> {
+        self.read().documents.sorted(seq)
+    }
+
+    /// Returns the next document id of a database with names.
+    pub(crate) fn next_doc(&self) -> u64 {
+        self.read().documents.next_doc()
+    }
+}
+
+fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F::Word>, change: Change) {
+    let mut before = Net::default();
+    let history = match inner.entries.entry(entry) {
+        btree_map::Entry::Vacant(place) => place.insert(History::new(change)),
+        btree_map::Entry::Occupied(place) => {
+            let history = place.into_mut();
+            before = history.net;
+            history.push(change);
+            history
+        }
+    };
+    inner.gain += history.net.gain() - before.gain();
+}
+
+/// Returns the entries that match the query, with their distances.
+fn near_entries<F: Word>(entries: &[Entry<F>], query: F, distance: u32) -> Vec<(u32, Entry<F>)> {
+    let mut near = Vec::new();
+    cpu::with_native_instructions(
+        #[inline(always)]
+        || {
+            for &entry in entries {
+                let d = entry.fingerprint.distance(query);
+                if d <= distance {
+                    near.push((d, entry));
+                }
+            }
+        },
+    );
+    near
+}
+
+fn entries_of<F: Fingerprint>(
+    inner: &Inner<F>,
+    fingerprint: F::Word,
+) -> impl Iterator<Item = (&Entry<F::Word>, &History)> {
+    let (first, last) = (DocId(0), DocId(u64::MAX));
+    inner.entries.range(Entry { fingerprint, id: first }..=Entry { fingerprint, id: last })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::tables::layout::{Layout, Terms};
+    use crate::store::log::{Before, DocumentChange};
+
+    fn memtable(layout: &Layout) -> Memtable<u64> {
+        Memtable::new(Orders::Tables(layout.bit_orders()), 0)
+    }
+
+    fn within(distance: u32) -> u32 {
+        distance
+    }
+
+    fn insert(fingerprint: u64, id: u64) -> Op<u64> {
+        Op::Insert { fingerprint, id: DocId(id) }
+    }
+
+    fn named(name: &str, id: u64, before: Before<u64>, after: Option<u64>) -> Op<u64> {
+        let id = DocId(id);
+        let after =
+            after.map(|fingerprint| Document { fingerprint, id, stamp: None, duplicate_of: None });
+        Op::Change(DocumentChange { name: Some(name.into()), id, before, after })
+    }
+
+    fn remove(fingerprint: u64, id: u64) -> Op<u64> {
+        Op::Remove { fingerprint, id: DocId(id) }
+    }
+
+    #[test]
+    fn exactly_the_planted_neighbours_are_found_once_in_every_layout() {
+        for name in Layout::preset_names() {
+            let layout = Layout::preset(name, 64).unwrap();
+            let table = memtable(&layout);
+            let query = 0x0123_4567_89ab_cdef_u64;
+            let mut planted = Vec::new();
+            for i in 0..64u32 {
+                for weight in 0..=4 {
+                    let error = (0..weight).fold(0u64, |e, j| e | 1 << ((i + j * 13) % 64));
+                    planted.push(query ^ error);
+                }
+            }
+            planted.sort_unstable();
+            planted.dedup();
+            for ((id, &fingerprint), further) in (0..).zip(&planted).zip([0, 1, 2].iter().cycle()) {
+                // Fingerprints of several ids, some of them removed again. Others are only removed.
+                let others = [insert(fingerprint, id + 1000), remove(fingerprint, id)];
+                table.apply(id + 1, &[insert(fingerprint, id)]).unwrap();
+                table.apply(id + 1, &others[..*further]).unwrap();
+                table.apply(id + 1, &[remove(!fingerprint, id), remove(query ^ 3, 7)]).unwrap();
+            }
+            for distance in 0..=4 {
+                let expected: Vec<u64> =
+                    planted.iter().copied().filter(|p| p.distance(query) <= distance).collect();
+                for (entries, is_scan) in [(1 << 20, false), (1, true)] {
+                    let plan = layout.plan_for(entries, distance, &Terms::default());
+                    assert_eq!(plan.is_scan(), is_scan);
+                    let mut found = Vec::new();
+                    table.search(query, &plan, within(distance), |f, d| {
+                        assert_eq!(d, f.distance(query));
+                        found.push(f);
+                    });
+                    found.sort_unstable();
+                    assert_eq!(found, expected, "{name} {distance}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn newer_match_finds_only_newer_entries_few_or_many() {
+        let layout = Layout::preset("half-2", 64).unwrap();
+        let table = memtable(&layout);
+        let plan = layout.plan_for(1000, 3, &Terms::default());
+        let plan = |_| &plan;
+        table.apply(1, &[insert(0xff, 0)]).unwrap();
+        for (seq, id) in (2..).zip(1..3 * SCAN_NEWER as u64) {
+            table.apply(seq, &[insert(id << 40 | 0xffff_0000, id)]).unwrap();
+            assert_eq!(table.newer_match(0xfe, plan, within(3), 1, |_| true), None);
+        }
+        let found = table.newer_match(0xfe, plan, within(3), 0, |_| true).unwrap();
+        assert_eq!(found, (1, Entry { fingerprint: 0xff, id: DocId(0) }, 1));
+    }
+
+    #[test]
+    fn newer_match_finds_every_document_of_a_batch_few_or_many() {
+        let layout = Layout::preset("half-2", 64).unwrap();
+        let plan = layout.plan_for(1000, 3, &Terms::default());
+        for documents in [2, SCAN_NEWER, SCAN_NEWER + 1] {
+            let batch = Memtable::for_batch(documents, || Orders::Tables(layout.bit_orders()), 0);
+            for id in 0..documents as u64 {
+                assert_eq!(batch.newer_match(id << 32, |_| &plan, within(0), 0, |_| true), None);
+                batch.apply(id + 1, &[insert(id << 32, id)]).unwrap();
+                let found =
+                    batch.newer_match(id << 32 | 1, |_| &plan, within(1), 0, |_| true).unwrap();
+                assert_eq!((found.1.id, found.2), (DocId(id), 1));
+            }
+        }
+    }
+
+    #[test]
+    fn removed_entries_count_towards_the_fill() {
+        let table = memtable(&Layout::preset("single", 64).unwrap());
+        for seq in 0..50 {
+            assert!(table.fill() < 100);
+            table.apply(2 * seq + 1, &[insert(5, 1)]).unwrap();
+            table.apply(2 * seq + 2, &[remove(5, 1)]).unwrap();
+        }
+        assert!(table.fill() == 100 && table.len() == 1);
+    }
+
+    #[test]
+    fn long_names_count_towards_the_fill() {
+        let table = memtable(&Layout::preset("single", 64).unwrap());
+        table.apply(1, &[named(&"x".repeat(60_000), 0, Before::Absent, Some(1))]).unwrap();
+        assert!((100..1000).contains(&table.fill()));
+    }
+
+    #[test]
+    fn names_out_of_id_order_are_refused() {
+        let table = memtable(&Layout::preset("single", 64).unwrap());
+        let new = |name, id| named(name, id, Before::Absent, Some(1));
+        table.apply(1, &[new("a", 0), new("b", 1)]).unwrap();
+        assert!(table.apply(2, &[new("d", 3)]).is_err());
+        assert_eq!(table.document_by_id(DocId(1), 1).unwrap().0, "b");
+        assert_eq!(table.document_by_id(DocId(2), 1), None);
+    }
+
+    #[test]
+    fn change_of_a_document_moves_its_entry_and_keeps_the_count() {
+        let table = memtable(&Layout::preset("half-2", 64).unwrap());
+        table.apply(1, &[named("a", 0, Before::Absent, Some(7))]).unwrap();
+        table.apply(2, &[named("a", 0, Before::Original(7), Some(8))]).unwrap();
+        table.apply(3, &[named("a", 0, Before::Original(8), Some(8))]).unwrap();
+        let ids = |fingerprint, seq| table.ids(fingerprint, seq, 9).len();
+        assert_eq!([ids(7, 1), ids(8, 1), ids(7, 2), ids(8, 2), ids(8, 3)], [1, 0, 0, 1, 1]);
+        assert_eq!((table.net_entries(3), table.net_documents(3)), (1, 1));
+        table.apply(4, &[named("a", 0, Before::Original(8), None)]).unwrap();
+        assert_eq!((table.net_entries(4), table.net_documents(4)), (0, 0));
+        let accepts_none = |_| false;
+        let plan = Layout::preset("half-2", 64).unwrap().plan_for(9, 3, &Terms::default());
+        assert_eq!(table.newer_match(8, |_| &plan, within(3), 0, |_| true), None);
+        table.apply(5, &[named("b", 1, Before::Absent, Some(8))]).unwrap();
+        assert!(table.newer_match(8, |_| &plan, within(3), 0, |_| true).is_some());
+        assert_eq!(table.newer_match(8, |_| &plan, within(3), 0, accepts_none), None);
+    }
+}

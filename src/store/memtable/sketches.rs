@@ -1,0 +1,90 @@
+//! Recent sketches, searched by their bands.
+
+use std::ops::RangeInclusive;
+
+use super::Memtable;
+use super::bands::{NUMBER_BITS, candidates};
+use crate::base::cpu;
+use crate::fingerprint::{DocId, Entry, Fingerprint};
+use crate::index::Orders;
+use crate::index::bands::SketchTest;
+use crate::index::bands::{NumberSet, for_each_number};
+
+/// A document that matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Similar<F> {
+    pub distance: u32,
+    pub fingerprint: F,
+    pub id: DocId,
+    /// The commit that made it what it is.
+    pub seq: u64,
+}
+
+impl<F: Fingerprint> Memtable<F> {
+    /// Passes the documents that match a sketch to `visit`, each once, with the place of the
+    /// sketch: the originals at the last of `commits` that one of these commits made what they are.
+    /// Many sketches take less time together, because those of one crowd are compared with the same
+    /// documents.
+    pub(crate) fn for_each_similar(
+        &self,
+        sketches: &[F],
+        test: &SketchTest<'_>,
+        commits: RangeInclusive<u64>,
+        mut visit: impl FnMut(usize, Similar<F>),
+    ) {
+        let inner = self.read();
+        let documents = inner.documents.len();
+        let is_small = documents < 1 << NUMBER_BITS;
+        let mut led_to: Vec<NumberSet> = match &self.orders {
+            Orders::Bands(rule) if test.shares_band && is_small => {
+                candidates(&inner.tables, sketches, rule, documents)
+            }
+            _ => sketches.iter().map(|_| NumberSet::all(documents)).collect(),
+        };
+        cpu::with_native_instructions(
+            #[inline(always)]
+            || {
+                for_each_number(
+                    &mut led_to,
+                    #[inline(always)]
+                    |number, place| {
+                        let at = inner.documents.at(number as usize, *commits.end());
+                        let Some((seq, document)) = at.filter(|(seq, _)| seq >= commits.start())
+                        else {
+                            return;
+                        };
+                        let distance =
+                            test.distance_in_band(&sketches[place], &document.fingerprint);
+                        if let Some(distance) = distance
+                            && let Some(Entry { fingerprint, id }) = document.entry()
+                        {
+                            visit(place, Similar { distance, fingerprint, id, seq });
+                        }
+                    },
+                );
+            },
+        );
+    }
+
+    /// Returns the nearest (and lowest) of the matching documents that a commit after `seq` made
+    /// what they are, and that `accept` accepts.
+    pub(crate) fn newer_similar(
+        &self,
+        sketch: F,
+        test: &SketchTest<'_>,
+        seq: u64,
+        accept: impl Fn(Entry<F>) -> bool,
+    ) -> Option<Similar<F>> {
+        if self.last_seq() <= seq {
+            return None;
+        }
+        let mut nearest: Option<Similar<F>> = None;
+        self.for_each_similar(&[sketch], test, seq + 1..=u64::MAX, |_, found| {
+            let Similar { fingerprint, id, .. } = found;
+            if nearest.is_none_or(|nearest| found < nearest) && accept(Entry { fingerprint, id }) {
+                nearest = Some(found);
+            }
+        });
+        nearest
+    }
+}

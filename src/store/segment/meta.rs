@@ -1,0 +1,179 @@
+//! What the manifest says about a segment.
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::ops::RangeInclusive;
+
+use crate::base::error::{Error, Result};
+use crate::file::codec::bytes::{Fields, PutFields};
+use crate::file::names::FileName;
+use crate::file::paged::FileSummary;
+use crate::settings::Settings;
+
+/// Each count of a segment is below this, so that sums over segments never overflow.
+const COUNT_LIMIT: u64 = 1 << 48;
+
+/// What the manifest says about a segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SegmentMeta {
+    /// The number in its files' names.
+    pub id: u64,
+    /// The random number of the writer that created it.
+    pub nonce: u64,
+    /// The numbers of the oldest and the newest segment that it is a merge of; its own number if it
+    /// is none.
+    pub ages: RangeInclusive<u64>,
+    /// Number of distinct fingerprints, which every table holds.
+    pub fingerprints: u64,
+    /// Number of entries.
+    pub entries: u64,
+    /// Number of tombstones.
+    pub removed: u64,
+    /// The file of each table of blocks.
+    pub tables: Vec<FileSummary>,
+    /// The file of each table of bands.
+    pub bands: Vec<FileSummary>,
+    /// The ids of the entries, in a database with tables of them.
+    pub postings: Option<FileSummary>,
+    pub tombstones: Option<FileSummary>,
+    /// The file of documents, in a database that keeps them.
+    pub documents: Option<DocumentsMeta>,
+    /// The spare. Only what a spare says of its own segment lacks it.
+    pub spare: Option<FileSummary>,
+}
+
+/// What the manifest says about a segment's file of documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DocumentsMeta {
+    /// Number of documents that it has.
+    pub live: u64,
+    /// Number of documents that it records as removed.
+    pub removed: u64,
+    /// Number of documents of older segments that it replaces or removes.
+    pub replaced: u64,
+    pub file: FileSummary,
+}
+
+impl SegmentMeta {
+    /// Returns the segment's files with their lengths and checksums.
+    pub(crate) fn files(&self) -> Vec<(FileName, FileSummary)> {
+        let tables =
+            (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
+        let bands = (0u16..).zip(&self.bands).map(|(t, &file)| (FileName::Band(self.id, t), file));
+        tables
+            .chain(bands)
+            .chain(self.postings.map(|file| (FileName::Postings(self.id), file)))
+            .chain(self.tombstones.map(|file| (FileName::Tombstones(self.id), file)))
+            .chain(self.documents.map(|meta| (FileName::Documents(self.id), meta.file)))
+            .chain(self.spare.map(|file| (FileName::Spare(self.id), file)))
+            .collect()
+    }
+
+    /// Returns whether this segment is a merge of the other one and of neighbours, or is the other
+    /// one.
+    pub(crate) fn replaces(&self, other: &Self) -> bool {
+        self.ages.contains(other.ages.start()) && self.ages.contains(other.ages.end())
+    }
+
+    /// Returns the bytes of all files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files().iter().map(|(_, file)| file.len).sum()
+    }
+
+    /// Appends the segment's record in the manifest.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.put_u64(self.id);
+        out.put_u64(self.nonce);
+        out.put_u64(*self.ages.start());
+        out.put_u64(*self.ages.end());
+        out.put_u64(self.fingerprints);
+        out.put_u64(self.entries);
+        out.put_u64(self.removed);
+        let tables = self.tables.iter().chain(&self.bands);
+        for file in tables.chain(&self.postings) {
+            put_file(out, Some(file));
+        }
+        put_file(out, self.tombstones.as_ref());
+        put_file(out, self.documents.as_ref().map(|documents| &documents.file));
+        if let Some(documents) = &self.documents {
+            out.put_u64(documents.live);
+            out.put_u64(documents.removed);
+            out.put_u64(documents.replaced);
+        }
+        put_file(out, self.spare.as_ref());
+    }
+
+    /// Reads the manifest's record of a segment of a database with these settings.
+    pub(crate) fn decode(settings: &Settings, fields: &mut Fields<'_>) -> Result<Self> {
+        let (id, nonce) = (fields.u64("segment number")?, fields.u64("segment nonce")?);
+        let ages = fields.u64("oldest segment")?..=fields.u64("newest segment")?;
+        let fingerprints = fields.u64("fingerprint count")?;
+        let entries = fields.u64("entry count")?;
+        let removed = fields.u64("tombstone count")?;
+        if [fingerprints, entries, removed].iter().any(|&count| count >= COUNT_LIMIT) {
+            return Err(fields.corruption("a count of a segment is 2^48 or more"));
+        }
+        let mut required = |what| match take_file(fields) {
+            Ok(Some(file)) => Ok(file),
+            Ok(None) => Err(Error::corruption(format!("a segment has no {what}"))),
+            Err(error) => Err(error),
+        };
+        let mut files =
+            |count, what| (0..count).map(|_| required(what)).collect::<Result<Vec<FileSummary>>>();
+        let tables = files(settings.tables(), "table file")?;
+        let bands = files(settings.band_tables(), "bands file")?;
+        let postings = files(settings.tables().min(1), "postings file")?.pop();
+        let tombstones = take_file(fields)?;
+        let documents = take_file(fields)?.map(|file| {
+            let live = fields.u64("document count")?;
+            let removed = fields.u64("count of removed documents")?;
+            let replaced = fields.u64("count of replaced documents")?;
+            if [live, removed, replaced].iter().any(|&count| count >= COUNT_LIMIT) {
+                return Err(fields.corruption("a count of a segment is 2^48 or more"));
+            }
+            Ok(DocumentsMeta { live, removed, replaced, file })
+        });
+        let documents = documents.transpose()?;
+        let spare = take_file(fields)?;
+        if settings.tables() == 0 && (tombstones.is_some() || fingerprints != entries) {
+            return Err(fields.corruption("a segment that no database of sketches has"));
+        }
+        if settings.tables() == 0 && documents.is_none() {
+            return Err(fields.corruption("a segment has no documents file"));
+        }
+        Ok(Self {
+            id,
+            nonce,
+            ages,
+            fingerprints,
+            entries,
+            removed,
+            tables,
+            bands,
+            postings,
+            tombstones,
+            documents,
+            spare,
+        })
+    }
+
+    /// Returns by how much the number of documents grows, compared with the older segments.
+    pub(crate) fn document_gain(&self) -> i64 {
+        // Counts are below 2^48.
+        self.documents.map_or(0, |documents| documents.live as i64 - documents.replaced as i64)
+    }
+}
+
+/// Appends a file's length and checksum; length 0 stands for no file.
+fn put_file(out: &mut Vec<u8>, file: Option<&FileSummary>) {
+    out.put_u64(file.map_or(0, |f| f.len));
+    out.put_u32(file.map_or(0, |f| f.crc));
+}
+
+fn take_file(fields: &mut Fields<'_>) -> Result<Option<FileSummary>> {
+    let (len, crc) = (fields.u64("file length")?, fields.u32("file checksum")?);
+    if len == 0 && crc != 0 {
+        return Err(fields.corruption("a file that does not exist has a checksum"));
+    }
+    Ok((len > 0).then_some(FileSummary { len, crc }))
+}
