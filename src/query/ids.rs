@@ -51,7 +51,11 @@ impl<F: Word> View<'_, F> {
     /// Returns the number of the newest source (segments, then memtables) that removes entries,
     /// plus one.
     fn removals_end(&self) -> usize {
-        let segments = self.version.segments.iter().map(|s| s.tombstones().is_some());
+        let segments = self
+            .version
+            .segments
+            .iter()
+            .map(|segment| segment.tables().is_some_and(|part| part.tombstones().is_some()));
         let memtables =
             self.version.memtables().map(crate::store::memtable::Memtable::has_removals);
         let removes = segments.chain(memtables);
@@ -60,8 +64,9 @@ impl<F: Word> View<'_, F> {
 
     /// Returns whether any source from number `from` on removes this entry.
     fn is_removed(&self, entry: Entry<F>, from: usize) -> Result<bool> {
-        for segment in self.version.segments.iter().skip(from) {
-            if segment.removes(entry)? {
+        let segments = self.version.segments.iter().skip(from);
+        for part in segments.filter_map(|segment| segment.tables()) {
+            if part.removes(entry)? {
                 return Ok(true);
             }
         }

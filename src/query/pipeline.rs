@@ -18,6 +18,7 @@ use crate::base::cpu;
 use crate::base::error::Result;
 use crate::file::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
 use crate::fingerprint::Word;
+use crate::index::tables::TablesPart;
 use crate::index::tables::block::{self, Job, Searched};
 use crate::index::tables::layout::{Plan, Probe, TablePlan};
 use crate::index::tables::table::{
@@ -99,7 +100,7 @@ fn scan<F: Word>(
     hits: &mut Hits<F>,
     read: &mut QueryStats,
 ) -> Result<()> {
-    let Some(table) = segment.identity_table() else { return Ok(()) };
+    let Some(table) = segment.tables().map(TablesPart::first) else { return Ok(()) };
     read.blocks += table.blocks() as u64;
     read.candidates += table.count();
     table.visit_all(
@@ -130,8 +131,9 @@ fn table_probes<'a, F: Word>(
             alone(source, segment)?;
             continue;
         }
+        let Some(part) = segment.tables() else { continue };
         for table_plan in plan.tables() {
-            let table = &segment.tables()[table_plan.number()];
+            let table = &part.tables()[table_plan.number()];
             let (table_view, decoded) = (table.view(), table.decoded());
             let query = table_plan.order().apply(query);
             tables.push(Some(TableProbes { source, table_view, decoded, query, plan, table_plan }));

@@ -11,6 +11,7 @@ use crate::file::paged::PagedFile;
 use crate::file::storage::PageBudget;
 use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
+use crate::index::tables::table::Table;
 use crate::store::log::document_key;
 use crate::store::memtable::Memtable;
 use crate::store::segment::Segment;
@@ -127,12 +128,12 @@ impl<F: Fingerprint> Version<F> {
             }
         }
         let Some(entry) = entry.word() else { return Ok(false) };
-        for segment in self.segments.iter().rev() {
+        for part in self.segments.iter().rev().filter_map(|segment| segment.tables()) {
             // The entries of a segment are newer than its tombstones.
-            if segment.contains(entry)? {
+            if part.contains(entry)? {
                 return Ok(true);
             }
-            if segment.removes(entry)? {
+            if part.removes(entry)? {
                 return Ok(false);
             }
         }
@@ -157,13 +158,15 @@ impl<F: Fingerprint> Version<F> {
     }
 
     fn fetch(&self, entries: &[Entry<F::Word>]) -> Result<()> {
-        if entries.len() == 1 || !self.segments.iter().any(|segment| segment.is_cold()) {
+        let tables =
+            || self.segments.iter().filter_map(|segment| segment.tables()?.tables().first());
+        if entries.len() == 1 || !tables().any(Table::is_cold) {
             return Ok(());
         }
         let mut fingerprints: Vec<F::Word> =
             entries.iter().map(|entry| entry.fingerprint).collect();
         fingerprints.sort_unstable();
-        self.segments.iter().try_for_each(|segment| segment.fetch_each(&fingerprints))
+        tables().try_for_each(|table| table.fetch_each(&fingerprints))
     }
 
     /// Returns the document with this key at commit `seq`.

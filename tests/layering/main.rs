@@ -42,9 +42,17 @@ const LAYERS: [(&str, &str, Layers); 15] = [
         &[&["error", "cpu"], &["events", "parallel", "process", "progress"], &["inspection"]],
     ),
     ("src", "file", &[&["codec", "names", "storage"], &["scratch"], &["paged", "sorter"]]),
-    ("src", "index", &[&["prediction"], &["bands"], &["rule"], &["tables"], &["orders"]]),
-    ("src", "index/bands", &[&["rule", "table"]]),
-    ("src", "index/tables", &[&["block", "layout"], &["table", "postings", "tombstones"]]),
+    (
+        "src",
+        "index",
+        &[&["indexed", "prediction"], &["bands"], &["rule"], &["tables"], &["orders"]],
+    ),
+    ("src", "index/bands", &[&["rule", "table"], &["part"]]),
+    (
+        "src",
+        "index/tables",
+        &[&["block", "layout"], &["table", "postings", "tombstones"], &["part"]],
+    ),
     (
         "src",
         "store",

@@ -79,7 +79,9 @@ impl<F: Fingerprint> Reader<F> {
             let Some(found) = segments.iter().find(|found| found.meta().id == segment) else {
                 return Err(self.no_segment(segment));
             };
-            let stored = &found.tables()[table];
+            let Some(stored) = found.tables().and_then(|part| part.tables().get(table)) else {
+                return Err(self.no_segment(segment));
+            };
             let blocks = stored.blocks() as u64;
             let number = usize::try_from(block).ok().filter(|_| block < blocks);
             let Some(number) = number else {

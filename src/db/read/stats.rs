@@ -7,7 +7,7 @@ use crate::base::parallel::lock;
 use crate::db::state::core::Core;
 use crate::db::state::index_loader::IndexLoader;
 use crate::documents::Documents;
-use crate::file::paged::FileSummary;
+use crate::file::paged::{FileSummary, Paged};
 use crate::fingerprint::Ids;
 use crate::fingerprint::{Fingerprint, Word};
 use crate::index::bands::BandTable;
@@ -16,7 +16,7 @@ use crate::index::tables::table::Table;
 use crate::query::QueryStats;
 use crate::settings::{IndexSettings, PassageSettings, Settings};
 use crate::store::manifest::Manifest;
-use crate::store::segment::{Segment, SegmentMeta};
+use crate::store::segment::{IndexFiles, Part, Segment, SegmentMeta};
 use crate::store::version::Version;
 
 /// Statistics about a database; see [`Db::stats`](crate::Db::stats). Sizes are in bytes.
@@ -204,22 +204,19 @@ impl SegmentStats {
             removed: meta.removed,
             bytes: meta.bytes(),
             files,
-            tables: segment
-                .tables()
-                .iter()
-                .zip(&meta.tables)
-                .map(TableStats::of)
-                .chain(segment.bands().iter().zip(&meta.bands).map(TableStats::of_band))
-                .collect(),
+            tables: match segment.part() {
+                Part::Tables(part) => part.tables().iter().map(TableStats::of).collect(),
+                Part::Bands(part) => part.tables().iter().map(TableStats::of_band).collect(),
+            },
         }
     }
 }
 
 impl TableStats {
-    fn of<W: Word>((table, file): (&Table<W>, &FileSummary)) -> Self {
+    fn of<W: Word>(table: &Table<W>) -> Self {
         let (bytes_blocks, bytes_index, bytes_filter) = table.part_sizes();
         Self {
-            bytes: file.len,
+            bytes: table.file().len(),
             blocks: table.blocks() as u64,
             bytes_blocks,
             bytes_rows: 0,
@@ -229,9 +226,9 @@ impl TableStats {
         }
     }
 
-    fn of_band((band, file): (&BandTable, &FileSummary)) -> Self {
+    fn of_band(band: &BandTable) -> Self {
         let (bytes_rows, bytes_index) = band.part_sizes();
-        let (bytes, code_lengths) = (file.len, Vec::new());
+        let (bytes, code_lengths) = (band.file().len(), Vec::new());
         let (blocks, bytes_blocks, bytes_filter) = (0, 0, 0);
         Self { bytes, blocks, bytes_blocks, bytes_rows, bytes_index, bytes_filter, code_lengths }
     }
@@ -249,15 +246,21 @@ impl Stats {
     ) -> Self {
         let metas = || version.segments.iter().map(|s| s.meta());
         let sum = |of: &dyn Fn(&SegmentMeta) -> u64| metas().map(of).sum::<u64>();
-        let bytes_tables = sum(&|m| {
-            let tables = m.tables.iter().chain(&m.bands);
-            tables.map(|file| file.len).sum()
+        let len_of = |files: &[FileSummary]| files.iter().map(|file| file.len).sum();
+        let bytes_tables = sum(&|m| match &m.index {
+            IndexFiles::Tables(files) => len_of(&files.tables),
+            IndexFiles::Bands(files) => len_of(files),
         });
-        let bytes_ids = sum(&|m| m.postings.map_or(0, |file| file.len));
+        let tables = |m: &SegmentMeta| match &m.index {
+            IndexFiles::Tables(files) => Some((files.postings.len, files.tombstones)),
+            IndexFiles::Bands(_) => None,
+        };
+        let bytes_ids = sum(&|m| tables(m).map_or(0, |(ids, _)| ids));
         let bytes_documents = sum(&|m| m.documents.map_or(0, |documents| documents.file.len));
         let files = version.segments.iter().filter_map(|s| s.documents());
         let bytes_names = files.map(Documents::names_bytes).sum();
-        let bytes_tombstones = sum(&|m| m.tombstones.map_or(0, |file| file.len));
+        let bytes_tombstones =
+            sum(&|m| tables(m).and_then(|(_, removed)| removed).map_or(0, |file| file.len));
         let ids = sum(&|m| m.entries);
         let (rows, tables) = (sum(&|m| m.fingerprints), settings.tables() + settings.band_tables());
         Self {

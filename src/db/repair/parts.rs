@@ -15,7 +15,7 @@ use crate::index::tables::table::Table;
 use crate::index::tables::tombstones::Tombstones;
 use crate::settings::Settings;
 use crate::store::manifest::spare::Spare;
-use crate::store::segment::{DocumentsMeta, SegmentMeta};
+use crate::store::segment::{DocumentsMeta, IndexFiles, SegmentMeta};
 
 /// The files of a segment. Those that cannot be opened are `None`; of the others, any page may be
 /// damaged.
@@ -42,30 +42,37 @@ impl<F: Fingerprint> Parts<F> {
         let spare = spare.filter(|spare| spare.is_of(settings.database_id, id));
         let mut files = Files { storage, spare, inspection };
         let header = |kind, part| settings.header(kind, part, id);
-        let mut tables = Vec::new();
-        for (part, &file) in (0u16..).zip(&meta.tables) {
-            let (name, header) = (FileName::Table(id.number, part), header(FileKind::Table, part));
-            let read = |file| Table::from_file(file).map(|table| (table.count(), table));
-            tables.push(files.open(name, &header, file, meta.fingerprints, read)?);
+        let (mut tables, mut postings, mut tombstones) = (Vec::new(), None, None);
+        match &meta.index {
+            IndexFiles::Tables(of_index) => {
+                for (part, &file) in (0u16..).zip(&of_index.tables) {
+                    let name = FileName::Table(id.number, part);
+                    let read = |file| Table::from_file(file).map(|table| (table.count(), table));
+                    let header = header(FileKind::Table, part);
+                    tables.push(files.open(name, &header, file, meta.fingerprints, read)?);
+                }
+                let (name, file) = (FileName::Postings(id.number), of_index.postings);
+                let read = |file| Postings::from_file(file).map(|part| (part.entries(), part));
+                let expected = header(FileKind::Postings, 0);
+                postings = files.open(name, &expected, file, meta.entries, read)?;
+                if let Some(file) = of_index.tombstones {
+                    let name = FileName::Tombstones(id.number);
+                    let read =
+                        |file| Tombstones::from_file(file).map(|part| (part.count() as u64, part));
+                    let header = header(FileKind::Tombstones, 0);
+                    tombstones = files.open(name, &header, file, meta.removed, read)?;
+                }
+            }
+            IndexFiles::Bands(of_index) => {
+                for (part, &file) in (0u16..).zip(of_index) {
+                    let name = FileName::Band(id.number, part);
+                    let read =
+                        |file| BandTable::from_file(file).map(|bands| (bands.rows() as u64, bands));
+                    // Bands are made of the documents, so they prove nothing.
+                    files.open(name, &header(FileKind::Bands, part), file, meta.entries, read)?;
+                }
+            }
         }
-        for (part, &file) in (0u16..).zip(&meta.bands) {
-            let (name, header) = (FileName::Band(id.number, part), header(FileKind::Bands, part));
-            let read = |file| BandTable::from_file(file).map(|bands| (bands.rows() as u64, bands));
-            // Bands are made of the documents, so they prove nothing.
-            files.open(name, &header, file, meta.entries, read)?;
-        }
-        let postings = meta.postings.map(|file| {
-            let (name, header) = (FileName::Postings(id.number), header(FileKind::Postings, 0));
-            let read = |file| Postings::from_file(file).map(|part| (part.entries(), part));
-            files.open(name, &header, file, meta.entries, read)
-        });
-        let postings = postings.transpose()?.flatten();
-        let tombstones = meta.tombstones.map(|file| {
-            let (name, header) = (FileName::Tombstones(id.number), header(FileKind::Tombstones, 0));
-            let read = |file| Tombstones::from_file(file).map(|part| (part.count() as u64, part));
-            files.open(name, &header, file, meta.removed, read)
-        });
-        let tombstones = tombstones.transpose()?.flatten();
         let documents = meta.documents.map(|DocumentsMeta { file, live, removed, .. }| {
             let (name, header) = (FileName::Documents(id.number), header(FileKind::Documents, 0));
             let read = |file| Documents::from_file(file, settings.ids);

@@ -158,7 +158,7 @@ fn copy_segments<F: Fingerprint>(
     let storage = target.storage();
     for segment in &version.segments {
         let spare = segment.spare()?;
-        let files = segment.files().chain(&spare);
+        let files = segment.files().into_iter().chain(&spare);
         for ((name, expected), from) in segment.meta().files().iter().zip(files) {
             let file = storage.create(&name.to_string())?;
             let mut checksum = crc32fast::Hasher::new();

@@ -46,7 +46,7 @@ pub(super) struct OpenFile {
     /// Whether queries read so many places of the file that address translation takes much of
     /// their time.
     pub(super) is_scattered: bool,
-    len: usize,
+    pub(super) len: usize,
     pub(super) body_len: usize,
     /// The meta fields, and their offset.
     meta: (usize, Vec<u8>),

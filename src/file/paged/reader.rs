@@ -139,6 +139,11 @@ impl PagedFile {
         self.file.database_id
     }
 
+    /// Returns the length of the file.
+    pub(crate) fn len(&self) -> u64 {
+        self.file.len as u64
+    }
+
     /// Returns the length of the body.
     #[cfg(test)]
     pub(crate) fn body_len(&self) -> usize {

@@ -3,10 +3,13 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | `rule`, `table` | which sketches match; tables that lead from bands to leaves of documents |
+//! | `part` | all tables of a segment |
 
+pub(crate) mod part;
 mod rule;
 mod table;
 
+pub(crate) use part::BandsPart;
 pub use rule::Jaccard;
 pub(crate) use rule::{BandRule, ParityLimits, SketchTest, binomial};
 pub(crate) use table::{

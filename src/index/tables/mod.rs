@@ -6,9 +6,13 @@
 //! | --- | --- |
 //! | `block`, `layout` | compressed fingerprints; bit orders and plans |
 //! | `table`, `postings`, `tombstones` | the kinds of files in a segment: fingerprints, ids of entries, and entries that it removes from older segments |
+//! | `part` | all of them |
 
 pub(crate) mod block;
 pub mod layout;
+mod part;
 pub(crate) mod postings;
 pub(crate) mod table;
 pub(crate) mod tombstones;
+
+pub(crate) use part::{TableFiles, TablesPart};

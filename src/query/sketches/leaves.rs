@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::fingerprint::Sketch;
 use crate::index::bands::BandRule;
-use crate::index::bands::{BandView, MOST_AT_ONCE, NumberSet};
+use crate::index::bands::{BandView, BandsPart, MOST_AT_ONCE, NumberSet};
 use crate::query::counters::QueryStats;
 use crate::query::view::View;
 use crate::store::version::InParts;
@@ -70,7 +70,8 @@ pub(super) fn find_leaves(
     let segments = &view.version.segments;
     let mut lookups = Vec::with_capacity(segments.len() * rule.bands as usize);
     for (source, segment) in segments.iter().enumerate() {
-        for ((number, in_rule), bands) in (0..).zip(0..).zip(segment.bands()) {
+        let Some(part) = segment.bands() else { continue };
+        for ((number, in_rule), bands) in (0..).zip(0..).zip(part.tables()) {
             let (view, band) = (bands.view(), sketch.band(in_rule, rule.minima));
             view.prefetch_directory(view.bucket(band));
             lookups.push(BandLookup { source, number, view, band, rows: 0..0 });
@@ -78,7 +79,7 @@ pub(super) fn find_leaves(
     }
     read.lookups += lookups.len() as u64;
     // All reads of the disk are under way before the first is waited for.
-    let is_cold = segments.iter().flat_map(|segment| segment.bands()).any(|bands| bands.is_cold());
+    let is_cold = segments.iter().any(|segment| segment.bands().is_some_and(BandsPart::is_cold));
     if is_cold {
         lookups.iter().for_each(|it| it.view.fetch_directory(it.view.bucket(it.band)));
     }
@@ -125,8 +126,8 @@ fn add_leaves(
             }
             for start in rows.clone().step_by(MOST_AT_ONCE) {
                 let some = start..rows.end.min(start + MOST_AT_ONCE);
-                let bands = &in_parts.get().segments[source].bands()[*number];
-                add_pages(bands.view(), &some, count, &mut pages)?;
+                let Some(part) = in_parts.get().segments[source].bands() else { break };
+                add_pages(part.tables()[*number].view(), &some, count, &mut pages)?;
             }
         }
         pages.for_each(|page| leaves.push(LeafOf::new(source, page, place)));

@@ -24,6 +24,7 @@ use crate::base::error::Result;
 use crate::base::parallel;
 use crate::file::paged::Sequential;
 use crate::fingerprint::Word;
+use crate::index::tables::TablesPart;
 use crate::index::tables::layout::{Costs, Plan, Prefix};
 use crate::index::tables::table::{MAX_BLOCKS_OF_VALUE, Table};
 use crate::store::segment::Segment;
@@ -106,11 +107,12 @@ pub(super) fn segments<F: Word>(
             found.append(&mut scan(view, source, segment, batch, tally)?);
             continue;
         }
+        let Some(part) = segment.tables() else { continue };
         for table_plan in plan.tables() {
             let lookups = queries.len() as u64 * table_plan.probes().len() as u64;
             view.counters.add(&QueryStats { lookups, ..QueryStats::default() });
             let queries = &sorted(queries, |query| table_plan.order().apply(query))[..];
-            let table = &segment.tables()[table_plan.number()];
+            let table = &part.tables()[table_plan.number()];
             let probes = table_plan.probes();
             let sweep = TableSweep {
                 view,
@@ -138,7 +140,7 @@ fn scan<F: Word>(
     batch: &Batch<'_, F>,
     tally: &Tally,
 ) -> Result<Vec<QueryHit<F>>> {
-    let Some(table) = segment.identity_table() else { return Ok(Vec::new()) };
+    let Some(table) = segment.tables().map(TablesPart::first) else { return Ok(Vec::new()) };
     let &Batch { queries, within, threads, .. } = batch;
     let distance = view.planner.distance(within);
     let share = queries.len().div_ceil(threads.max(1)).clamp(1, SCAN_QUERIES);

@@ -46,7 +46,11 @@ impl<'a, F: Fingerprint> MergeSizes<'a, F> {
     pub(crate) fn most(&self, run: Range<usize>) -> u64 {
         let most_ids = self.most_ids.get_or_init(|| {
             // The merge reports what is damaged.
-            self.segments.iter().map(|segment| segment.most_id().unwrap_or(u64::MAX)).collect()
+            let most_id = |segment: &Arc<Segment<F>>| match segment.tables() {
+                Some(part) => part.postings().most_id().unwrap_or(u64::MAX),
+                None => 0,
+            };
+            self.segments.iter().map(most_id).collect()
         });
         let most_id = most_ids.get(run.clone()).unwrap_or_default().iter().max();
         self.bytes(run, most_id.copied())

@@ -5,9 +5,10 @@ use crate::file::names::first_number;
 use crate::file::paged::FileSummary;
 use crate::file::storage::Sim;
 use crate::fingerprint::Ids;
+use crate::index::tables::TableFiles;
 use crate::index::tables::layout::Layout;
 use crate::settings::{IndexSettings, TableSettings};
-use crate::store::segment::DocumentsMeta;
+use crate::store::segment::{DocumentsMeta, IndexFiles};
 use crate::{Db, DocId};
 
 fn tables(distance: u32) -> IndexSettings {
@@ -47,10 +48,11 @@ fn sample() -> Manifest {
         fingerprints: 10,
         entries: 12,
         removed: 0,
-        tables: vec![file; 2],
-        bands: Vec::new(),
-        postings: Some(file),
-        tombstones: None,
+        index: IndexFiles::Tables(TableFiles {
+            tables: vec![file; 2],
+            postings: file,
+            tombstones: None,
+        }),
         documents: Some(DocumentsMeta { live: 14, removed: 2, replaced: 3, file }),
         spare: Some(file),
     });
@@ -168,7 +170,8 @@ fn counters_at_their_limits_are_read() {
     manifest.bytes_compacted = COUNTER_LIMIT - 1;
     manifest.segments[0].entries = (1 << 48) - 1;
     manifest.segments[0].fingerprints = (1 << 48) - 1;
-    manifest.segments[0].postings = Some(FileSummary { len: 1 << 55, crc: 7 });
+    let IndexFiles::Tables(files) = &mut manifest.segments[0].index else { panic!() };
+    files.postings = FileSummary { len: 1 << 55, crc: 7 };
     assert_eq!(Manifest::decode(&manifest.encode()).unwrap(), manifest);
 }
 

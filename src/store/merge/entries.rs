@@ -100,10 +100,9 @@ impl<'a, W: Word> SegmentSource<'a, W> {
         segment: &'a Segment<F>,
         low: W,
     ) -> Result<Option<Self>> {
-        let tables = segment.identity_table().zip(segment.postings());
-        let Some((table, postings)) = tables else { return Ok(None) };
-        let cursor = table.cursor(low)?;
-        let mut tombstones: Box<dyn Iterator<Item = _> + Send> = match segment.tombstones() {
+        let Some(part) = segment.tables() else { return Ok(None) };
+        let cursor = part.first().cursor(low)?;
+        let mut tombstones: Box<dyn Iterator<Item = _> + Send> = match part.tombstones() {
             Some(tombstones) => {
                 let from = tombstones.lower_bound(Entry { fingerprint: low, id: DocId(0) })?;
                 Box::new(tombstones.iter_from(from))
@@ -111,7 +110,7 @@ impl<'a, W: Word> SegmentSource<'a, W> {
             None => Box::new(std::iter::empty()),
         };
         let removed = tombstones.next().transpose()?;
-        let postings = Sequential::new(postings);
+        let postings = Sequential::new(part.postings());
         let (starts, ready) = (Vec::new(), Vec::new());
         let (block, left) = (None, 0..0);
         let mut source =
@@ -293,7 +292,8 @@ impl<'a, W: Word> Rows<'a, W> {
         table: usize,
         low: W,
     ) -> Result<Self> {
-        let tables = segments.into_iter().filter_map(|segment| segment.tables().get(table));
+        let tables =
+            segments.into_iter().filter_map(|segment| segment.tables()?.tables().get(table));
         let cursors = tables.map(|table| table.cursor(low)).collect::<Result<_>>()?;
         Ok(Self { cursors, batch: Vec::new(), repeated: 0 })
     }

@@ -42,15 +42,17 @@ impl Expected {
         greatest_id: Option<u64>,
     ) -> Self {
         let sum = |of: &dyn Fn(&Segment<F>) -> u64| segments.clone().map(of).sum::<u64>();
-        let tables = segments.clone().next().map_or(0, |segment| segment.tables().len());
+        let tables =
+            segments.clone().find_map(Segment::tables).map_or(0, |part| part.tables().len());
         // A fingerprint of the merge is nearer to the one before it than in its input, so no more
         // of its bits remain, except for the first of each input. Removing one leaves at most as
         // many bits to the next one as both had. In an input, the remaining bits of a block's
         // fingerprints fit into the block with the bits of the first, which has all of them.
         let remaining = |table: usize| {
             sum(&|segment| {
-                let in_blocks = segment.tables().get(table).map_or(0, |table| table.block_bytes());
-                in_blocks * 8 + u64::from(<F::Word as Fingerprint>::BITS)
+                let table = segment.tables().and_then(|part| part.tables().get(table));
+                table.map_or(0, |table| table.block_bytes()) * 8
+                    + u64::from(<F::Word as Fingerprint>::BITS)
             })
         };
         Self {

@@ -41,9 +41,8 @@ impl<F: Fingerprint> Segment<F> {
         finder: &mut IdFinder<F::Word>,
         mut found: impl FnMut(usize, Ids<'a>),
     ) -> Result<()> {
-        let Some((table, postings)) = self.identity_table().zip(self.postings()) else {
-            return Ok(());
-        };
+        let Some(part) = self.tables() else { return Ok(()) };
+        let (table, postings) = (part.first(), part.postings());
         if table.decoded().is_some() {
             for (number, fingerprint, _) in fingerprints {
                 if let Some(place) = table.locate(fingerprint)? {
@@ -54,7 +53,7 @@ impl<F: Fingerprint> Segment<F> {
         }
         let view = table.view();
         // All reads of the disk are under way before the first is waited for.
-        let together = if self.is_cold() { usize::MAX } else { TOGETHER };
+        let together = if table.is_cold() { usize::MAX } else { TOGETHER };
         loop {
             finder.lookups.clear();
             let left = fingerprints.size_hint().1.unwrap_or(0);

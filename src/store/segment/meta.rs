@@ -8,7 +8,9 @@ use crate::base::error::{Error, Result};
 use crate::file::codec::bytes::{Fields, PutFields};
 use crate::file::names::FileName;
 use crate::file::paged::FileSummary;
-use crate::settings::Settings;
+use crate::index::bands;
+use crate::index::tables::TableFiles;
+use crate::settings::{IndexSettings, Settings};
 
 /// Each count of a segment is below this, so that sums over segments never overflow.
 const COUNT_LIMIT: u64 = 1 << 48;
@@ -29,17 +31,19 @@ pub(crate) struct SegmentMeta {
     pub entries: u64,
     /// Number of tombstones.
     pub removed: u64,
-    /// The file of each table of blocks.
-    pub tables: Vec<FileSummary>,
-    /// The file of each table of bands.
-    pub bands: Vec<FileSummary>,
-    /// The ids of the entries, in a database with tables of them.
-    pub postings: Option<FileSummary>,
-    pub tombstones: Option<FileSummary>,
+    pub index: IndexFiles,
     /// The file of documents, in a database that keeps them.
     pub documents: Option<DocumentsMeta>,
     /// The spare. Only what a spare says of its own segment lacks it.
     pub spare: Option<FileSummary>,
+}
+
+/// The files of a segment's index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum IndexFiles {
+    Tables(TableFiles),
+    /// The table of each band.
+    Bands(Vec<FileSummary>),
 }
 
 /// What the manifest says about a segment's file of documents.
@@ -57,16 +61,13 @@ pub(crate) struct DocumentsMeta {
 impl SegmentMeta {
     /// Returns the segment's files with their lengths and checksums.
     pub(crate) fn files(&self) -> Vec<(FileName, FileSummary)> {
-        let tables =
-            (0u16..).zip(&self.tables).map(|(t, &file)| (FileName::Table(self.id, t), file));
-        let bands = (0u16..).zip(&self.bands).map(|(t, &file)| (FileName::Band(self.id, t), file));
-        tables
-            .chain(bands)
-            .chain(self.postings.map(|file| (FileName::Postings(self.id), file)))
-            .chain(self.tombstones.map(|file| (FileName::Tombstones(self.id), file)))
-            .chain(self.documents.map(|meta| (FileName::Documents(self.id), meta.file)))
-            .chain(self.spare.map(|file| (FileName::Spare(self.id), file)))
-            .collect()
+        let mut files = match &self.index {
+            IndexFiles::Tables(files) => files.named(self.id),
+            IndexFiles::Bands(files) => bands::part::named(self.id, files),
+        };
+        files.extend(self.documents.map(|meta| (FileName::Documents(self.id), meta.file)));
+        files.extend(self.spare.map(|file| (FileName::Spare(self.id), file)));
+        files
     }
 
     /// Returns whether this segment is a merge of the other one and of neighbours, or is the other
@@ -89,11 +90,14 @@ impl SegmentMeta {
         out.put_u64(self.fingerprints);
         out.put_u64(self.entries);
         out.put_u64(self.removed);
-        let tables = self.tables.iter().chain(&self.bands);
-        for file in tables.chain(&self.postings) {
-            put_file(out, Some(file));
-        }
-        put_file(out, self.tombstones.as_ref());
+        let (required, tombstones) = match &self.index {
+            IndexFiles::Tables(files) => {
+                ([&files.tables[..], &[files.postings]].concat(), files.tombstones.as_ref())
+            }
+            IndexFiles::Bands(files) => (files.clone(), None),
+        };
+        required.iter().for_each(|file| put_file(out, Some(file)));
+        put_file(out, tombstones);
         put_file(out, self.documents.as_ref().map(|documents| &documents.file));
         if let Some(documents) = &self.documents {
             out.put_u64(documents.live);
@@ -113,17 +117,28 @@ impl SegmentMeta {
         if [fingerprints, entries, removed].iter().any(|&count| count >= COUNT_LIMIT) {
             return Err(fields.corruption("a count of a segment is 2^48 or more"));
         }
-        let mut required = |what| match take_file(fields) {
+        let required = |fields: &mut Fields<'_>, what| match take_file(fields) {
             Ok(Some(file)) => Ok(file),
             Ok(None) => Err(Error::corruption(format!("a segment has no {what}"))),
             Err(error) => Err(error),
         };
-        let mut files =
-            |count, what| (0..count).map(|_| required(what)).collect::<Result<Vec<FileSummary>>>();
-        let tables = files(settings.tables(), "table file")?;
-        let bands = files(settings.band_tables(), "bands file")?;
-        let postings = files(settings.tables().min(1), "postings file")?.pop();
-        let tombstones = take_file(fields)?;
+        let files = |fields: &mut Fields<'_>, count, what| {
+            (0..count).map(|_| required(fields, what)).collect::<Result<Vec<FileSummary>>>()
+        };
+        let index = match &settings.index {
+            IndexSettings::Tables(tables) => {
+                let tables = files(fields, tables.layout.tables(), "table file")?;
+                let postings = required(fields, "postings file")?;
+                IndexFiles::Tables(TableFiles { tables, postings, tombstones: take_file(fields)? })
+            }
+            IndexSettings::Bands(rule) => {
+                let bands = files(fields, rule.bands as usize, "bands file")?;
+                if take_file(fields)?.is_some() || fingerprints != entries {
+                    return Err(fields.corruption("a segment that no database of sketches has"));
+                }
+                IndexFiles::Bands(bands)
+            }
+        };
         let documents = take_file(fields)?.map(|file| {
             let live = fields.u64("document count")?;
             let removed = fields.u64("count of removed documents")?;
@@ -135,26 +150,10 @@ impl SegmentMeta {
         });
         let documents = documents.transpose()?;
         let spare = take_file(fields)?;
-        if settings.tables() == 0 && (tombstones.is_some() || fingerprints != entries) {
-            return Err(fields.corruption("a segment that no database of sketches has"));
-        }
-        if settings.tables() == 0 && documents.is_none() {
+        if matches!(index, IndexFiles::Bands(_)) && documents.is_none() {
             return Err(fields.corruption("a segment has no documents file"));
         }
-        Ok(Self {
-            id,
-            nonce,
-            ages,
-            fingerprints,
-            entries,
-            removed,
-            tables,
-            bands,
-            postings,
-            tombstones,
-            documents,
-            spare,
-        })
+        Ok(Self { id, nonce, ages, fingerprints, entries, removed, index, documents, spare })
     }
 
     /// Returns by how much the number of documents grows, compared with the older segments.

@@ -5,6 +5,7 @@ use crate::file::names::FileId;
 use crate::file::paged::PagedWriter;
 use crate::file::scratch::{Scratch, ScratchFiles};
 use crate::file::storage::{Disk, LockedFolder, MemoryBudget, READ_AHEAD, Sim};
+use crate::fingerprint::Entry;
 use crate::fingerprint::Ids as KindOfIds;
 use crate::index::bands::Jaccard;
 use crate::index::rule::MatchRule;
@@ -117,6 +118,7 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
     let errors = inspection.found();
     assert!(errors < MAX_ERRORS, "{errors} errors");
     segment.index_memory();
+    let part = segment.tables().unwrap();
     for probe in [0, 7, u64::MAX / 2, u64::MAX] {
         // If it is there twice, its block is decoded.
         for wanted in [&[probe][..], &[probe, probe]] {
@@ -124,11 +126,11 @@ fn read_everything(storage: &Arc<dyn Storage>, settings: &Settings, meta: &Segme
             let read = |_, ids: Ids<'_>| assert!(ids.count() < 1 << 20);
             let _ = segment.find_ids(wanted, &mut IdFinder::new(), read);
         }
-        let _ = segment.removes(Entry { fingerprint: probe, id: DocId(probe) });
+        let _ = part.removes(Entry { fingerprint: probe, id: DocId(probe) });
         let _ = segment.document_by_id(DocId(probe));
         let key = probe.to_be_bytes();
         let _ = segment.document(&key, KeyHasher::of_database(9).hash(&key));
-        for table in segment.tables() {
+        for table in part.tables() {
             let view = table.view();
             for filter in (0..=64).filter_map(|depth| view.filter(depth)) {
                 let mut checks = FilterChecks::new();
@@ -252,17 +254,17 @@ fn blocks_of_fingerprints_are_fetched_before_they_are_read_unless_they_are_in_me
     writer.tables(&Contents { fingerprints, together: 1000 }, 1).unwrap();
     let meta = writer.finish().unwrap();
     let segment = Segment::<u64>::open(&storage, &settings, meta).unwrap();
-    let blocks = segment.identity_table().unwrap().block_bytes();
+    let blocks = segment.tables().unwrap().first().block_bytes();
     let fetched = |fingerprints: &[u64]| {
         let before = READ_AHEAD.get();
-        segment.fetch_each(fingerprints).unwrap();
+        segment.tables().unwrap().first().fetch_each(fingerprints).unwrap();
         (READ_AHEAD.get() - before) as u64
     };
     assert_eq!(fetched(&[]), 0);
     let some = fetched(&all);
     assert!(blocks / 2 < some && some <= blocks, "{some} of {blocks} bytes");
     for &fingerprint in &all {
-        assert!(segment.contains(Entry { fingerprint, id: DocId(0) }).is_ok());
+        assert!(segment.tables().unwrap().contains(Entry { fingerprint, id: DocId(0) }).is_ok());
     }
     assert_eq!(fetched(&all), 0);
 }
@@ -310,7 +312,7 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
     sim.create_root().unwrap();
     let storage: Arc<dyn Storage> = sim.clone();
     let segment = Segment::<u64>::open(&storage, &settings, written(&storage, &settings)).unwrap();
-    let table = segment.identity_table().unwrap();
+    let table = segment.tables().unwrap().first();
     let mut fingerprints = Vec::new();
     let add = |some: &[u64]| {
         fingerprints.extend_from_slice(some);
@@ -337,7 +339,9 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
                 .unwrap();
             assert_eq!(alone, together);
             for (_, fingerprint, _) in one {
-                let holds = |&id: &DocId| segment.contains(Entry { fingerprint, id }).unwrap();
+                let holds = |&id: &DocId| {
+                    segment.tables().unwrap().contains(Entry { fingerprint, id }).unwrap()
+                };
                 assert!(alone.iter().all(holds));
             }
             entries += alone.len() as u64;

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{DocumentsMeta, SegmentMeta};
+use super::{DocumentsMeta, IndexFiles, SegmentMeta};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::parallel;
 use crate::documents::{DocumentsBuilder, SymbolTable};
@@ -12,10 +12,11 @@ use crate::file::paged::FileSummary;
 use crate::file::scratch::Scratch;
 use crate::file::storage::{LockedFolder, Storage};
 use crate::fingerprint::{Entry, Fingerprint, Word};
+use crate::index::tables::TableFiles;
 use crate::index::tables::postings::PostingsBuilder;
 use crate::index::tables::table::{Profile, TableBuilder};
 use crate::index::tables::tombstones;
-use crate::settings::Settings;
+use crate::settings::{IndexSettings, Settings};
 
 /// The contents of a new segment, from which its tables are written. Flush, bulk load and
 /// compaction each provide their own; how a segment is written from them is the same for all.
@@ -253,9 +254,17 @@ impl<'a> SegmentWriter<'a> {
     /// `sync_dir`.
     pub(crate) fn finish(mut self) -> Result<SegmentMeta> {
         let files = std::mem::take(&mut self.files);
-        if files.postings.is_none() && self.settings.tables() > 0 {
-            return Err(Error::invalid("a segment needs entries before it is finished"));
-        }
+        let index = match &self.settings.index {
+            IndexSettings::Tables(_) => {
+                let needs = || Error::invalid("a segment needs entries before it is finished");
+                IndexFiles::Tables(TableFiles {
+                    tables: files.tables,
+                    postings: files.postings.ok_or_else(needs)?,
+                    tombstones: files.tombstones,
+                })
+            }
+            IndexSettings::Bands(_) => IndexFiles::Bands(files.bands),
+        };
         self.finished = true;
         Ok(SegmentMeta {
             id: self.id.number,
@@ -264,10 +273,7 @@ impl<'a> SegmentWriter<'a> {
             fingerprints: files.fingerprints,
             entries: files.entries,
             removed: files.removed,
-            tables: files.tables,
-            bands: files.bands,
-            postings: files.postings,
-            tombstones: files.tombstones,
+            index,
             documents: files.documents,
             spare: None,
         })

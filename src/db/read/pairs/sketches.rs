@@ -149,7 +149,8 @@ impl PartSearch<'_> {
         let mut places = Vec::new();
         let mut mask = u64::MAX;
         for (source, segment) in self.view.version.segments.iter().enumerate() {
-            let Some(bands) = segment.bands().get(table as usize) else { continue };
+            let bands = segment.bands().and_then(|part| part.tables().get(table as usize));
+            let Some(bands) = bands else { continue };
             let view = bands.view();
             mask &= bands.band_mask();
             view.for_each_row(view.bucket(low)..view.bucket(high) + 1, &mut |row| {

@@ -9,6 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::file::codec::header::HEADER_LEN;
 use crate::file::paged::{Body, OpenPaged, Paged, PagedFile};
 use crate::file::storage::Reservation;
+use crate::index::Indexed;
 
 /// An open table of bands.
 #[derive(Debug)]
@@ -28,6 +29,36 @@ impl Paged for BandTable {
     fn with_file(&self, file: PagedFile) -> Self {
         let Self { rows, bucket_bits, page_bytes, .. } = *self;
         Self { file, rows, bucket_bits, page_bytes }
+    }
+}
+
+/// The index of a table of bands is its directory.
+impl Indexed for BandTable {
+    fn paged_file(&self) -> &PagedFile {
+        &self.file
+    }
+
+    fn needs_index(&self) -> bool {
+        self.file.needs_copy()
+    }
+
+    fn needed_index_len(&self) -> u64 {
+        if self.file.needs_copy() { self.index_len() } else { 0 }
+    }
+
+    fn loaded_index_len(&self) -> u64 {
+        if self.file.has_copy() { self.index_len() } else { 0 }
+    }
+
+    fn load_index(&self, reserved: Reservation, goes_on: &dyn Fn() -> bool) -> Result<()> {
+        match self.file.needs_copy() {
+            true => self.file.copy_from(self.directory_at(), reserved, goes_on),
+            false => Ok(()),
+        }
+    }
+
+    fn load_index_pages(&self, goes_on: &dyn Fn() -> bool) -> Result<()> {
+        self.file.load(self.directory_at(), self.directory_len(), goes_on)
     }
 }
 
@@ -79,47 +110,9 @@ impl BandTable {
         ((2 + u64::from(self.page_bytes)) * u64::from(self.rows), self.directory_len() as u64)
     }
 
-    /// Returns whether [`load_index`](Self::load_index) has anything to do.
-    pub(crate) fn needs_index(&self) -> bool {
-        self.file.needs_copy()
-    }
-
-    /// Returns the bytes of memory that [`load_index`](Self::load_index) needs.
-    pub(crate) fn needed_index_len(&self) -> u64 {
-        if self.file.needs_copy() { self.index_len() } else { 0 }
-    }
-
-    /// Returns the bytes that [`load_index`](Self::load_index) has taken.
-    pub(crate) fn loaded_index_len(&self) -> u64 {
-        if self.file.has_copy() { self.index_len() } else { 0 }
-    }
-
     /// Returns the bytes of the directory in memory.
     pub(crate) fn index_len(&self) -> u64 {
         self.file.copy_len(self.directory_at()) as u64
-    }
-
-    /// Reads the checksums of pages into memory.
-    pub(crate) fn load_checksums(&self) -> Result<()> {
-        self.file.load_checksums()
-    }
-
-    /// Copies the directory to memory. Stops early if `goes_on` returns false.
-    pub(crate) fn load_index(
-        &self,
-        reserved: Reservation,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<()> {
-        match self.file.needs_copy() {
-            true => self.file.copy_from(self.directory_at(), reserved, goes_on),
-            false => Ok(()),
-        }
-    }
-
-    /// Reads the directory into the memory for pages, or into the system's cache. Stops early if
-    /// `goes_on` returns false.
-    pub(crate) fn load_index_pages(&self, goes_on: &dyn Fn() -> bool) -> Result<()> {
-        self.file.load(self.directory_at(), self.directory_len(), goes_on)
     }
 
     /// Returns whether parts may have to be read from the disk when they are needed.

@@ -14,6 +14,7 @@ use crate::file::codec::huffman::Code;
 use crate::file::paged::{Body, OpenPaged, PAGE, Paged, PagedFile, Sequential};
 use crate::file::storage::Reservation;
 use crate::fingerprint::Word;
+use crate::index::Indexed;
 use crate::index::tables::block::{self, Packed, Stored};
 
 /// Blocks that a scan decodes before it visits their fingerprints, which fit into the second-level
@@ -46,6 +47,53 @@ impl<F: Word> Paged for Table<F> {
         let (code, decoded) = (self.code.clone(), self.decoded.clone());
         let Self { block_size, zeros, count, index, filter, .. } = *self;
         Self { file, code, block_size, zeros, count, index, filter, decoded }
+    }
+}
+
+/// The index of a table is its index of blocks and its filter, and all fingerprints, decoded, if it
+/// is small.
+impl<F: Word> Indexed for Table<F> {
+    fn paged_file(&self) -> &PagedFile {
+        &self.file
+    }
+
+    fn needs_index(&self) -> bool {
+        self.file.needs_copy() || self.needs_decoding()
+    }
+
+    fn needed_index_len(&self) -> u64 {
+        let copy = if self.file.needs_copy() { self.index_copy_len() } else { 0 };
+        let decoded = self.decoded_len().filter(|_| self.needs_decoding());
+        copy + decoded.unwrap_or(0)
+    }
+
+    fn loaded_index_len(&self) -> u64 {
+        let copy = if self.file.has_copy() { self.index_copy_len() } else { 0 };
+        let decoded = self.decoded_len().filter(|_| self.decoded().is_some());
+        copy + decoded.unwrap_or(0)
+    }
+
+    fn load_index(&self, mut reserved: Reservation, goes_on: &dyn Fn() -> bool) -> Result<()> {
+        if self.file.needs_copy() {
+            let reserved = reserved.split(self.index_copy_len());
+            self.file.copy_from(self.index.start(), reserved, goes_on)?;
+        }
+        if self.needs_decoding() && goes_on() {
+            let decoded = self.decode_table(reserved);
+            let error = decoded.as_ref().err().cloned();
+            // A read that failed may succeed later; damage does not change.
+            if error.as_ref().is_none_or(|error| error.kind() == ErrorKind::Corruption) {
+                // If another thread was faster, its fingerprints are the same.
+                let _ = self.decoded.set(decoded.ok());
+            }
+            return error.map_or(Ok(()), Err);
+        }
+        Ok(())
+    }
+
+    fn load_index_pages(&self, goes_on: &dyn Fn() -> bool) -> Result<()> {
+        let len = self.file.copy_len(self.index.start());
+        self.file.load(self.index.start(), len, goes_on)
     }
 }
 
@@ -117,25 +165,6 @@ impl<F: Word> Table<F> {
         (self.index.len() + self.file.memory()) as u64 + filter + decoded
     }
 
-    /// Returns whether [`load_index`](Self::load_index) has anything to do.
-    pub(crate) fn needs_index(&self) -> bool {
-        self.file.needs_copy() || self.needs_decoding()
-    }
-
-    /// Returns the bytes of memory that [`load_index`](Self::load_index) needs.
-    pub(crate) fn needed_index_len(&self) -> u64 {
-        let copy = if self.file.needs_copy() { self.index_copy_len() } else { 0 };
-        let decoded = self.decoded_len().filter(|_| self.needs_decoding());
-        copy + decoded.unwrap_or(0)
-    }
-
-    /// Returns the bytes that [`load_index`](Self::load_index) has taken.
-    pub(crate) fn loaded_index_len(&self) -> u64 {
-        let copy = if self.file.has_copy() { self.index_copy_len() } else { 0 };
-        let decoded = self.decoded_len().filter(|_| self.decoded().is_some());
-        copy + decoded.unwrap_or(0)
-    }
-
     fn index_copy_len(&self) -> u64 {
         self.file.copy_len(self.index.start()) as u64
     }
@@ -146,35 +175,6 @@ impl<F: Word> Table<F> {
 
     fn needs_decoding(&self) -> bool {
         self.decoded.get().is_none() && self.decoded_len().is_some()
-    }
-
-    /// Reads the checksums of pages into memory.
-    pub(crate) fn load_checksums(&self) -> Result<()> {
-        self.file.load_checksums()
-    }
-
-    /// Copies index and filter to memory, and decodes the fingerprints if the table is small. Stops
-    /// early if `goes_on` returns false.
-    pub(crate) fn load_index(
-        &self,
-        mut reserved: Reservation,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<()> {
-        if self.file.needs_copy() {
-            let reserved = reserved.split(self.index_copy_len());
-            self.file.copy_from(self.index.start(), reserved, goes_on)?;
-        }
-        if self.needs_decoding() && goes_on() {
-            let decoded = self.decode_table(reserved);
-            let error = decoded.as_ref().err().cloned();
-            // A read that failed may succeed later; damage does not change.
-            if error.as_ref().is_none_or(|error| error.kind() == ErrorKind::Corruption) {
-                // If another thread was faster, its fingerprints are the same.
-                let _ = self.decoded.set(decoded.ok());
-            }
-            return error.map_or(Ok(()), Err);
-        }
-        Ok(())
     }
 
     /// Decodes the fingerprints of a small table.
@@ -202,13 +202,6 @@ impl<F: Word> Table<F> {
     #[inline(always)]
     pub(crate) fn decoded(&self) -> Option<&Decoded<F>> {
         self.decoded.get().and_then(Option::as_ref)
-    }
-
-    /// Reads index and filter into the memory for pages, or into the system's cache.
-    /// Stops early if `goes_on` returns false.
-    pub(crate) fn load_index_pages(&self, goes_on: &dyn Fn() -> bool) -> Result<()> {
-        let len = self.file.copy_len(self.index.start());
-        self.file.load(self.index.start(), len, goes_on)
     }
 
     /// Returns the bytes of the blocks, of the index and of the filter.

@@ -5,6 +5,7 @@ use crate::file::codec::prefix_hash::{self, prefix_hash};
 use crate::file::paged::{FileSummary, OpenPaged, PagedWriter};
 use crate::file::storage::{MemoryBudget, Sim, Storage};
 use crate::fingerprint::Word;
+use crate::index::Indexed;
 use crate::index::tables::block::{self, Job};
 use std::sync::Arc;
 
