@@ -10,7 +10,7 @@ use fpdb::Fingerprint;
 use crate::commands::service::Service;
 use crate::net::clients::Registered;
 use crate::net::stream::{Listener, Peer, Stream};
-use crate::{connection, events};
+use crate::{connection, events, process};
 
 /// How long to wait after a failure, such as too many open files in the system.
 const RETRY: Duration = Duration::from_millis(50);
@@ -40,7 +40,6 @@ fn admit<F: Fingerprint>(stream: Stream, peer: Peer, service: &Arc<Service<F>>) 
 
 fn start<F: Fingerprint>(registered: Registered, service: Arc<Service<F>>) {
     let client = registered.client.clone();
-    let thread = thread::Builder::new().name(format!("client {}", client.id));
     let serve = {
         let service = service.clone();
         move || {
@@ -51,7 +50,7 @@ fn start<F: Fingerprint>(registered: Registered, service: Arc<Service<F>>) {
             connection::serve(&service, &registered.client);
         }
     };
-    if thread.spawn(serve).is_err() {
+    if process::spawn(format!("client {}", client.id), Box::new(serve)).is_err() {
         refuse(&client.stream, client.peer, &service);
     }
 }

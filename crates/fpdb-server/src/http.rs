@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fpdb::Fingerprint;
 
-use crate::commands::info;
+use crate::commands::info::{self, Figures};
 use crate::commands::service::Service;
 
 /// How long a request may take. Requests are answered one after the other.
@@ -36,7 +36,7 @@ fn answer<F: Fingerprint>(mut stream: &TcpStream, service: &Service<F>) -> io::R
     stream.set_write_timeout(Some(PATIENCE))?;
     let request = read_request(stream)?;
     let (status, body) = match page(&request) {
-        Ok(Page::Metrics) => ("200 OK", info::prometheus(service)),
+        Ok(Page::Metrics) => ("200 OK", info::prometheus(&service.shared, &Figures::of(service))),
         Ok(Page::Health) => ("200 OK", "ok\n".to_owned()),
         Ok(Page::Ready) => match unready(service) {
             None => ("200 OK", "ready\n".to_owned()),

@@ -1,6 +1,16 @@
-//! What the system says about this process.
+//! What the system says about this process, and its threads.
 
-use std::fs;
+use std::thread::{self, JoinHandle};
+use std::{fs, io};
+
+/// Starts a thread with this name. The work is boxed, because what starts a thread would be compiled
+/// for each type of work again, in each width of fingerprints.
+pub(crate) fn spawn(
+    name: String,
+    work: Box<dyn FnOnce() + Send + 'static>,
+) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name).spawn(work)
+}
 
 /// The memory and the open files of this process.
 #[derive(Debug, Clone, Copy)]

@@ -12,7 +12,7 @@ use crate::commands::service::Service;
 use crate::error::{Error, Result};
 use crate::net::address;
 use crate::net::stream::{Address, Listener};
-use crate::{accept, connection, events, http};
+use crate::{accept, connection, events, http, process};
 
 /// How long connections have to answer what has arrived when the server stops, after the time in
 /// which they may receive more.
@@ -65,8 +65,8 @@ impl<F: Fingerprint> Threads<F> {
         work: impl FnOnce(&Arc<Service<F>>) + Send + 'static,
     ) -> Result<JoinHandle<()>> {
         let service = self.service.clone();
-        let thread = thread::Builder::new().name(name.to_owned());
-        thread.spawn(move || work(&service)).map_err(|source| Error::Thread { source })
+        let thread = process::spawn(name.to_owned(), Box::new(move || work(&service)));
+        thread.map_err(|source| Error::Thread { source })
     }
 
     /// Lets the connections answer what has arrived, and ends all threads. Returns the number of

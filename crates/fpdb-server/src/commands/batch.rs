@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
-use std::{thread, vec};
+use std::vec;
 
 use fpdb::{DocId, Fingerprint, Key, Match, OnDuplicate, Outcome, Stamped};
 
@@ -14,6 +14,7 @@ use crate::events::SlowCommands;
 use crate::failure::Result;
 use crate::net::loan::Lent;
 use crate::net::output::Output;
+use crate::process;
 use crate::resp::Replies;
 
 /// The most commands of a batch.
@@ -129,7 +130,7 @@ impl<F: Fingerprint> Answers<F> {
             });
         };
         // If there is no thread, the connection ends.
-        let _ = thread::Builder::new().name("slow client".to_owned()).spawn(wait);
+        let _ = process::spawn("slow client".to_owned(), Box::new(wait));
     }
 
     /// Writes the rest of the replies. Returns false as soon as `send` could not send some of them.

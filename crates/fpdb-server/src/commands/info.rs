@@ -2,11 +2,26 @@
 
 use std::fmt::{Display, Write};
 
-use fpdb::Fingerprint;
+use fpdb::{Fingerprint, MatchRule, Stats};
 
-use crate::commands::service::Service;
+use crate::commands::service::{Service, Shared};
 use crate::metrics::{Histogram, Metrics};
 use crate::process::Process;
+
+/// What a database says about itself, whatever the width of its fingerprints.
+pub(crate) struct Figures {
+    stats: Stats,
+    rule: MatchRule,
+    compact_space: u64,
+}
+
+impl Figures {
+    pub(crate) fn of<F: Fingerprint>(service: &Service<F>) -> Self {
+        let db = &service.db;
+        let (stats, rule) = (db.stats(), db.description().rule);
+        Self { stats, rule, compact_space: db.compact_space() }
+    }
+}
 
 /// Names that stand for all sections.
 const EVERYTHING: [&[u8]; 3] = [b"default", b"all", b"everything"];
@@ -15,10 +30,9 @@ const EVERYTHING: [&[u8]; 3] = [b"default", b"all", b"everything"];
 type Rows<'a> = &'a [(&'a str, &'a dyn Display)];
 
 /// Returns the reply to `INFO`: the sections with these names, or all of them if none is given.
-pub(crate) fn info<F: Fingerprint>(service: &Service<F>, names: &[&[u8]]) -> String {
-    let shared = &service.shared;
+pub(crate) fn info(shared: &Shared, database: &Figures, names: &[&[u8]]) -> String {
     let metrics = &shared.metrics;
-    let stats = service.db.stats();
+    let stats = &database.stats;
     let is_asked_for = |title: &str| {
         let is_meant = |name: &&[u8]| {
             EVERYTHING.iter().any(|all| name.eq_ignore_ascii_case(all))
@@ -65,12 +79,12 @@ pub(crate) fn info<F: Fingerprint>(service: &Service<F>, names: &[&[u8]]) -> Str
             "Database",
             &[
                 ("bits", &stats.bits),
-                ("match_rule", &service.db.description().rule),
+                ("match_rule", &database.rule),
                 ("entries", &stats.entries),
                 ("documents", &stats.documents),
                 ("segments", &stats.segments.len()),
                 ("bytes", &stats.bytes_total),
-                ("compaction_bytes", &service.db.compact_space()),
+                ("compaction_bytes", &database.compact_space),
                 ("refused_writes", &metrics.refused_for_space.get()),
                 ("write_error", &stats.write_error.as_deref().unwrap_or("none")),
                 ("background_error", &stats.background_error.as_deref().unwrap_or("none")),
@@ -104,10 +118,9 @@ fn errors(metrics: &Metrics) -> u64 {
 }
 
 /// Returns all figures in the text format of Prometheus.
-pub(crate) fn prometheus<F: Fingerprint>(service: &Service<F>) -> String {
-    let shared = &service.shared;
+pub(crate) fn prometheus(shared: &Shared, database: &Figures) -> String {
     let metrics = &shared.metrics;
-    let stats = service.db.stats();
+    let stats = &database.stats;
     let mut text = String::new();
     let mut commands = String::new();
     let mut failures = String::new();
@@ -150,7 +163,7 @@ pub(crate) fn prometheus<F: Fingerprint>(service: &Service<F>) -> String {
             "compaction_bytes",
             "gauge",
             "The most free disk space that a full compaction takes.",
-            service.db.compact_space(),
+            database.compact_space,
         ),
         ("memtable_bytes", "gauge", "Memory for recent changes.", stats.memtable_bytes as u64),
         (

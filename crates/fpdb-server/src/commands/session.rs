@@ -9,7 +9,7 @@ use fpdb::Ids;
 use crate::command::Command;
 use crate::commands::describe;
 use crate::commands::handshake::Handshake;
-use crate::commands::info;
+use crate::commands::info::{self, Figures};
 use crate::commands::maintenance;
 use crate::commands::reads;
 use crate::commands::rest;
@@ -277,7 +277,10 @@ impl<'a, F: Fingerprint> Session<'a, F> {
                 Some(text) => replies.bulk(text),
             },
             Command::Echo => replies.bulk(words[1]),
-            Command::Info => replies.bulk(info::info(service, &words[1..]).as_bytes()),
+            Command::Info => {
+                let figures = Figures::of(service);
+                replies.bulk(info::info(&service.shared, &figures, &words[1..]).as_bytes());
+            }
             Command::Hello => return self.handshake.hello(words, replies),
             Command::Auth => return self.handshake.auth(words, replies),
             Command::Time => write_time(replies),
