@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap_complete::{Shell, generate};
 
+use crate::args::choice::choice;
 use crate::output::Context;
 use crate::output::failure::Exit;
 
@@ -17,7 +18,7 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Args {
     /// The shell to write the script for
-    #[arg(value_enum)]
+    #[arg(value_parser = choice::<Shell>())]
     shell: Shell,
 }
 

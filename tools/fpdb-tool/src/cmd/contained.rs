@@ -13,9 +13,10 @@ use serde::Serialize;
 
 use super::html::{HtmlFile, figures};
 use super::reread::{Counts, Reread, RereadArgs, Whole, ended};
+use crate::args::choice::choice;
 use crate::input;
 use crate::output::failure::Exit;
-use crate::output::provenance::Traced;
+use crate::output::provenance::write_traced;
 use crate::output::{Context, json_line, printable};
 
 const EXAMPLE: &str = "\
@@ -55,7 +56,7 @@ pub(crate) struct Args {
     share: f64,
 
     /// What to print of a document
-    #[arg(long, value_enum, default_value = "document")]
+    #[arg(long, value_parser = choice::<Print>(), default_value = "document")]
     print: Print,
 
     /// Write a report of the documents that are left out to this file, replacing it, as NDJSON with
@@ -142,7 +143,7 @@ impl Args {
         };
         if let Some(report) = &mut report {
             write_report(report, &files.ids, &found.texts)?;
-            json_line(report, &Traced::summary(SCHEMA, &summary, &context.provenance))?;
+            write_traced(report, (SCHEMA, true), &summary, &context.provenance)?;
             report.flush()?;
         }
         if let Some(html) = html {

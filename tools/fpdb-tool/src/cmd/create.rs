@@ -7,6 +7,7 @@ use fpdb::{Description, Fingerprint, Options, RecipeName};
 use fpdb_web::Extraction;
 use serde::Serialize;
 
+use crate::args::choice::choice;
 use crate::args::database::{self, IdKind, NewDatabase, by_width};
 use crate::args::recipe;
 use crate::args::suggested;
@@ -35,7 +36,7 @@ pub(crate) struct Args {
 
     /// Kind of the documents' ids. Documents with names or unique ids can be found and updated
     /// [default: user, with --jaccard unique]
-    #[arg(long, value_enum, help_heading = "A new database")]
+    #[arg(long, value_parser = choice::<IdKind>(), help_heading = "A new database")]
     ids: Option<IdKind>,
 
     /// Width of the fingerprints in bits, 64 or 128 [default: 64]

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use fpdb::{Description, Entry, Fingerprint, Ids, Options};
 use serde::Serialize;
 
+use crate::args::choice::choice;
 use crate::args::database::{self, by_width};
 use crate::args::memory::MemoryArgs;
 use crate::complete;
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     all: bool,
 
     /// Format of the output; --json is short for --format ndjson
-    #[arg(long, value_enum, default_value = "csv")]
+    #[arg(long, value_parser = choice::<ExportFormat>(), default_value = "csv")]
     format: ExportFormat,
 
     /// Write documents instead of entries, with their stamps. The database needs ids of kind

@@ -10,6 +10,7 @@ use fpdb_web::{ErrorKind, Extraction, Extractor, Page, Record};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use crate::args::choice::choice;
 use crate::args::numbers::parse_size;
 use crate::input::pool::{self, Emit};
 use crate::input::walk::Walk;
@@ -46,7 +47,7 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 
     /// Format of the files
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_parser = choice::<Source>(), default_value = "auto")]
     from: Source,
 
     /// Extraction that turns web pages into text: main/1 keeps the main content, strip/1 everything

@@ -14,7 +14,7 @@ use crate::input::MAX_RATIO;
 use crate::input::fingerprints::{ListArgs, Listed, Lists};
 use crate::output::Context;
 use crate::output::failure::Exit;
-use crate::output::pair_writer::{Batch, Form, Writer};
+use crate::output::pair_writer::{Batch, Form, NamesOf, Writer};
 use crate::output::progress;
 
 const EXAMPLE: &str = "\
@@ -160,9 +160,14 @@ impl Args {
         if let Some(bytes) = self.memory {
             join = join.memory(bytes as u64);
         }
+        let a_names = |ids: &[DocId]| of_a.names(ids);
+        let b_names =
+            |ids: &[DocId]| of_b.as_ref().map_or(Ok(vec![None; ids.len()]), |of_b| of_b.names(ids));
         let has_names = |of: &Description| of.ids == Ids::Names;
-        let names =
-            [has_names(a).then_some(&of_a), of_b.as_ref().filter(|_| b.is_some_and(has_names))];
+        let names = [
+            has_names(a).then_some(&a_names as NamesOf<'_>),
+            b.is_some_and(has_names).then_some(&b_names as NamesOf<'_>),
+        ];
         let report = self.write(&join, Writer::new(form, names, context.out))?;
         bar.finish_and_clear();
         let (pairs, documents) = (report.pairs.iter().sum(), report.documents);
@@ -195,14 +200,10 @@ impl Args {
     }
 
     /// Writes what the join finds.
-    fn write<F: Fingerprint>(
-        &self,
-        join: &Join<'_, F>,
-        writer: Writer<'_, F>,
-    ) -> Result<JoinReport> {
-        writer.write_all(|pass_on| {
-            let visit = |pairs: &[Pair<F>]| pass_on(Batch::Pairs(pairs.to_vec()));
+    fn write<F: Fingerprint>(&self, join: &Join<'_, F>, writer: Writer<'_>) -> Result<JoinReport> {
+        writer.write_all(Box::new(|pass_on| {
+            let visit = |pairs: &[Pair<F>]| pass_on(Batch::pairs(pairs));
             if self.all { join.visit(visit) } else { join.nearest(visit) }
-        })
+        }))
     }
 }

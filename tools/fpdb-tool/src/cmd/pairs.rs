@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use fpdb::reports::PairsReport;
-use fpdb::{Description, Fingerprint, Found, Ids, Options, Pairs, Within};
+use fpdb::{Description, DocId, Fingerprint, Found, Ids, Options, Pairs, Within};
 use serde::Serialize;
 
 use crate::args::database::by_width;
 use crate::args::memory::MemoryArgs;
 use crate::args::numbers::parse_size;
 use crate::output::failure::Exit;
-use crate::output::pair_writer::{Batch, Form, Writer};
+use crate::output::pair_writer::{Batch, Form, NamesOf, Writer};
 use crate::output::progress;
 use crate::output::{self, Context};
 
@@ -103,7 +103,8 @@ impl Args {
             bar.finish_and_clear();
             return print_counts(&counts, context);
         }
-        let names = (description.ids == Ids::Names).then_some(&snapshot);
+        let names_of = |ids: &[DocId]| snapshot.names(ids);
+        let names = (description.ids == Ids::Names).then_some(&names_of as NamesOf<'_>);
         let writer = Writer::new(form, [names; 2], context.out);
         let PairsReport { pairs: by_distance, groups, .. } = write(&pairs, writer)?;
         bar.finish_and_clear();
@@ -120,16 +121,18 @@ impl Args {
 }
 
 /// Writes what the search finds.
-fn write<F: Fingerprint>(pairs: &Pairs<'_, F>, writer: Writer<'_, F>) -> Result<PairsReport> {
-    writer.write_all(|pass_on| {
+fn write<F: Fingerprint>(pairs: &Pairs<'_, F>, writer: Writer<'_>) -> Result<PairsReport> {
+    writer.write_all(Box::new(|pass_on| {
         let visit = |found: Found<'_, F>| {
             pass_on(match found {
-                Found::Pairs(pairs) => Batch::Pairs(pairs.to_vec()),
-                Found::Group { fingerprint, ids } => Batch::Group(fingerprint, ids.to_vec()),
+                Found::Pairs(pairs) => Batch::pairs(pairs),
+                Found::Group { fingerprint, ids } => {
+                    Batch::Group(fingerprint.to_hex(), ids.to_vec())
+                }
             })
         };
         pairs.visit(visit)
-    })
+    }))
 }
 
 fn print_counts(counts: &[u64], context: &mut Context<'_>) -> Result<()> {

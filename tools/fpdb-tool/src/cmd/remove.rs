@@ -8,6 +8,7 @@ use fpdb::{Db, Description, DocId, Durability, Fingerprint, Ids, Key, Options};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use crate::args::choice::choice;
 use crate::args::database::{self, by_width, parse_id};
 use crate::args::writing::WritingArgs;
 use crate::input;
@@ -81,7 +82,7 @@ pub(crate) struct Args {
     fingerprint: Option<String>,
 
     /// Read what to remove from files of this format
-    #[arg(long, value_enum, requires = "files")]
+    #[arg(long, value_parser = choice::<ListFormat>(), requires = "files")]
     from: Option<ListFormat>,
 
     /// Files of what to remove, plain or compressed with gzip or zstd; `-` is standard input

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use fpdb::passages::Texts;
 use indicatif::ProgressBar;
 
+use crate::args::choice::choice;
 use crate::args::numbers::parse_size;
 use crate::input::{self, Document, DocumentArgs, DocumentFormat, Intake, Item};
 use crate::output::Context;
@@ -27,7 +28,7 @@ pub(super) struct RereadArgs {
     pub(super) files: Vec<PathBuf>,
 
     /// Format of the files
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_parser = choice::<DocumentFormat>(), default_value = "auto")]
     from: DocumentFormat,
 
     /// Memory for sorting, before temporary files are used [default: 512MiB]

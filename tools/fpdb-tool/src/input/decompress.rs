@@ -1,7 +1,5 @@
 //! Opens a file, or standard input, and decompresses it.
 
-#[cfg(not(feature = "zstd"))]
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -73,8 +71,12 @@ pub(crate) enum Compression {
 /// The uncompressed content of a file.
 pub(crate) struct Input {
     head: Cursor<Vec<u8>>,
-    rest: Box<dyn BufRead + Send>,
+    rest: Buffered,
 }
+
+/// A file that is read in buffers. Decompressors and all that reads a file are compiled once, and
+/// not for each way to get its bytes.
+type Buffered = Box<dyn BufRead + Send>;
 
 impl Input {
     /// Opens a file, or standard input for `-`. The bar counts the bytes read from it. Reading
@@ -87,13 +89,13 @@ impl Input {
     ) -> Result<Self> {
         let file: Box<dyn Read + Send> =
             if is_stdin(path) { Box::new(io::stdin()) } else { Box::new(open_file(path)?) };
-        Self::of(bar.wrap_read(file), path, compression, max_ratio)
+        Self::of(Box::new(bar.wrap_read(file)), path, compression, max_ratio)
             .map_err(read_error)
             .with_context(|| format!("cannot read {}", label(path)))
     }
 
     fn of(
-        file: impl Read + Send + 'static,
+        file: Box<dyn Read + Send>,
         path: &Path,
         compression: Compression,
         max_ratio: u64,
@@ -110,18 +112,14 @@ impl Input {
             }
         };
         let file = BufReader::with_capacity(1 << 16, Cursor::new(magic).chain(file));
-        let mut rest: Box<dyn BufRead + Send> = if gzip {
-            let plain = Members { member: Some(GzDecoder::new(file)) };
-            Box::new(BufReader::with_capacity(
-                1 << 16,
-                Bounded { plain, given: 0, taken, max_ratio },
-            ))
+        let bounded = |plain| {
+            let bounded = Bounded { plain, given: 0, taken, max_ratio };
+            Box::new(BufReader::with_capacity(1 << 16, bounded))
+        };
+        let mut rest: Buffered = if gzip {
+            bounded(Box::new(Members { member: Some(GzDecoder::new(Box::new(file))) }))
         } else if zstd {
-            let plain = unzstd(file)?;
-            Box::new(BufReader::with_capacity(
-                1 << 16,
-                Bounded { plain, given: 0, taken, max_ratio },
-            ))
+            bounded(unzstd(Box::new(file))?)
         } else {
             Box::new(file)
         };
@@ -176,20 +174,20 @@ impl Read for Failed {
 }
 
 /// The next `count` bytes, or fewer if there are no more.
-fn take(reader: &mut impl Read, count: usize) -> io::Result<Vec<u8>> {
+fn take(reader: &mut dyn Read, count: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(count);
     reader.take(count as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 #[cfg(feature = "zstd")]
-fn unzstd(file: impl BufRead + Send + 'static) -> io::Result<impl Read + Send + 'static> {
+fn unzstd(file: Buffered) -> io::Result<Box<dyn Read + Send>> {
     // Reads all frames. By zstd's own limit, a frame cannot need more than 128 MiB of memory.
-    zstd::stream::read::Decoder::with_buffer(file)
+    Ok(Box::new(zstd::stream::read::Decoder::with_buffer(file)?))
 }
 
 #[cfg(not(feature = "zstd"))]
-fn unzstd(_: impl BufRead + Send + 'static) -> io::Result<File> {
+fn unzstd(_: Buffered) -> io::Result<Box<dyn Read + Send>> {
     Err(io::Error::other(
         "it is compressed with zstd, and this build lacks the cargo feature \"zstd\"",
     ))
@@ -215,12 +213,12 @@ pub(crate) fn read_error(error: io::Error) -> anyhow::Error {
 
 /// Reads the members of a gzip file. Crawlers write files of several. Zero bytes may follow them,
 /// as on tapes.
-struct Members<R> {
+struct Members {
     /// `None` after the last one.
-    member: Option<GzDecoder<R>>,
+    member: Option<GzDecoder<Buffered>>,
 }
 
-impl<R: BufRead> Read for Members<R> {
+impl Read for Members {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(member) = &mut self.member {
             let read = member.read(buffer)?;
@@ -236,7 +234,7 @@ impl<R: BufRead> Read for Members<R> {
 }
 
 /// Skips zero bytes. Returns whether another member follows. Fails if something else does.
-fn next_member(file: &mut impl BufRead) -> io::Result<bool> {
+fn next_member(file: &mut Buffered) -> io::Result<bool> {
     loop {
         let bytes = file.fill_buf()?;
         let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
@@ -250,12 +248,12 @@ fn next_member(file: &mut impl BufRead) -> io::Result<bool> {
 }
 
 /// Counts the bytes that are read from a file.
-struct Counted<R> {
-    file: R,
+struct Counted {
+    file: Box<dyn Read + Send>,
     taken: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.taken.fetch_add(read as u64, Ordering::Relaxed);
@@ -264,14 +262,14 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Limits the ratio of uncompressed to compressed bytes.
-struct Bounded<R> {
-    plain: R,
+struct Bounded {
+    plain: Box<dyn Read + Send>,
     given: u64,
     taken: Arc<AtomicU64>,
     max_ratio: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl Read for Bounded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.plain.read(buffer)?;
         self.given += read as u64;

@@ -12,7 +12,8 @@ use indicatif::ProgressBar;
 use super::csv::{Quote, Rows};
 use super::decompress::{Compression, Input, is_gzip, is_zstd, read_error};
 use super::kind::check_list;
-use super::lines::Lines;
+use super::lines::{Line, Lines};
+use crate::args::choice::choice;
 use crate::args::database::SKETCH_BITS;
 
 /// Size in bytes of the longest line, which has room for a fingerprint and the longest id.
@@ -44,7 +45,7 @@ pub(crate) enum FingerprintFormat {
 #[command(next_help_heading = "Reading lists of fingerprints")]
 pub(crate) struct ListArgs {
     /// Notation of the fingerprints
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_parser = choice::<FingerprintFormat>(), default_value = "auto")]
     pub(crate) fp_format: FingerprintFormat,
 }
 
@@ -64,27 +65,53 @@ pub(crate) struct Lists<'a> {
     pub(crate) bar: &'a ProgressBar,
 }
 
-type Fingerprints<'a, F> = Box<dyn Iterator<Item = Result<Listed<F>>> + 'a>;
+/// The fingerprints of one file.
+type OfFile<'a, F> = Box<dyn Iterator<Item = Result<Listed<F>>> + 'a>;
+
+/// The fingerprints of some files, one file after the other. With `flat_map`, all that uses this
+/// iterator would be compiled to several times as much code.
+pub(crate) struct OfFiles<'a, F> {
+    lists: &'a Lists<'a>,
+    files: std::slice::Iter<'a, PathBuf>,
+    current: Option<OfFile<'a, F>>,
+}
+
+impl<F: Fingerprint> Iterator for OfFiles<'_, F> {
+    type Item = Result<Listed<F>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Listed<F>>> {
+        loop {
+            if let Some(next) = self.current.as_mut().and_then(Iterator::next) {
+                return Some(next);
+            }
+            let path = self.files.next()?;
+            match self.lists.read_file(path) {
+                Ok(file) => self.current = Some(file),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
 
 impl Lists<'_> {
     /// Returns the fingerprints of these files, one file after the other, without blank lines. The
     /// caller must stop at the first error.
-    pub(crate) fn read<'a, F: Fingerprint>(
-        &'a self,
-        files: &'a [PathBuf],
-    ) -> impl Iterator<Item = Result<Listed<F>>> + 'a {
-        files.iter().flat_map(move |path| {
-            self.read_file(path).unwrap_or_else(|e| Box::new(std::iter::once(Err(e))))
-        })
+    pub(crate) fn read<'a, F: Fingerprint>(&'a self, files: &'a [PathBuf]) -> OfFiles<'a, F> {
+        OfFiles { lists: self, files: files.iter(), current: None }
     }
 
     /// Returns about how many fingerprints these files hold, if their sizes and first lines show
     /// it.
     pub(crate) fn estimate<F: Fingerprint>(&self, files: &[PathBuf]) -> Option<u64> {
-        files.iter().map(|path| self.estimate_file::<F>(path)).sum()
+        self.estimate_width(files, F::BYTES as u64)
     }
 
-    fn estimate_file<F: Fingerprint>(&self, path: &Path) -> Option<u64> {
+    fn estimate_width(&self, files: &[PathBuf], width: u64) -> Option<u64> {
+        files.iter().map(|path| self.estimate_file(path, width)).sum()
+    }
+
+    fn estimate_file(&self, path: &Path, width: u64) -> Option<u64> {
         let size = path.metadata().ok().filter(fs::Metadata::is_file)?.len();
         let mut head = Vec::new();
         File::open(path).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
@@ -96,13 +123,33 @@ impl Lists<'_> {
             return Some(size * lines.max(1) / (end as u64).max(1));
         }
         let is_compressed = path.extension().is_some_and(|end| end == "gz" || end == "zst");
-        (binary && !is_compressed).then_some(size / F::BYTES as u64)
+        (binary && !is_compressed).then_some(size / width)
     }
 
-    fn read_file<'a, F: Fingerprint>(&self, path: &'a Path) -> Result<Fingerprints<'a, F>> {
+    fn read_file<'a, F: Fingerprint>(&self, path: &'a Path) -> Result<OfFile<'a, F>> {
+        let label = super::label(path);
+        Ok(match self.open(path, &label)? {
+            List::Binary { input, big_endian } => {
+                let mut list = Binary::new(input, big_endian);
+                Box::new(std::iter::from_fn(move || {
+                    let next = list.next().with_context(|| format!("cannot read {label}"));
+                    next.map(|next| next.map(|fingerprint| Listed { fingerprint, id: None }))
+                        .transpose()
+                }))
+            }
+            List::Text(mut texts) => {
+                let mut notation = Notation::given(self.args.fp_format);
+                Box::new(std::iter::from_fn(move || {
+                    let text = texts.next(&label).transpose()?;
+                    Some(text.and_then(|text| text.parse(&mut notation, &label)))
+                }))
+            }
+        })
+    }
+
+    fn open(&self, path: &Path, label: &str) -> Result<List> {
         let format = self.args.fp_format;
         let open = |compression| Input::open(path, compression, self.max_ratio, self.bar);
-        let label = super::label(path);
         if path.is_dir() {
             bail!(
                 "{label} is a folder, and lists of fingerprints are files: import reads a folder \
@@ -114,24 +161,59 @@ impl Lists<'_> {
                 bail!("binary lists have no columns, so --id-column does not apply to them");
             }
             let big_endian = format == FingerprintFormat::BinBe;
-            let mut list = Binary::new(open(Compression::ByName)?, big_endian);
-            return Ok(Box::new(std::iter::from_fn(move || {
-                let next = list.next().with_context(|| format!("cannot read {label}"));
-                next.map(|next| next.map(|fingerprint| Listed { fingerprint, id: None }))
-                    .transpose()
-            })));
+            return Ok(List::Binary { input: open(Compression::ByName)?, big_endian });
         }
         let input = open(Compression::ByContent)?;
-        check_list(input.head()).with_context(|| label.clone())?;
-        let mut notation = Notation::given(format);
-        let Some(id_column) = self.id_column else {
-            let mut lines = Lines::new(input, MAX_LINE);
-            return Ok(Box::new(std::iter::from_fn(move || {
-                read_line(&mut lines, &label, &mut notation).transpose()
-            })));
-        };
-        let mut columns = Columns::new(input, id_column, label);
-        Ok(Box::new(std::iter::from_fn(move || columns.next(&mut notation).transpose())))
+        check_list(input.head()).with_context(|| label.to_owned())?;
+        Ok(List::Text(match self.id_column {
+            Some(id_column) => Texts::Columns(Box::new(Columns::new(input, id_column))),
+            None => Texts::Lines(Lines::new(input, MAX_LINE)),
+        }))
+    }
+}
+
+/// An open file. What is read of it as text is compiled once for all widths.
+enum List {
+    Binary { input: Input, big_endian: bool },
+    Text(Texts),
+}
+
+enum Texts {
+    Lines(Lines),
+    Columns(Box<Columns>),
+}
+
+impl Texts {
+    /// Returns the next fingerprint as it is written.
+    fn next(&mut self, label: &str) -> Result<Option<Text>> {
+        match self {
+            Self::Lines(lines) => next_line(lines, label),
+            Self::Columns(columns) => columns.next(label),
+        }
+    }
+}
+
+/// A fingerprint as it is written, and where.
+struct Text {
+    fingerprint: Vec<u8>,
+    id: Option<String>,
+    line: u64,
+}
+
+impl Text {
+    fn parse<F: Fingerprint>(
+        self,
+        notation: &mut Option<Notation>,
+        label: &str,
+    ) -> Result<Listed<F>> {
+        let Self { fingerprint, id, line } = self;
+        let fingerprint = std::str::from_utf8(fingerprint.trim_ascii())
+            .context("not UTF-8")
+            .and_then(|text| {
+                notation.get_or_insert_with(|| Notation::of(text, F::BYTES)).parse(text)
+            })
+            .with_context(|| format!("{label}, line {line}"))?;
+        Ok(Listed { fingerprint, id })
     }
 }
 
@@ -187,26 +269,14 @@ impl<F: Fingerprint> Binary<F> {
     }
 }
 
-fn read_line<F: Fingerprint>(
-    lines: &mut Lines,
-    label: &str,
-    notation: &mut Option<Notation>,
-) -> Result<Option<Listed<F>>> {
+fn next_line(lines: &mut Lines, label: &str) -> Result<Option<Text>> {
     let line = lines.next_line().map_err(read_error);
     let line = line.with_context(|| format!("cannot read {label}, line {}", lines.number()))?;
-    let Some(line) = line else { return Ok(None) };
-    let fingerprint = if line.too_long {
-        Err(anyhow!("a line of more than {MAX_LINE} bytes is not a fingerprint"))
-    } else {
-        parse_bytes(&line.bytes, notation)
-    };
-    let fingerprint = fingerprint.with_context(|| format!("{label}, line {}", line.number))?;
-    Ok(Some(Listed { fingerprint, id: None }))
-}
-
-fn parse_bytes<F: Fingerprint>(bytes: &[u8], notation: &mut Option<Notation>) -> Result<F> {
-    let text = std::str::from_utf8(bytes.trim_ascii()).context("not UTF-8")?;
-    notation.get_or_insert_with(|| Notation::of::<F>(text)).parse(text)
+    let Some(Line { bytes, number, too_long }) = line else { return Ok(None) };
+    if too_long {
+        bail!("{label}, line {number}: a line of more than {MAX_LINE} bytes is not a fingerprint");
+    }
+    Ok(Some(Text { fingerprint: bytes, id: None, line: number }))
 }
 
 /// A list with ids: rows as in CSV. The separator is a tab, a comma or a space, whichever of them
@@ -215,29 +285,25 @@ struct Columns {
     rows: Rows,
     /// Counted from 0.
     id: usize,
-    label: String,
     /// No row has been read yet. The first may be a header.
     at_first: bool,
 }
 
 impl Columns {
-    fn new(input: Input, id_column: usize, label: String) -> Self {
+    fn new(input: Input, id_column: usize) -> Self {
         let first = input.head().split(|&byte| byte == b'\n').next().unwrap_or_default();
         let delimiters = [b'\t', b',', b' '];
         let delimiter = delimiters.into_iter().find(|d| first.contains(d)).unwrap_or(b',');
         let rows = Rows::new(input, delimiter, Quote::Double, MAX_LINE);
-        Self { rows, id: id_column - 1, label, at_first: true }
+        Self { rows, id: id_column - 1, at_first: true }
     }
 
-    fn next<F: Fingerprint>(
-        &mut self,
-        notation: &mut Option<Notation>,
-    ) -> Result<Option<Listed<F>>> {
+    fn next(&mut self, label: &str) -> Result<Option<Text>> {
         loop {
             let row = self.rows.next_row();
-            let place = || format!("cannot read {}, line {}", self.label, self.rows.line());
+            let place = || format!("cannot read {label}, line {}", self.rows.line());
             let Some(row) = row.with_context(place)? else { return Ok(None) };
-            let place = || format!("{}, line {}", self.label, row.line);
+            let place = || format!("{label}, line {}", row.line);
             let fingerprint = row.value(usize::from(self.id == 0)).unwrap_or_default();
             if std::mem::take(&mut self.at_first) && is_title(fingerprint) {
                 continue;
@@ -245,10 +311,7 @@ impl Columns {
             let id = row.value(self.id).ok_or_else(|| anyhow!("no column {}", self.id + 1));
             let id = id.and_then(|id| std::str::from_utf8(id).context("an id not in UTF-8"));
             let id = Some(id.with_context(place)?.to_owned());
-            return Ok(Some(Listed {
-                fingerprint: parse_bytes(fingerprint, notation).with_context(place)?,
-                id,
-            }));
+            return Ok(Some(Text { fingerprint: fingerprint.to_vec(), id, line: row.line }));
         }
     }
 }
@@ -266,7 +329,7 @@ pub(crate) fn parse<F: Fingerprint>(text: &str, format: FingerprintFormat) -> Re
         text.bytes().all(|b| b.is_ascii_hexdigit()) && !text.bytes().all(|b| b.is_ascii_digit());
     let notation = Notation::given(format).unwrap_or_else(|| match has_letters {
         true => Notation::Hex,
-        false => Notation::of::<F>(text),
+        false => Notation::of(text, F::BYTES),
     });
     notation.parse(text)
 }
@@ -295,43 +358,47 @@ impl Notation {
     /// Returns the notation that a number seems to be in. This is decided once per file and not per
     /// line, because about one in some thousands of random decimals has as many digits as a
     /// hexadecimal.
-    fn of<F: Fingerprint>(text: &str) -> Self {
+    fn of(text: &str, width: usize) -> Self {
         let prefixed = text.starts_with("0x") || text.starts_with("0X");
-        let all_digits = text.len() == F::BYTES * 2 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let all_digits = text.len() == width * 2 && text.bytes().all(|b| b.is_ascii_hexdigit());
         if prefixed || all_digits { Self::Hex } else { Self::Decimal }
     }
 
     fn parse<F: Fingerprint>(self, text: &str) -> Result<F> {
-        let signed = text.starts_with('-');
-        let value = match self {
-            Self::Hex => return F::parse(text).map_err(|e| anyhow!("{e}")),
-            Self::Unsigned => unsigned::<F>(text),
-            Self::Decimal if !signed => unsigned::<F>(text),
-            Self::Signed | Self::Decimal => twos_complement::<F>(text),
+        if self == Self::Hex {
+            return F::parse(text).map_err(|e| anyhow!("{e}"));
+        }
+        let number = self.number(text, F::BITS).and_then(F::of_number);
+        number.ok_or_else(|| self.not_a_fingerprint(text, F::BITS))
+    }
+
+    /// Returns a decimal, as two's complement of this width if it has a sign.
+    fn number(self, text: &str, bits: u32) -> Option<u128> {
+        match self {
+            Self::Unsigned => text.parse().ok(),
+            Self::Decimal if !text.starts_with('-') => text.parse().ok(),
+            Self::Hex | Self::Signed | Self::Decimal => twos_complement(text, bits),
+        }
+    }
+
+    fn not_a_fingerprint(self, text: &str, bits: u32) -> anyhow::Error {
+        let kind = match self {
+            Self::Signed => "signed decimal",
+            _ => "decimal",
         };
-        value.with_context(|| {
-            let kind = match self {
-                Self::Signed => "signed decimal",
-                _ => "decimal",
-            };
-            if F::BITS == SKETCH_BITS {
-                return format!("not a sketch, which is 0x and 456 hex digits: {text:?}");
-            }
-            format!("not a {}-bit fingerprint in {kind}: {text:?}", F::BITS)
-        })
+        if bits == SKETCH_BITS {
+            return anyhow!("not a sketch, which is 0x and 456 hex digits: {text:?}");
+        }
+        anyhow!("not a {bits}-bit fingerprint in {kind}: {text:?}")
     }
 }
 
-fn unsigned<F: Fingerprint>(text: &str) -> Option<F> {
-    F::of_number(text.parse().ok()?)
-}
-
-fn twos_complement<F: Fingerprint>(text: &str) -> Option<F> {
+fn twos_complement(text: &str, bits: u32) -> Option<u128> {
     let value: i128 = text.parse().ok()?;
-    let unused = 128u32.checked_sub(F::BITS)?;
+    let unused = 128u32.checked_sub(bits)?;
     let limit = i128::MAX >> unused;
     let is_allowed = (-limit - 1..=limit).contains(&value);
-    if is_allowed { F::of_number(value.cast_unsigned() << unused >> unused) } else { None }
+    is_allowed.then_some(value.cast_unsigned() << unused >> unused)
 }
 
 #[cfg(test)]
@@ -356,10 +423,10 @@ mod tests {
     #[test]
     fn the_first_number_decides_the_notation() {
         for hex in ["0x1", "0X1", "1234567890123456", "08b73006b558c876"] {
-            assert_eq!(Notation::of::<u64>(hex), Notation::Hex, "{hex}");
+            assert_eq!(Notation::of(hex, 8), Notation::Hex, "{hex}");
         }
         for decimal in ["1", "-5", "12345678901234567", "deadbeef"] {
-            assert_eq!(Notation::of::<u64>(decimal), Notation::Decimal, "{decimal}");
+            assert_eq!(Notation::of(decimal, 8), Notation::Decimal, "{decimal}");
         }
         assert_eq!(parse(Notation::Decimal, "-2"), Some(u64::MAX - 1));
         assert_eq!(parse(Notation::Decimal, "18446744073709551615"), Some(u64::MAX));

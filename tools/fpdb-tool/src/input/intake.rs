@@ -1,6 +1,9 @@
 //! Receives documents in order. Records that are no documents are reported, counted or an error.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::vec;
 
 use anyhow::{Result, bail};
@@ -18,13 +21,23 @@ pub(crate) struct Item<T> {
     pub(crate) tabular: bool,
 }
 
-pub(super) type Results<T> = Vec<(Place, Converted<Item<T>>)>;
+/// What a command computed from a document, of any type. So all commands share the code that reads
+/// documents, which would be compiled for each of them again.
+pub(super) type AnyValue = Box<dyn Any + Send>;
+
+pub(super) type Results = Vec<(Place, Converted<Item<AnyValue>>)>;
 
 /// The results for the documents, in order.
 pub(crate) struct Intake<T> {
-    results: Ordered<Results<T>>,
+    results: AnyIntake,
+    of: PhantomData<fn() -> T>,
+}
+
+/// The results of any type.
+pub(crate) struct AnyIntake {
+    results: Ordered<Results>,
     /// Results that arrived and were not returned yet.
-    arrived: vec::IntoIter<(Place, Converted<Item<T>>)>,
+    arrived: vec::IntoIter<(Place, Converted<Item<AnyValue>>)>,
     skip_bad: bool,
     /// Set by a command that prints rows, which must all fit one header.
     pub(crate) one_table: bool,
@@ -94,18 +107,9 @@ impl Counts {
 }
 
 impl<T: 'static> Intake<T> {
-    pub(super) fn new(results: Ordered<Results<T>>, skip_bad: bool) -> Self {
-        Self {
-            results,
-            arrived: Vec::new().into_iter(),
-            skip_bad,
-            one_table: false,
-            header: None,
-            header_taken: false,
-            has_other: false,
-            counts: Counts::default(),
-            printed: Printed::default(),
-        }
+    /// Returns the results, which are all of this type.
+    pub(super) fn new(results: AnyIntake) -> Self {
+        Self { results, of: PhantomData }
     }
 
     /// Adds items to `batch` until it has `count` items, or items of about `bytes` bytes of
@@ -120,17 +124,58 @@ impl<T: 'static> Intake<T> {
     ) -> Result<bool> {
         let mut room = bytes;
         while batch.len() < count && room > 0 {
+            let Some(Item { value, bytes, tabular }) = self.results.next(context)? else {
+                return Ok(false);
+            };
+            let Ok(value) = value.downcast() else { bail!("a bug in the tool mixed up results") };
+            room = room.saturating_sub(bytes.max(1));
+            batch.push(Item { value: *value, bytes, tabular });
+        }
+        Ok(true)
+    }
+}
+
+impl<T> Deref for Intake<T> {
+    type Target = AnyIntake;
+
+    fn deref(&self) -> &AnyIntake {
+        &self.results
+    }
+}
+
+impl<T> DerefMut for Intake<T> {
+    fn deref_mut(&mut self) -> &mut AnyIntake {
+        &mut self.results
+    }
+}
+
+impl AnyIntake {
+    pub(super) fn new(results: Ordered<Results>, skip_bad: bool) -> Self {
+        Self {
+            results,
+            arrived: Vec::new().into_iter(),
+            skip_bad,
+            one_table: false,
+            header: None,
+            header_taken: false,
+            has_other: false,
+            counts: Counts::default(),
+            printed: Printed::default(),
+        }
+    }
+
+    /// Returns the next item, or `None` at the end.
+    fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Item<AnyValue>>> {
+        loop {
             let Some((place, outcome)) = self.arrived.next() else {
-                let Some(results) = self.results.next() else { return Ok(false) };
+                let Some(results) = self.results.next() else { return Ok(None) };
                 self.arrived = results?.into_iter();
                 continue;
             };
             if let Some(item) = self.accept(&place, outcome, context)? {
-                room = room.saturating_sub(item.bytes.max(1));
-                batch.push(item);
+                return Ok(Some(item));
             }
         }
-        Ok(true)
     }
 
     /// Returns the header of the table that all rows belong to, once, as soon as it is known.
@@ -144,9 +189,9 @@ impl<T: 'static> Intake<T> {
     fn accept(
         &mut self,
         place: &Place,
-        outcome: Converted<Item<T>>,
+        outcome: Converted<Item<AnyValue>>,
         context: &mut Context<'_>,
-    ) -> Result<Option<Item<T>>> {
+    ) -> Result<Option<Item<AnyValue>>> {
         match outcome {
             Converted::Document(item) => {
                 self.has_other |= !item.tabular;

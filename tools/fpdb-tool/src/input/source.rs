@@ -9,13 +9,14 @@ use indicatif::ProgressBar;
 
 use super::csv::Quote;
 use super::document::Document;
-use super::intake::{Intake, Item, Results};
+use super::intake::{AnyIntake, AnyValue, Intake, Item, Results};
 use super::kind::DocumentFormat;
 use super::ndjson::Fields;
 use super::piece::{Content, Converted, Piece, Place, Rules};
 use super::reader::Reading;
 use super::walk::Walk;
 use super::{MAX_RATIO, pool, web};
+use crate::args::choice::choice;
 use crate::args::numbers::parse_size;
 
 /// How documents are read from files.
@@ -41,7 +42,7 @@ pub(crate) struct DocumentArgs {
     pub(crate) extraction: Option<Extraction>,
 
     /// How values of tables are quoted
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_parser = choice::<Quote>(), default_value = "auto")]
     quote: Quote,
 
     /// Skip bad lines, files of unknown format, damage in archives, and the rest of a file that
@@ -76,6 +77,9 @@ pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
     }
 }
 
+/// What a command computes from a document.
+type Convert = Box<dyn Fn(Document) -> AnyValue + Send + Sync>;
+
 impl DocumentArgs {
     pub(crate) fn threads(&self) -> usize {
         self.threads.unwrap_or_else(all_cores)
@@ -97,6 +101,18 @@ impl DocumentArgs {
         bar: &ProgressBar,
         convert: impl Fn(Document) -> T + Send + Sync + 'static,
     ) -> Result<Intake<T>> {
+        let convert = move |document| Box::new(convert(document)) as AnyValue;
+        self.start_any(files, from, stored, bar, Box::new(convert)).map(Intake::new)
+    }
+
+    fn start_any(
+        &self,
+        files: &[PathBuf],
+        from: DocumentFormat,
+        stored: Option<&str>,
+        bar: &ProgressBar,
+        convert: Convert,
+    ) -> Result<AnyIntake> {
         if self.id_field == self.text_field {
             bail!(
                 "--id-field and --text-field are both {:?}: give the field with the ids",
@@ -127,7 +143,7 @@ impl DocumentArgs {
         };
         let threads = self.threads();
         let one_file = matches!(files, [file] if !file.is_dir());
-        let work = move |pieces: Vec<Piece>| -> Results<T> {
+        let work = move |pieces: Vec<Piece>| -> Results {
             pieces.into_iter().map(|piece| convert_piece(piece, &rules, &convert)).collect()
         };
         let results = pool::start(
@@ -137,15 +153,15 @@ impl DocumentArgs {
             move |path, emit| reading.read(path, emit),
             work,
         )?;
-        Ok(Intake::new(results, self.skip_bad))
+        Ok(AnyIntake::new(results, self.skip_bad))
     }
 }
 
-fn convert_piece<T>(
+fn convert_piece(
     piece: Piece,
     rules: &Rules,
-    convert: &impl Fn(Document) -> T,
-) -> (Place, Converted<Item<T>>) {
+    convert: &Convert,
+) -> (Place, Converted<Item<AnyValue>>) {
     let Piece { place, content } = piece;
     let (bytes, tabular) = (content.len(), matches!(content, Content::Row(..)));
     let outcome = match rules.apply(content) {

@@ -10,8 +10,12 @@ use indicatif::ProgressBar;
 use super::decompress::{Input, MAGIC, ZSTD_MAGIC, check_compression, is_zip, is_zstd, read_error};
 use super::{is_stdin, label, open_file, walk, zip};
 
+/// A file, whatever has been read of it already and however its content is stored. So what reads it
+/// is compiled once.
+type Bytes = Box<dyn Read + Send>;
+
 /// The records of an archive that is being read from a file or from standard input.
-pub(crate) type FileArchive = Archive<Box<dyn Read + Send>>;
+pub(crate) type FileArchive = Archive<Bytes>;
 
 pub(crate) fn parse_extraction(name: &str) -> Result<Extraction, String> {
     Extraction::named(name).map_err(|error| error.message().to_owned())
@@ -34,17 +38,16 @@ pub(crate) fn archives(
     limits: Limits,
     bar: &ProgressBar,
 ) -> Result<impl Iterator<Item = Result<(String, FileArchive)>>> {
-    let file: Box<dyn Read + Send> =
+    let file: Bytes =
         if is_stdin(path) { Box::new(io::stdin()) } else { Box::new(open_file(path)?) };
-    let mut file = bar.wrap_read(file);
+    let mut file: Bytes = Box::new(bar.wrap_read(file));
     let name = label(path);
     let failed = || format!("cannot read {name}");
     let start = take(&mut file, MAGIC).with_context(failed)?;
     let (archive, members) = if is_zip(&start) {
         (None, zip::archives(path).with_context(failed)?)
     } else {
-        let file: Box<dyn Read + Send> = Box::new(Cursor::new(start).chain(file));
-        (Some((name.clone(), Ok(file))), Vec::new())
+        (Some((name.clone(), Ok(chain(start, file)))), Vec::new())
     };
     let members = members
         .into_iter()
@@ -55,23 +58,23 @@ pub(crate) fn archives(
     }))
 }
 
-fn open(file: Box<dyn Read + Send>, path: &Path, limits: Limits) -> Result<FileArchive> {
+fn open(file: Bytes, path: &Path, limits: Limits) -> Result<FileArchive> {
     let archive = Archive::with_limits(unzstd_archive(file, path)?, limits);
     archive.map_err(|error| anyhow::Error::msg(error.message().to_owned()))
 }
 
 /// Uncompresses an archive that is compressed with zstd, record by record or as a whole. It may
 /// begin with the dictionary of its records, in a frame of its own (the format of `.warc.zst`).
-fn unzstd_archive(mut file: Box<dyn Read + Send>, path: &Path) -> Result<Box<dyn Read + Send>> {
+fn unzstd_archive(mut file: Bytes, path: &Path) -> Result<Bytes> {
     let start = take(&mut file, MAGIC)?;
     check_compression(&start, path)?;
-    let mut file = Cursor::new(start).chain(file);
+    let mut file = chain(start, file);
     let start = take(&mut file, ZSTD_MAGIC.len())?;
     if !is_zstd(&start) {
-        return Ok(Box::new(Cursor::new(start).chain(file)));
+        return Ok(chain(start, file));
     }
     if start != DICTIONARY_MAGIC {
-        return unzstd(Cursor::new(start).chain(file), &[]);
+        return unzstd(chain(start, file), &[]);
     }
     let length = take(&mut file, 4)?;
     let length = <[u8; 4]>::try_from(length).map_or(0, u32::from_le_bytes);
@@ -80,8 +83,8 @@ fn unzstd_archive(mut file: Box<dyn Read + Send>, path: &Path) -> Result<Box<dyn
     }
     let mut dictionary = take(&mut file, length as usize)?;
     if dictionary.starts_with(&ZSTD_MAGIC) {
-        let plain = unzstd(Cursor::new(dictionary), &[])?;
-        dictionary = take(plain, MAX_DICTIONARY as usize)?;
+        let mut plain = unzstd(Box::new(Cursor::new(dictionary)), &[])?;
+        dictionary = take(&mut plain, MAX_DICTIONARY as usize)?;
     }
     unzstd(file, &dictionary)
 }
@@ -90,20 +93,25 @@ fn unzstd_archive(mut file: Box<dyn Read + Send>, path: &Path) -> Result<Box<dyn
 const DICTIONARY_MAGIC: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
 const MAX_DICTIONARY: u32 = 16 << 20;
 
-fn take(reader: impl Read, count: usize) -> io::Result<Vec<u8>> {
+/// Returns a file of which these bytes have been read already.
+fn chain(start: Vec<u8>, rest: Bytes) -> Bytes {
+    Box::new(Cursor::new(start).chain(rest))
+}
+
+fn take(reader: &mut Bytes, count: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(count as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 #[cfg(feature = "zstd")]
-fn unzstd(file: impl Read + Send + 'static, dictionary: &[u8]) -> Result<Box<dyn Read + Send>> {
+fn unzstd(file: Bytes, dictionary: &[u8]) -> Result<Bytes> {
     let file = io::BufReader::with_capacity(1 << 16, file);
     Ok(Box::new(zstd::stream::read::Decoder::with_dictionary(file, dictionary)?))
 }
 
 #[cfg(not(feature = "zstd"))]
-fn unzstd(_: impl Read, _: &[u8]) -> Result<Box<dyn Read + Send>> {
+fn unzstd(_: Bytes, _: &[u8]) -> Result<Bytes> {
     bail!("it is compressed with zstd, and this build lacks the cargo feature \"zstd\"");
 }
 

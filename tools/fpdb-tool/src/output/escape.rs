@@ -4,6 +4,7 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::ser::Formatter;
 
 /// Returns whether a character is never written as it is: a control character, one that changes
@@ -39,7 +40,11 @@ fn escape(text: &str, needs_escape: impl Fn(char) -> bool) -> String {
 
 /// Writes compact JSON in which all unsafe characters of strings are escaped, which does not change
 /// what the strings mean. JSON itself requires that only for those below U+0020.
-pub(crate) struct SafeJson;
+pub(crate) fn json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    Ok(value.serialize(&mut serde_json::Serializer::with_formatter(out, SafeJson))?)
+}
+
+struct SafeJson;
 
 impl Formatter for SafeJson {
     fn write_string_fragment<W: ?Sized + Write>(
@@ -105,8 +110,6 @@ impl<W: Write> Write for Terminal<W> {
 
 #[cfg(test)]
 mod tests {
-    use serde::Serialize;
-
     use super::*;
 
     #[test]
@@ -126,8 +129,7 @@ mod tests {
     fn json_with_escapes_means_the_same() {
         for text in ["a\u{9b}\u{202e}b\u{e0041}\u{7f}", "\"\\\n\u{1b}", "去 plain", ""] {
             let mut json = Vec::new();
-            let mut serializer = serde_json::Serializer::with_formatter(&mut json, SafeJson);
-            text.serialize(&mut serializer).unwrap();
+            super::json(&mut json, &text).unwrap();
             let json = String::from_utf8(json).unwrap();
             assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
             assert!(!json.contains(is_unsafe), "{json:?}");

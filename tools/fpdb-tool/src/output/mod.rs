@@ -14,9 +14,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use escape::SafeJson;
+use escape::json;
 pub(crate) use escape::{printable, printable_lines};
-use provenance::{Provenance, Traced};
+use provenance::{Provenance, write_traced};
 
 /// Where a command writes, and in which form.
 pub(crate) struct Context<'a> {
@@ -49,7 +49,7 @@ impl Context<'_> {
         schema: &'static str,
         report: &impl Serialize,
     ) -> io::Result<()> {
-        json_line(self.out, &Traced::new(schema, report, &self.provenance))
+        write_traced(self.out, (schema, false), report, &self.provenance)
     }
 
     /// Writes the summary after other records in the same way.
@@ -58,7 +58,7 @@ impl Context<'_> {
         schema: &'static str,
         summary: &impl Serialize,
     ) -> io::Result<()> {
-        json_line(self.out, &Traced::summary(schema, summary, &self.provenance))
+        write_traced(self.out, (schema, true), summary, &self.provenance)
     }
 
     /// Writes the one result of a command: as a JSON object on standard output, or else as a
@@ -79,7 +79,7 @@ impl Context<'_> {
 
 /// Writes a JSON value and a line feed. Characters that a terminal would obey are escaped.
 pub(crate) fn json_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, SafeJson))?;
+    json(out, value)?;
     out.write_all(b"\n")
 }
 
@@ -96,22 +96,27 @@ pub(crate) fn table<const N: usize>(
     header: [&str; N],
     lines: &[[String; N]],
 ) -> io::Result<()> {
-    let cells = |line: &[String; N]| std::array::from_fn(|i| printable(&line[i]));
-    let lines: Vec<[String; N]> = lines.iter().map(cells).collect();
-    let widths: [usize; N] = std::array::from_fn(|i| {
-        lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0).max(header[i].len())
-    });
-    let mut write = |cells: [&str; N]| {
+    let lines: Vec<&[String]> = lines.iter().map(<[String; N]>::as_slice).collect();
+    columns(out, &header, &lines)
+}
+
+fn columns(out: &mut dyn Write, header: &[&str], lines: &[&[String]]) -> io::Result<()> {
+    let cells = |line: &&[String]| line.iter().map(|cell| printable(cell)).collect();
+    let mut all: Vec<Vec<String>> = vec![header.iter().map(|&title| title.to_owned()).collect()];
+    all.extend(lines.iter().map(cells));
+    let length = |cell: &String| cell.chars().count();
+    let widest = |i: usize| all.iter().map(|line| line.get(i).map_or(0, length)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..header.len()).map(widest).collect();
+    for line in &all {
         let mut text = String::new();
-        for (i, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        for (i, (cell, width)) in line.iter().zip(&widths).enumerate() {
             text += if i == 0 { "" } else { "  " };
             text +=
                 &if is_number(cell) { format!("{cell:>width$}") } else { format!("{cell:width$}") };
         }
-        writeln!(out, "{}", text.trim_end())
-    };
-    write(header)?;
-    lines.iter().try_for_each(|line| write(std::array::from_fn(|i| line[i].as_str())))
+        writeln!(out, "{}", text.trim_end())?;
+    }
+    Ok(())
 }
 
 pub(crate) fn is_number(cell: &str) -> bool {

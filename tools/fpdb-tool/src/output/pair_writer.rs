@@ -6,15 +6,24 @@ use std::ops::ControlFlow;
 use std::sync::mpsc;
 
 use anyhow::{Result, bail};
-use fpdb::{DocId, Fingerprint, Pair, Snapshot};
+use fpdb::{DocId, Fingerprint, Pair};
 use serde::Serialize;
 
 use crate::output::{json_line, printable};
 
-/// What the search passes to the thread that writes.
-pub(crate) enum Batch<F> {
-    Pairs(Vec<Pair<F>>),
-    Group(F, Vec<DocId>),
+/// What the search passes to the thread that writes. It has fingerprints of no particular width, so
+/// that the writer is compiled once.
+pub(crate) enum Batch {
+    /// The documents of pairs, and the distances.
+    Pairs(Vec<(DocId, DocId, u32)>),
+    /// A fingerprint in hex, and the documents that have it.
+    Group(String, Vec<DocId>),
+}
+
+impl Batch {
+    pub(crate) fn pairs<F: Fingerprint>(pairs: &[Pair<F>]) -> Self {
+        Self::Pairs(pairs.iter().map(|pair| (pair.a.id, pair.b.id, pair.distance)).collect())
+    }
 }
 
 /// How pairs are written.
@@ -53,38 +62,38 @@ struct PairRecord<'a> {
 #[derive(Serialize)]
 struct GroupRecord<'a> {
     r#type: &'static str,
-    fingerprint: String,
+    fingerprint: &'a str,
     ids: Vec<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     names: Option<Vec<&'a str>>,
 }
 
-pub(crate) struct Writer<'a, F: Fingerprint> {
+/// Returns the names of documents.
+pub(crate) type NamesOf<'a> = &'a dyn Fn(&[DocId]) -> fpdb::Result<Vec<Option<String>>>;
+
+/// Searches, and passes what it finds to its argument.
+pub(crate) type Search<'a, T> =
+    Box<dyn FnOnce(&(dyn Fn(Batch) -> ControlFlow<()> + Sync)) -> fpdb::Result<T> + Send + 'a>;
+
+pub(crate) struct Writer<'a> {
     form: Form,
     /// The names of the first documents of pairs and of the second ones, if their databases have
     /// names.
-    names: [Option<&'a Snapshot<F>>; 2],
+    names: [Option<NamesOf<'a>>; 2],
     out: &'a mut dyn Write,
 }
 
 /// The names of some documents. Empty in a database without names.
 type Names = HashMap<DocId, String>;
 
-impl<'a, F: Fingerprint> Writer<'a, F> {
-    pub(crate) fn new(
-        form: Form,
-        names: [Option<&'a Snapshot<F>>; 2],
-        out: &'a mut dyn Write,
-    ) -> Self {
+impl<'a> Writer<'a> {
+    pub(crate) fn new(form: Form, names: [Option<NamesOf<'a>>; 2], out: &'a mut dyn Write) -> Self {
         Self { form, names, out }
     }
 
     /// Writes what `search` passes to its argument, in this thread, while another thread searches.
     /// The search is stopped if writing fails.
-    pub(crate) fn write_all<T: Send>(
-        mut self,
-        search: impl FnOnce(&(dyn Fn(Batch<F>) -> ControlFlow<()> + Sync)) -> fpdb::Result<T> + Send,
-    ) -> Result<T> {
+    pub(crate) fn write_all<T: Send>(mut self, search: Search<'_, T>) -> Result<T> {
         let (sender, receiver) = mpsc::sync_channel(4);
         std::thread::scope(|scope| {
             let search = scope.spawn(move || {
@@ -120,34 +129,36 @@ impl<'a, F: Fingerprint> Writer<'a, F> {
         self.names.iter().any(Option::is_some)
     }
 
-    fn write(&mut self, batch: &Batch<F>) -> Result<()> {
+    fn write(&mut self, batch: &Batch) -> Result<()> {
         match batch {
             Batch::Pairs(pairs) => {
                 let [of_a, of_b] = self.names;
-                let a_names = names(of_a, pairs.iter().map(|pair| pair.a.id))?;
-                let b_names = names(of_b, pairs.iter().map(|pair| pair.b.id))?;
-                pairs.iter().try_for_each(|pair| self.write_pair(pair, &a_names, &b_names))
+                let a_names = names(of_a, pairs.iter().map(|&(a, ..)| a))?;
+                let b_names = names(of_b, pairs.iter().map(|&(_, b, _)| b))?;
+                pairs.iter().try_for_each(|&pair| self.write_pair(pair, &a_names, &b_names))
             }
             Batch::Group(fingerprint, ids) => {
                 let names = names(self.names[0], ids.iter().copied())?;
                 if self.form == Form::Json {
-                    return self.write_group(*fingerprint, ids, &names);
+                    return self.write_group(fingerprint, ids, &names);
                 }
-                let entry = |&id| fpdb::Entry { fingerprint: *fingerprint, id };
-                let Some((first, others)) = ids.split_first() else { return Ok(()) };
-                others.iter().try_for_each(|other| {
-                    let pair = Pair { a: entry(first), b: entry(other), distance: 0 };
-                    self.write_pair(&pair, &names, &names)
-                })
+                let Some((&first, others)) = ids.split_first() else { return Ok(()) };
+                others
+                    .iter()
+                    .try_for_each(|&other| self.write_pair((first, other, 0), &names, &names))
             }
         }
     }
 
-    fn write_pair(&mut self, pair: &Pair<F>, a_names: &Names, b_names: &Names) -> Result<()> {
-        let Pair { a, b, distance } = pair;
-        let a_name = a_names.get(&a.id).map(String::as_str);
-        let b_name = b_names.get(&b.id).map(String::as_str);
-        let (a, b, distance) = (a.id.0, b.id.0, *distance);
+    fn write_pair(
+        &mut self,
+        (a, b, distance): (DocId, DocId, u32),
+        a_names: &Names,
+        b_names: &Names,
+    ) -> Result<()> {
+        let a_name = a_names.get(&a).map(String::as_str);
+        let b_name = b_names.get(&b).map(String::as_str);
+        let (DocId(a), DocId(b)) = (a, b);
         match self.form {
             Form::Json => {
                 let record = PairRecord { r#type: "pair", a, b, a_name, b_name, distance };
@@ -169,24 +180,20 @@ impl<'a, F: Fingerprint> Writer<'a, F> {
         Ok(())
     }
 
-    fn write_group(&mut self, fingerprint: F, ids: &[DocId], names: &Names) -> Result<()> {
+    fn write_group(&mut self, fingerprint: &str, ids: &[DocId], names: &Names) -> Result<()> {
         let name = |id| names.get(id).map_or("", String::as_str);
         let names = self.names[0].map(|_| ids.iter().map(name).collect());
         let ids = ids.iter().map(|id| id.0).collect();
-        let fingerprint = fingerprint.to_hex();
         json_line(self.out, &GroupRecord { r#type: "group", fingerprint, ids, names })?;
         Ok(())
     }
 }
 
-fn names<F: Fingerprint>(
-    of: Option<&Snapshot<F>>,
-    ids: impl Iterator<Item = DocId>,
-) -> Result<Names> {
-    let Some(snapshot) = of else { return Ok(Names::new()) };
+fn names(of: Option<NamesOf<'_>>, ids: impl Iterator<Item = DocId>) -> Result<Names> {
+    let Some(names_of) = of else { return Ok(Names::new()) };
     let mut ids: Vec<DocId> = ids.collect();
     ids.sort_unstable();
     ids.dedup();
-    let names = snapshot.names(&ids)?;
+    let names = names_of(&ids)?;
     Ok(ids.into_iter().zip(names).filter_map(|(id, name)| Some((id, name?))).collect())
 }

@@ -1,10 +1,13 @@
 //! Where a report comes from: what made it, when, from which database.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::time::SystemTime;
 
 use clap::{ArgMatches, Command};
 use serde::Serialize;
+
+use super::escape::json;
 
 /// The field `provenance` of every report.
 #[derive(Debug, Clone, Serialize)]
@@ -20,26 +23,40 @@ pub(crate) struct Provenance {
     database: Option<String>,
 }
 
-/// A report, what it is and where it comes from.
-#[derive(Serialize)]
-pub(crate) struct Traced<'a, T> {
-    schema: &'static str,
-    /// `summary` after records of other types.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    r#type: Option<&'static str>,
-    #[serde(flatten)]
-    report: &'a T,
-    provenance: &'a Provenance,
+/// Writes a report as a JSON object, with what it is and where it comes from, and a line feed. In
+/// a summary after records of other types, it has the type `summary`.
+pub(crate) fn write_traced(
+    out: &mut dyn Write,
+    (schema, is_summary): (&'static str, bool),
+    report: &impl Serialize,
+    provenance: &Provenance,
+) -> io::Result<()> {
+    let mut fields = Vec::new();
+    json(&mut fields, report)?;
+    write_fields(out, (schema, is_summary), &fields, provenance)
 }
 
-impl<'a, T> Traced<'a, T> {
-    pub(crate) fn new(schema: &'static str, report: &'a T, provenance: &'a Provenance) -> Self {
-        Self { schema, r#type: None, report, provenance }
+/// Writes what is before and after the fields of a report. It joins objects as text, because with
+/// `#[serde(flatten)]`, each report would be compiled for one more serializer.
+fn write_fields(
+    out: &mut dyn Write,
+    (schema, is_summary): (&'static str, bool),
+    fields: &[u8],
+    provenance: &Provenance,
+) -> io::Result<()> {
+    out.write_all(b"{\"schema\":")?;
+    json(out, &schema)?;
+    if is_summary {
+        out.write_all(b",\"type\":\"summary\"")?;
     }
-
-    pub(crate) fn summary(schema: &'static str, report: &'a T, provenance: &'a Provenance) -> Self {
-        Self { schema, r#type: Some("summary"), report, provenance }
+    let fields = fields.strip_prefix(b"{").and_then(|fields| fields.strip_suffix(b"}"));
+    if let Some(fields) = fields.filter(|fields| !fields.is_empty()) {
+        out.write_all(b",")?;
+        out.write_all(fields)?;
     }
+    out.write_all(b",\"provenance\":")?;
+    json(out, provenance)?;
+    out.write_all(b"}\n")
 }
 
 impl Provenance {

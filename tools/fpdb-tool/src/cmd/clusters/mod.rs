@@ -17,6 +17,7 @@ use fpdb::{
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use crate::args::choice::choice;
 use crate::args::database::{self, by_width, unit};
 use crate::args::memory::MemoryArgs;
 use crate::args::numbers::parse_size;
@@ -59,11 +60,11 @@ pub(crate) struct Args {
     distance: Option<u32>,
 
     /// What a cluster is
-    #[arg(long, value_enum, default_value = "keep-first")]
+    #[arg(long, value_parser = choice::<Method>(), default_value = "keep-first")]
     method: Method,
 
     /// Print the documents to keep
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = choice::<Keep>())]
     keep: Option<Keep>,
 
     /// Memory for near fingerprints and pairs [default: 1GiB]

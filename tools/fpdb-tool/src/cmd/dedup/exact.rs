@@ -1,11 +1,11 @@
 //! `--exact`: similarities of all features, and not of sketches.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use fpdb::text::Recipe;
-use fpdb::{Db, Fingerprint, Match, Options};
+use fpdb::{Db, DocId, Fingerprint, Match, Options};
 use fpdb_dedup::{FeatureStore, MOST_CANDIDATES};
 
 use super::prepare::Prepared;
@@ -18,14 +18,14 @@ pub(super) struct Exact<F: Fingerprint> {
     recipe: Recipe<F>,
     least: f64,
     /// What was found of the documents of the batch, by position.
-    found: HashMap<usize, Found<F>>,
+    found: HashMap<usize, Found>,
 }
 
 /// What was found of a document.
 #[derive(Default)]
-struct Found<F: Fingerprint> {
-    /// The near documents that are not similar enough.
-    refused: BTreeSet<Match<F>>,
+struct Found {
+    /// The near documents that are not similar enough: their ids, and their positions in the batch.
+    refused: HashSet<(DocId, Option<usize>)>,
     like: Option<Similarity>,
 }
 
@@ -70,7 +70,7 @@ impl<F: Fingerprint> Exact<F> {
         if is_like {
             found.like = Some(similarity);
         } else {
-            found.refused.insert(other);
+            found.refused.insert((other.id, given));
         }
         Ok(is_like)
     }

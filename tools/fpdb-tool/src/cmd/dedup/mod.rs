@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use fpdb::text::Recipe;
 use fpdb::{Db, Durability, Fingerprint, Jaccard, OnDuplicate, Options};
 
+use crate::args::choice::choice;
 use crate::args::database::{self, NewDatabase, by_width};
 use crate::args::recipe;
 use crate::args::stamp::StampSource;
@@ -99,7 +100,7 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 
     /// Format of the files
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_parser = choice::<DocumentFormat>(), default_value = "auto")]
     from: DocumentFormat,
 
     /// Recipe that turns texts into fingerprints [default: the database's recipe, else `default`]
@@ -113,7 +114,7 @@ pub(crate) struct Args {
     exact: bool,
 
     /// What to print of a novel document
-    #[arg(long, value_enum, default_value = "document")]
+    #[arg(long, value_parser = choice::<Print>(), default_value = "document")]
     print: Print,
 
     /// Write a report of the duplicates to this file, replacing it, as NDJSON with a summary record
@@ -133,7 +134,7 @@ pub(crate) struct Args {
     keep_skipped: bool,
 
     /// What becomes of documents with an id that is stored already, without --recrawl
-    #[arg(long, value_enum, default_value = "all", conflicts_with = "recrawl")]
+    #[arg(long, value_parser = choice::<Versions>(), default_value = "all", conflicts_with = "recrawl")]
     versions: Versions,
 
     /// Update documents that are stored under the same id, instead of comparing them with their own
@@ -143,7 +144,7 @@ pub(crate) struct Args {
 
     /// What becomes of a stored document whose new version is a duplicate of another document
     /// [default: keep]
-    #[arg(long, value_enum, requires = "recrawl", help_heading = "Visiting documents again")]
+    #[arg(long, value_parser = choice::<OnDuplicateArg>(), requires = "recrawl", help_heading = "Visiting documents again")]
     on_duplicate: Option<OnDuplicateArg>,
 
     /// Do not print documents whose fingerprint changed by at most this many bits, or sketch by
@@ -168,7 +169,7 @@ pub(crate) struct Args {
     stamp: Option<StampSource>,
 
     /// Which failures the stored documents survive
-    #[arg(long, value_enum, default_value = "sync")]
+    #[arg(long, value_parser = choice::<DurabilityArg>(), default_value = "sync")]
     durability: DurabilityArg,
 
     #[command(flatten)]

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::cmd::html::figures;
 use crate::output::json_line;
-use crate::output::provenance::{Provenance, Traced};
+use crate::output::provenance::{Provenance, write_traced};
 
 /// The schema of the report.
 pub(super) const SCHEMA: &str = "fpdb.dedup/1";
@@ -224,7 +224,7 @@ impl Report {
     /// Writes the summary, which shows that the run is complete.
     pub(super) fn finish(mut self, provenance: &Provenance) -> Result<Summary> {
         let summary = self.summary();
-        self.write(|file| json_line(file, &Traced::summary(SCHEMA, &summary, provenance)))?;
+        self.write(|file| write_traced(file, (SCHEMA, true), &summary, provenance))?;
         self.flush()?;
         Ok(summary)
     }

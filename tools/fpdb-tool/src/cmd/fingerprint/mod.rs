@@ -6,6 +6,7 @@ use anyhow::Result;
 use fpdb::{Fingerprint, Sketch};
 use serde::Serialize;
 
+use crate::args::choice::choice;
 use crate::args::database;
 use crate::args::recipe;
 use crate::args::suggested;
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 
     /// Format of the files
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_parser = choice::<DocumentFormat>(), default_value = "auto")]
     from: DocumentFormat,
 
     /// Recipe that turns texts into fingerprints

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
+use crate::args::choice::choice;
 use crate::args::database::{self, NewDatabase, by_width};
 use crate::args::numbers::parse_size;
 use crate::args::suggested;
@@ -73,7 +74,7 @@ pub(crate) struct Args {
     all: bool,
 
     /// Format of the files
-    #[arg(long, value_enum, default_value = "fp")]
+    #[arg(long, value_parser = choice::<InputFormat>(), default_value = "fp")]
     from: InputFormat,
 
     /// The id of the first fingerprint

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::args::choice::choice;
 use crate::args::memory::MemoryArgs;
 use crate::args::stamp;
 use crate::args::suggested;
@@ -46,7 +47,7 @@ pub(crate) struct Args {
     pub(super) distance: Option<u32>,
 
     /// Read queries from files of this format
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = choice::<InputFormat>())]
     pub(super) from: Option<InputFormat>,
 
     /// Largest number of matches per query; the nearest are kept [default: no limit]

@@ -116,7 +116,14 @@ impl Args {
                     MatchRecord::new(query, found, &snapshot, printer.names, recipe.as_ref())
                 };
                 let matches = matches.into_iter().map(record).collect::<Result<_>>()?;
-                printer.print(query, matches, explained, context)?;
+                let fingerprint = query.fingerprint.map(F::to_hex);
+                printer.print(
+                    query.document.as_deref(),
+                    fingerprint,
+                    matches,
+                    explained,
+                    context,
+                )?;
             }
             if !more? {
                 break;
@@ -214,15 +221,14 @@ impl Printer {
         Ok(())
     }
 
-    fn print<F: Fingerprint>(
+    fn print(
         &mut self,
-        query: &Query<F>,
+        document: Option<&str>,
+        query: Option<String>,
         matches: Vec<MatchRecord>,
         explained: Option<Explained>,
         context: &mut Context<'_>,
     ) -> Result<()> {
-        let document = query.document.as_deref();
-        let query = query.fingerprint.map(F::to_hex);
         let i = self.summary.queries;
         self.summary.count(matches.len());
         if self.json {

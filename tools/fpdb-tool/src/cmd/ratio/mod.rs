@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use fpdb::{Description, Options, Word};
 use serde::Serialize;
 
+use crate::args::choice::choice;
 use crate::args::database::{self, SKETCH_BITS, by_word};
 use crate::args::numbers::parse_count;
 use crate::input::fingerprints::{ListArgs, Listed, Lists};
@@ -51,7 +52,7 @@ pub(crate) struct Args {
     paths: Vec<PathBuf>,
 
     /// Read lists of fingerprints: only `fp` is possible
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = choice::<InputFormat>())]
     from: Option<InputFormat>,
 
     /// Measure so many random fingerprints, such as 1e6
