@@ -76,6 +76,22 @@ impl IndexSettings {
         }
     }
 
+    /// Returns how many tables a segment has, of either kind.
+    pub(crate) fn table_count(&self) -> usize {
+        match self {
+            Self::Tables(tables) => tables.layout.tables(),
+            Self::Bands(rule) => rule.bands as usize,
+        }
+    }
+
+    /// Returns how many tables are sorted from what was written before: of entries or documents.
+    pub(crate) fn sorted_tables(&self) -> usize {
+        match self {
+            Self::Tables(tables) => tables.layout.tables() - 1,
+            Self::Bands(rule) => rule.bands as usize,
+        }
+    }
+
     /// Returns which fingerprints match.
     pub(crate) fn rule(&self) -> MatchRule {
         match self {
@@ -202,17 +218,7 @@ impl Settings {
         self.index.tables().map_or(Sketch::BITS, |tables| tables.layout.bits())
     }
 
-    /// Returns the number of tables of blocks.
-    pub(crate) fn tables(&self) -> usize {
-        self.index.tables().map_or(0, |tables| tables.layout.tables())
-    }
-
-    /// Returns the number of tables of bands.
-    pub(crate) fn band_tables(&self) -> usize {
-        self.index.bands().map_or(0, |rule| rule.bands as usize)
-    }
-
-    /// Returns the bit orders of the tables.
+    /// Returns the bit orders of the tables; none in a database of sketches.
     pub(crate) fn bit_orders(&self) -> Vec<BitOrder> {
         self.index.tables().map_or_else(Vec::new, |tables| tables.layout.bit_orders())
     }

@@ -110,7 +110,7 @@ impl<F: Fingerprint> Reader<F> {
     /// Returns an iterator over all entries, by fingerprint and then id. In a database of sketches,
     /// these are the originals, in the order of their keys. It ends after an error.
     pub(crate) fn iter(&self) -> Box<Entries<'_, F>> {
-        if self.settings.tables() > 0 {
+        if self.settings.index.tables().is_some() {
             return Box::new(self.entries_from(F::Word::ZERO));
         }
         match self.documents(None) {

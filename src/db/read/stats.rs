@@ -262,7 +262,7 @@ impl Stats {
         let bytes_tombstones =
             sum(&|m| tables(m).and_then(|(_, removed)| removed).map_or(0, |file| file.len));
         let ids = sum(&|m| m.entries);
-        let (rows, tables) = (sum(&|m| m.fingerprints), settings.tables() + settings.band_tables());
+        let (rows, tables) = (sum(&|m| m.fingerprints), settings.index.table_count());
         Self {
             entries,
             rows,

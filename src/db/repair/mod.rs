@@ -154,7 +154,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         let lost_records = lost_records(&self.segments)?;
         let (segments, recent) = (&self.segments, &self.recent);
         // In a database of sketches, nothing else says which documents there are.
-        let has_entries = self.manifest.settings.tables() > 0;
+        let has_entries = self.manifest.settings.index.tables().is_some();
         let given = if !has_entries || lost_records.iter().all(|&lost| lost == 0) {
             RepairedDocuments::complete(segments, recent)?
         } else {

@@ -26,7 +26,7 @@ use crate::file::names::{FileId, first_number, generation_of};
 use crate::file::storage::{LockedFolder, Storage};
 use crate::fingerprint::Fingerprint;
 use crate::query::Planner;
-use crate::settings::Settings;
+use crate::settings::{IndexSettings, Settings};
 use crate::store::log::LogWriter;
 use crate::store::manifest::Manifest;
 use crate::store::version::{Current, Version};
@@ -158,9 +158,9 @@ impl<F: Fingerprint> Core<F> {
 
     /// Returns how many documents a segment may have: those of sketches are limited.
     pub(crate) fn most_documents(&self) -> u64 {
-        match self.settings.band_tables() {
-            0 => u64::MAX,
-            _ => self.tuning.most_segment_documents,
+        match &self.settings.index {
+            IndexSettings::Tables(_) => u64::MAX,
+            IndexSettings::Bands(_) => self.tuning.most_segment_documents,
         }
     }
 

@@ -18,9 +18,9 @@ use crate::file::storage::LockedFolder;
 use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::index::tables::layout::BitOrder;
 use crate::index::tables::table::Profile;
-use crate::settings::Settings;
+use crate::settings::{IndexSettings, Settings};
 use crate::store::manifest::Manifest;
-use crate::store::memtable::{Memtable, RecentDocument};
+use crate::store::memtable::{Memtable, Net, RecentDocument};
 use crate::store::segment::{Replaced, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::store::version::Version;
 
@@ -121,20 +121,28 @@ pub(crate) fn write_memtable<F: Fingerprint>(
     id: u64,
     memtable: &Memtable<F>,
 ) -> Result<Option<SegmentMeta>> {
-    let changes = memtable.net_changes(u64::MAX);
     let documents = memtable.documents(u64::MAX);
-    let inserted = changes.iter().filter(|(_, net)| net.inserted).map(|&(entry, _)| entry);
-    let removed = changes.iter().filter(|(_, net)| net.removes_older).map(|&(entry, _)| entry);
-    let (entries, tombstones): (Vec<_>, Vec<_>) = (inserted.collect(), removed.collect());
-    if entries.is_empty() && tombstones.is_empty() && documents.is_empty() {
-        return Ok(None);
-    }
-    let contents = Contents::new(settings, &entries);
     let mut writer = SegmentWriter::new(folder, settings, id);
-    writer.tables(&contents, 1)?;
-    writer.tombstones(&tombstones)?;
-    write_documents(&mut writer, &documents)?;
-    writer.bands::<F>(1, &|_| Ok(()))?;
+    match &settings.index {
+        IndexSettings::Tables(_) => {
+            let changes = memtable.net_changes(u64::MAX);
+            let all = |is: fn(&Net) -> bool| -> Vec<Entry<F::Word>> {
+                changes.iter().filter(|(_, net)| is(net)).map(|&(entry, _)| entry).collect()
+            };
+            let (entries, tombstones) = (all(|net| net.inserted), all(|net| net.removes_older));
+            if entries.is_empty() && tombstones.is_empty() && documents.is_empty() {
+                return Ok(None);
+            }
+            writer.tables(&Contents::new(settings, &entries), 1)?;
+            writer.tombstones(&tombstones)?;
+            write_documents(&mut writer, &documents)?;
+        }
+        IndexSettings::Bands(_) if documents.is_empty() => return Ok(None),
+        IndexSettings::Bands(_) => {
+            write_documents(&mut writer, &documents)?;
+            writer.bands::<F>(1, &|_| Ok(()))?;
+        }
+    }
     writer.finish().map(Some)
 }
 

@@ -303,7 +303,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         so_far: ReadSoFar,
     ) -> Result<()> {
         let core = self.core;
-        let tables = core.settings.tables();
+        let tables = core.settings.index.table_count();
         self.meter.begin(Phase::Write, so_far.read * tables as u64)?;
         // Entries on disk need less than their share while they are read. The rest is for filters.
         let used = entries.memory() + self.memory(FOR_ROWS);

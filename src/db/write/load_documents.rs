@@ -60,15 +60,15 @@ pub(crate) fn load_documents<F: Fingerprint>(
         let most = most.saturating_sub(count);
         let entries =
             load.read_documents(&mut segment, symbols.clone(), most, &mut documents, &mut count)?;
-        if let Some((sorter, so_far)) = entries.filter(|_| core.settings.tables() > 0) {
+        if let Some((sorter, so_far)) = entries.filter(|_| core.settings.index.tables().is_some()) {
             load.meter.begin(Phase::Sort, so_far.read)?;
             let sorted = sorter.finish(&|more| load.meter.advance(more))?;
             load.write_tables(&mut segment, sorted, so_far)?;
         }
         segments.push(segment);
     }
-    if core.settings.band_tables() > 0 {
-        load.meter.begin(Phase::Write, count * core.settings.band_tables() as u64)?;
+    if let Some(rule) = core.settings.index.bands() {
+        load.meter.begin(Phase::Write, count * u64::from(rule.bands))?;
     }
     writer.next_doc = next_doc;
     for mut segment in segments {

@@ -58,7 +58,7 @@ pub(super) fn segment_space<F: Fingerprint>(
     if entries >= MOST_ENTRIES {
         return u64::MAX;
     }
-    let has_bands = core.settings.band_tables() > 0;
+    let has_bands = core.settings.index.bands().is_some();
     let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
     let sorts = sorts(core, core.threads());
     let row_memory = share(core.tuning.bulk_memory, FOR_ROWS);
@@ -68,7 +68,7 @@ pub(super) fn segment_space<F: Fingerprint>(
     // Each table that is written has the hashes of its filter, and tables of bands have page
     // numbers.
     let filters = if core.settings.index.tables().is_some_and(|tables| tables.filter_bits > 0) {
-        core.threads().min(core.settings.tables())
+        core.threads().min(core.settings.index.table_count())
     } else {
         0
     };
@@ -86,7 +86,7 @@ pub(super) fn segment_space<F: Fingerprint>(
         beside,
         in_work: if has_bands { sorts } else { filters } as u64,
         parts: (row_memory / sorts.max(1) / (64 << 10)).clamp(2, 16) as u64,
-        is_one_pass: core.threads() >= core.settings.tables(),
+        is_one_pass: core.threads() >= core.settings.index.table_count(),
         has_bands,
     };
     if core.storage.can_discard() { peak.with_discards() } else { peak.without() }
@@ -149,8 +149,7 @@ impl Peak {
 
 /// Returns how many tables are sorted at a time by this many threads.
 pub(super) fn sorts<F: Fingerprint>(core: &Core<F>, threads: usize) -> usize {
-    let settings = &core.settings;
-    threads.min(settings.tables().saturating_sub(1).max(settings.band_tables()))
+    threads.min(core.settings.index.sorted_tables())
 }
 
 /// Returns this many sixteenths of the memory.

@@ -11,7 +11,7 @@ use crate::file::paged::Sequential;
 use crate::file::storage::LockedFolder;
 use crate::fingerprint::{Entry, Fingerprint, Word};
 use crate::index::tables::table::{Profile, Sample, Table};
-use crate::settings::Settings;
+use crate::settings::{IndexSettings, Settings};
 use crate::store::merge::{Merge, Rows};
 use crate::store::segment::{
     Replaced, Segment, SegmentContents, SegmentMeta, SegmentWriter, TableContents,
@@ -43,20 +43,20 @@ impl<F: Fingerprint> Merger<'_, F> {
     /// The output may be several segments if no older segment exists or nothing was removed, and is
     /// never more segments than the inputs.
     pub(crate) fn run(&self, number: &dyn Fn() -> Result<u64>) -> Result<Vec<SegmentMeta>> {
-        let survey = match self.settings.tables() {
-            0 => Survey::without_removals(0),
-            _ => self.survey()?,
-        };
         let documents = self.inputs.iter().map(|s| s.meta().document_gain()).sum::<i64>();
         // With older segments, records of removed documents are kept.
         let has_documents =
             documents > 0 || !self.is_oldest && self.inputs.iter().any(|s| s.documents().is_some());
-        if survey.is_empty() && !has_documents {
-            return Ok(Vec::new());
-        }
-        let writers = match self.settings.tables() {
-            0 => self.write_sketches(number)?,
-            _ => vec![self.write_entries(number()?, &survey, has_documents)?],
+        let writers = match &self.settings.index {
+            IndexSettings::Tables(_) => {
+                let survey = self.survey()?;
+                if survey.is_empty() && !has_documents {
+                    return Ok(Vec::new());
+                }
+                vec![self.write_entries(number()?, &survey, has_documents)?]
+            }
+            IndexSettings::Bands(_) if !has_documents => return Ok(Vec::new()),
+            IndexSettings::Bands(_) => self.write_sketches(number)?,
         };
         let counts = writers.iter().map(SegmentWriter::counts);
         self.check_counts(counts.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1)))?;
@@ -104,12 +104,11 @@ impl<F: Fingerprint> Merger<'_, F> {
     pub(crate) fn work(settings: &Settings, inputs: &[Arc<Segment<F>>]) -> u64 {
         let rows: u64 = inputs.iter().map(|s| s.meta().fingerprints).sum();
         let entries: u64 = inputs.iter().map(|s| s.meta().entries).sum();
-        let other_tables = settings.tables().saturating_sub(1) + settings.band_tables();
-        let other_tables = other_tables as u64;
+        let sorted_tables = settings.index.sorted_tables() as u64;
         let surveys = u64::from(inputs.iter().any(|s| s.meta().removed > 0));
         let records: u64 =
             inputs.iter().filter_map(|s| s.documents()).map(Documents::records).sum();
-        (1 + surveys) * entries + other_tables * rows + records
+        (1 + surveys) * entries + sorted_tables * rows + records
     }
 
     fn entries(&self) -> Result<Merge<'_, F::Word>> {
@@ -247,8 +246,10 @@ impl<F: Fingerprint> Merger<'_, F> {
         let removed_before: u64 = self.inputs.iter().map(|s| s.meta().removed).sum();
         // Each document that was dropped was replaced by exactly one record. Without keys, the
         // count is that of tombstones, which belong to entries.
-        let has_bands = self.settings.band_tables() > 0;
-        let originals = if has_bands { dropped.originals } else { removed_before };
+        let originals = match &self.settings.index {
+            IndexSettings::Tables(_) => removed_before,
+            IndexSettings::Bands(_) => dropped.originals,
+        };
         let documents = replaced_before.checked_sub(dropped.documents);
         match documents.zip(removed_before.checked_sub(originals)) {
             Some((documents, originals)) if !self.is_oldest || documents + originals == 0 => {

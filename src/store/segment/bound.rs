@@ -118,7 +118,8 @@ impl MostBytes {
 /// Returns the most bytes of scratch files in which the rows of bands are sorted, by default and on
 /// this many threads.
 pub(crate) fn bands_scratch(settings: &Settings, fingerprints: u64, threads: usize) -> u64 {
-    let together = settings.band_tables().min(threads.max(1)) as u64;
+    let Some(rule) = settings.index.bands() else { return 0 };
+    let together = u64::from(rule.bands).min(threads.max(1) as u64);
     let rows = fingerprints * size_of::<u128>() as u64 * together;
     // Some of the memory is for sorting.
     if rows <= SORT_MEMORY as u64 / 2 { 0 } else { rows }

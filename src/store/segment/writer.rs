@@ -109,8 +109,8 @@ impl<'a> SegmentWriter<'a> {
         contents: &dyn SegmentContents<F>,
         threads: usize,
     ) -> Result<()> {
-        let mut written: Vec<Option<WrittenTable>> =
-            (0..self.settings.tables()).map(|_| None).collect();
+        let tables = self.settings.index.table_count();
+        let mut written: Vec<Option<WrittenTable>> = (0..tables).map(|_| None).collect();
         parallel::for_each(
             threads,
             written.iter_mut().enumerate(),
@@ -235,7 +235,7 @@ impl<'a> SegmentWriter<'a> {
         let replaced = write(&mut builder).map_err(at_root)?;
         let (live, removed, duplicates) = builder.counts();
         let file = builder.finish()?;
-        if self.settings.tables() == 0 {
+        if self.settings.index.bands().is_some() {
             self.files.entries = live.saturating_sub(duplicates);
             self.files.fingerprints = self.files.entries;
             self.files.removed = replaced.originals;

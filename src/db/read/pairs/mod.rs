@@ -16,7 +16,7 @@ pub(crate) use visitor::Visit;
 use visitor::{PAIRS, Sink, Visitor};
 
 use crate::base::error::Result;
-use crate::fingerprint::{Fingerprint, PerWidth};
+use crate::fingerprint::{Fingerprint, PerWidth, Sketch, Word};
 use crate::query::View;
 
 impl<F: Fingerprint> Search<'_, F> {
@@ -47,8 +47,7 @@ impl<F: Fingerprint> Search<'_, F> {
             let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
             more.for_each(|(distance, pairs)| counts[distance as usize] += pairs);
         };
-        let is_shared =
-            self.reader.read(F::choose::<Shared>(words::is_shared, words::is_shared, |_| false));
+        let is_shared = self.reader.read(Self::kind().is_shared);
         let sink = Sink {
             group: &|_, ids, before| {
                 let count = ids.len() as u64;
@@ -77,8 +76,11 @@ impl<F: Fingerprint> Search<'_, F> {
 
     /// Finds what there is, until it is stopped.
     fn run(&self, sink: &Sink<'_, F>, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<()> {
-        let run = F::choose::<Runs>(words::run, words::run, sketches::run);
-        run(self, sink, is_stopped)
+        (Self::kind().run)(self, sink, is_stopped)
+    }
+
+    fn kind() -> Kind<F> {
+        F::choose::<Kinds>(of_words(), of_words(), OF_SKETCHES)
     }
 
     fn add_ids(&self, pairs: &[(F, F, u32)], visitor: &Visitor<'_, '_, F>) -> Result<()> {
@@ -97,21 +99,26 @@ impl<F: Fingerprint> Search<'_, F> {
     }
 }
 
-/// How pairs are searched in databases of one type of fingerprint.
-struct Runs;
-
-impl PerWidth for Runs {
-    type At<F: Fingerprint> = Run<F>;
-}
-
-/// Whether several entries may share a fingerprint, or none may have it any more.
-struct Shared;
-
-impl PerWidth for Shared {
-    type At<F: Fingerprint> = fn(&View<'_, F>) -> bool;
-}
-
 type Run<F> = fn(&Search<'_, F>, &Sink<'_, F>, &(dyn Fn() -> bool + Sync)) -> Result<()>;
+
+/// How pairs are searched in databases of one type of fingerprint.
+struct Kind<F: Fingerprint> {
+    run: Run<F>,
+    /// Whether several entries may share a fingerprint, or none may have it any more.
+    is_shared: fn(&View<'_, F>) -> bool,
+}
+
+struct Kinds;
+
+impl PerWidth for Kinds {
+    type At<F: Fingerprint> = Kind<F>;
+}
+
+const fn of_words<W: Word>() -> Kind<W> {
+    Kind { run: words::run, is_shared: words::is_shared }
+}
+
+const OF_SKETCHES: Kind<Sketch> = Kind { run: sketches::run, is_shared: |_| false };
 
 #[cfg(test)]
 mod tests;
