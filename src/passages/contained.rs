@@ -30,7 +30,8 @@ use crate::fingerprint::{DocId, Entry};
 
 /// Texts with at least this number of words share a window with each text that they stand in.
 const MIN_WORDS: usize = 20;
-/// The rarest windows of a text by which others are found, and how many texts are compared for each.
+/// The rarest windows of a text by which others are found, and how many texts are compared for
+/// each.
 const WINDOWS: usize = 2;
 const MOST: usize = 128;
 
@@ -39,18 +40,18 @@ const MOST: usize = 128;
 /// A text stands in another one if at least this share of its distinct runs of three words does, in
 /// any order. A text whose runs repeat themselves, more than a tenth of them, must stand there word
 /// for word, and one of fewer than three words is compared as a whole. Words are compared without
-/// case, white space and punctuation. Of two such texts the longer one is kept, in words, or the one
-/// with the greater [priority](Self::priorities), and a text is found only if it stands in one that
-/// is kept. So with a share of 1, nothing is lost.
+/// case, white space and punctuation. Of two such texts the longer one is kept, in words, or the
+/// one with the greater [priority](Self::priorities), and a text is found only if it stands in one
+/// that is kept. So with a share of 1, nothing is lost.
 ///
 /// A text is compared with the texts of greater priority that have one of its two rarest runs of 13
-/// words. If more than 128 have it, only the 128 of the greatest priority are compared, and the text
-/// is counted as crowded if it is kept. Not all texts with fewer than 20 words are found, and with a
-/// share below 1, not all that have changes in these runs.
+/// words. If more than 128 have it, only the 128 of the greatest priority are compared, and the
+/// text is counted as crowded if it is kept. Not all texts with fewer than 20 words are found, and
+/// with a share below 1, not all that have changes in these runs.
 ///
-/// What does not fit into [`memory`](Self::memory) is sorted on the disk: 16 bytes per window, about
-/// one per 13 words, and 16 for each two texts that are compared. Their texts are in a scratch file.
-/// In addition, it takes 50 bytes of memory per text.
+/// What does not fit into [`memory`](Self::memory) is sorted on the disk: 16 bytes per window,
+/// about one per 13 words, and 16 for each two texts that are compared. Their texts are in a
+/// scratch file. In addition, it takes 50 bytes of memory per text.
 ///
 /// # Examples
 ///

@@ -6,8 +6,8 @@
 //! equal hashes are equal, and the first of them is the source of the others. Neighbouring runs
 //! whose first places are neighbours are one span. The hashes have a random seed.
 //!
-//! [`Lines`] finds the lines that many texts have, and [`Index`] is for documents that come one by one: it keeps the windows, and says which earlier
-//! documents have passages of a text.
+//! [`Lines`] finds the lines that many texts have, and [`Index`] is for documents that come one by
+//! one: it keeps the windows, and says which earlier documents have passages of a text.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -124,9 +124,9 @@ impl Passages {
     /// [`changes`](Found::changes) says; it has at least the number of words of a passage.
     ///
     /// A window of 13 words that was not changed and is kept, about one in twenty, must lead to the
-    /// earlier text, and a text is compared with at most 64 others for these, those first that share
-    /// most windows with it. So the [seed](Self::seed) decides which quotes are found. The texts are
-    /// read twice more, and those that are compared are in a scratch file.
+    /// earlier text, and a text is compared with at most 64 others for these, those first that
+    /// share most windows with it. So the [seed](Self::seed) decides which quotes are found. The
+    /// texts are read twice more, and those that are compared are in a scratch file.
     ///
     /// # Errors
     ///
@@ -246,7 +246,8 @@ impl Passages {
     }
 
     /// Searches the texts that `read` passes on. It is called twice, with [`gaps`](Self::gaps) four
-    /// times, and passes the same texts each time in the same order, in slices of any length. Rows are counted from 0.
+    /// times, and passes the same texts each time in the same order, in slices of any length. Rows
+    /// are counted from 0.
     ///
     /// # Errors
     ///

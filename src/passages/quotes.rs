@@ -1,8 +1,8 @@
 //! Quotes of which a few words were changed, in two more passes over the texts.
 //!
-//! The first pass sorts the windows of all texts. Each text is compared with the first text that has
-//! one of its windows, and with the sources of its exact passages. These texts are kept in a scratch
-//! file in the second pass.
+//! The first pass sorts the windows of all texts. Each text is compared with the first text that
+//! has one of its windows, and with the sources of its exact passages. These texts are kept in a
+//! scratch file in the second pass.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

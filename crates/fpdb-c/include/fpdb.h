@@ -48,8 +48,8 @@ enum FpdbCode
   FPDB_CODE_UNSUPPORTED = 6,
   // Bytes on disk are not what was written.
   FPDB_CODE_CORRUPTION = 7,
-  // The operating system reported a failure. Remove its cause. If `write_failed` of `FpdbStats` is
-  // 0 then, you may repeat the call. Otherwise open the database again.
+  // The operating system reported a failure. Remove its cause. If `write_failed` of `FpdbStats`
+  // is 0 then, you may repeat the call. Otherwise open the database again.
   FPDB_CODE_IO = 8,
   // The disk is full, or has too little free space for the call. Free some space. Then the same
   // holds as for `FPDB_CODE_IO`.
@@ -92,8 +92,8 @@ enum FpdbOutcomeKind
   // Its name or id is in the database already, so it was not inserted.
   FPDB_OUTCOME_KIND_EXISTS = 2,
   // Its name or id was in the database already. It has the new fingerprint now, and queries find
-  // it. One that was remembered as a duplicate, and that nothing is near any more, is also updated
-  // by `FPDB_WRITE_MODE_INSERT_IF_NOVEL`, and even if the fingerprint is the same.
+  // it. One that was remembered as a duplicate, and that nothing is near any more, is also
+  // updated by `FPDB_WRITE_MODE_INSERT_IF_NOVEL`, and even if the fingerprint is the same.
   FPDB_OUTCOME_KIND_UPDATED = 3,
   // Its name or id is in the database already, with this fingerprint. Not for
   // `FPDB_WRITE_MODE_INSERT_IF_NOVEL`.
@@ -144,8 +144,8 @@ enum FpdbIds
   FPDB_IDS_USER = 1,
   // You give each document an id, and the database finds it by that.
   FPDB_IDS_UNIQUE = 2,
-  // You give each document a name, such as a URL, of 1 to 65,535 bytes, and the database finds it
-  // by that. The database chooses the ids.
+  // You give each document a name, such as a URL, of 1 to 65,535 bytes, and the database finds
+  // it by that. The database chooses the ids.
   FPDB_IDS_NAMES = 3,
 };
 #ifndef __cplusplus
@@ -243,8 +243,8 @@ typedef struct FpdbOptions {
   // The recipe that makes the fingerprints, or null. The database keeps its name, and refuses
   // another recipe from then on. Stored.
   const struct FpdbRecipe *recipe;
-  // If you make the fingerprints yourself: the name of your method, up to 255 bytes, or null. Not
-  // the name of a recipe of fpdb. Stored.
+  // If you make the fingerprints yourself: the name of your method, up to 255 bytes, or null.
+  // Not the name of a recipe of fpdb. Stored.
   const char *custom_recipe;
   // How many pages of documents, of 4 KiB, one query of a sketch may read. Default: one for each
   // 64 bytes of `page_memory`, but at least 4,096 and at most 1,048,576.
@@ -275,20 +275,20 @@ typedef struct FpdbOptions {
   uint32_t ids;
   // An `FpdbDurability`.
   uint32_t durability;
-  // With `FPDB_DURABILITY_BUFFERED`, the time between two syncs, up to 86,400,000, which is a day.
-  // Not with `no_background`. Default: 1,000.
+  // With `FPDB_DURABILITY_BUFFERED`, the time between two syncs, up to 86,400,000, which is a
+  // day. Not with `no_background`. Default: 1,000.
   uint32_t sync_milliseconds;
   // How many threads a compaction uses. Default: the number of processors.
   uint32_t threads;
   // 1 to open a database for reading only, while another process may write to it. The handle
-  // shows what was written when it was opened, and later writes after `fpdb_refresh`. Of a writer
-  // with `FPDB_DURABILITY_BUFFERED`, it shows what has been synced.
+  // shows what was written when it was opened, and later writes after `fpdb_refresh`. Of a
+  // writer with `FPDB_DURABILITY_BUFFERED`, it shows what has been synced.
   uint32_t read_only;
   // 1 to write on a file system whose locks and syncs may not work, such as NFS or FUSE. Two
   // writers at the same time destroy a database.
   uint32_t trust_file_system;
-  // 1 to start no threads: then a call that has to write files and compact does so by itself, and
-  // buffered writes are synced by that, by `fpdb_sync` and by `fpdb_close`.
+  // 1 to start no threads: then a call that has to write files and compact does so by itself,
+  // and buffered writes are synced by that, by `fpdb_sync` and by `fpdb_close`.
   uint32_t no_background;
   // 0.
   uint32_t reserved;
@@ -366,13 +366,14 @@ typedef struct FpdbOutcome {
   FpdbOutcomeKind kind;
   // 0, until a later version has more to say.
   uint32_t reserved;
-  // For a duplicate, also an unchanged one, the nearest other document, its original; for one that
-  // exists, that one; otherwise the document itself. After an update, the distance and the
+  // For a duplicate, also an unchanged one, the nearest other document, its original; for one
+  // that exists, that one; otherwise the document itself. After an update, the distance and the
   // similarity are those to its earlier fingerprint.
   struct FpdbMatch document;
 } FpdbOutcome;
 
-// What documents are written, and how. Set `size` to `sizeof(FpdbWrite)` and what you do not use to
+// What documents are written, and how. Set `size` to `sizeof(FpdbWrite)` and what you do not use
+// to
 // 0. The arrays have `count` elements.
 //
 // Some hundreds to some thousands of documents are a good number. All documents of a write are in
@@ -409,8 +410,8 @@ typedef struct FpdbQuery {
   size_t size;
   // How many of the matches to find, the nearest ones. Default: all.
   size_t limit;
-  // Finds only documents with at least this stamp. Default: all, also those without a stamp. So 0
-  // does not leave out documents without a stamp, and 1 does. Not with user ids.
+  // Finds only documents with at least this stamp. Default: all, also those without a stamp. So
+  // 0 does not leave out documents without a stamp, and 1 does. Not with user ids.
   uint64_t since;
   // How many bits, or minima of sketches, a match may differ in; `FPDB_EXACT` for 0. Default: as
   // the database was created, for a distance or for a similarity. Beyond the database's
@@ -448,8 +449,9 @@ typedef struct FpdbBits128 {
 extern "C" {
 #endif // __cplusplus
 
-// Creates a database in a folder that is missing or empty, and opens it. `options` may be null: all
-// are the default then. If anything is refused, nothing is created, and no parent of the folder.
+// Creates a database in a folder that is missing or empty, and opens it. `options` may be null:
+// all are the default then. If anything is refused, nothing is created, and no parent of the
+// folder.
 FpdbCode fpdb_create(const char *path,
                      const struct FpdbOptions *options,
                      struct FpdbDb **db,
@@ -474,11 +476,9 @@ FpdbCode fpdb_open_or_create(const char *path,
 FpdbCode fpdb_close(struct FpdbDb *db, char **error);
 
 // Shows what another handle or process has written until now; of a writer with
-// `FPDB_DURABILITY_BUFFERED`, what it has synced. Writes to `is_new` 1 if there is anything new, and
-// otherwise 0. For a handle that is open for writing, there never is.
-FpdbCode fpdb_refresh(struct FpdbDb *db,
-                      uint32_t *is_new,
-                      char **error);
+// `FPDB_DURABILITY_BUFFERED`, what it has synced. Writes to `is_new` 1 if there is anything new,
+// and otherwise 0. For a handle that is open for writing, there never is.
+FpdbCode fpdb_refresh(struct FpdbDb *db, uint32_t *is_new, char **error);
 
 // Returns the bytes of a fingerprint of this database: 8, 16 or `FPDB_SKETCH_SIZE`; 0 for null. It
 // also answers in a child that was forked.
@@ -490,12 +490,9 @@ FpdbCode fpdb_count(const struct FpdbDb *db, uint64_t *count, char **error);
 // Fills `stats`, whose size is set.
 FpdbCode fpdb_stats(const struct FpdbDb *db, struct FpdbStats *stats, char **error);
 
-// Writes to `write` why the handle takes no more writes, and to `background` why the last attempt in
-// the background failed; null for what has not failed. Free the texts with `fpdb_free_text`.
-FpdbCode fpdb_failures(const struct FpdbDb *db,
-                       char **write,
-                       char **background,
-                       char **error);
+// Writes to `write` why the handle takes no more writes, and to `background` why the last attempt
+// in the background failed; null for what has not failed. Free the texts with `fpdb_free_text`.
+FpdbCode fpdb_failures(const struct FpdbDb *db, char **write, char **background, char **error);
 
 // Makes all writes durable that have returned. Without buffered writes, they are already.
 FpdbCode fpdb_sync(struct FpdbDb *db, char **error);
@@ -514,8 +511,8 @@ FpdbCode fpdb_backup(struct FpdbDb *db, const char *path, char **error);
 // first damage as text, if there is any.
 //
 // A handle that is open for writing first writes recent documents to files, as `fpdb_flush` does,
-// unless an earlier write failed. Then it reads all segments. A handle that only reads checks those
-// that it shows.
+// unless an earlier write failed. Then it reads all segments. A handle that only reads checks
+// those that it shows.
 FpdbCode fpdb_verify(struct FpdbDb *db, uint32_t level, char **error);
 
 // Reads into memory what queries need, as far as it fits, and returns when that is done. The
@@ -562,11 +559,12 @@ const char *fpdb_version(void);
 uint32_t fpdb_abi(void);
 
 // Inserts a document, unless another one is near it or its name or id is there already.
-// `fingerprint` leads to one of the database's bits: a `uint64_t`, an `FpdbBits128`, or the bytes of
-// a sketch.
+// `fingerprint` leads to one of the database's bits: a `uint64_t`, an `FpdbBits128`, or the bytes
+// of a sketch.
 //
-// Here and in all functions below that have both, `name` is for a database with names, and `id` for
-// all others. With names, `name` is not null, and `id` is not looked at. Otherwise, `name` is null.
+// Here and in all functions below that have both, `name` is for a database with names, and `id`
+// for all others. With names, `name` is not null, and `id` is not looked at. Otherwise, `name` is
+// null.
 FpdbCode fpdb_insert_if_novel(struct FpdbDb *db,
                               const void *fingerprint,
                               const char *name,
@@ -585,9 +583,9 @@ FpdbCode fpdb_upsert_if_novel(struct FpdbDb *db,
                               struct FpdbOutcome *outcome,
                               char **error);
 
-// Writes documents in one commit, which is much faster than one by one. They are decided in turn: a
-// document may be a duplicate of one before it. `outcomes` has room for as many. After a
-// crash, either all of them are there or none.
+// Writes documents in one commit, which is much faster than one by one. They are decided in turn:
+// a document may be a duplicate of one before it. `outcomes` has room for as many. After a crash,
+// either all of them are there or none.
 FpdbCode fpdb_write(struct FpdbDb *db,
                     const struct FpdbWrite *write,
                     struct FpdbOutcome *outcomes,
@@ -619,13 +617,10 @@ FpdbCode fpdb_touch(struct FpdbDb *db,
                     uint32_t *exists,
                     char **error);
 
-// Removes all documents with a stamp less than `before`, and keeps those without a stamp. Writes the
-// number of removed ones to `removed`. It commits about a thousand at a time, so that after a
+// Removes all documents with a stamp less than `before`, and keeps those without a stamp. Writes
+// the number of removed ones to `removed`. It commits about a thousand at a time, so that after a
 // failure some are removed. Not with user ids.
-FpdbCode fpdb_expire(struct FpdbDb *db,
-                     uint64_t before,
-                     uint64_t *removed,
-                     char **error);
+FpdbCode fpdb_expire(struct FpdbDb *db, uint64_t before, uint64_t *removed, char **error);
 
 // Finds the documents that are near a fingerprint, the nearest first. `query` may be null: then it
 // finds all that are near enough to be duplicates. Writes their number to `found`, the first
@@ -641,9 +636,9 @@ FpdbCode fpdb_query(const struct FpdbDb *db,
                     size_t *found,
                     char **error);
 
-// Writes to `exists` 1 if there is such a document, and otherwise 0. If there is, fills `document`,
-// whose size is set, and writes the fingerprint to `fingerprint`, which may be null. Not with user
-// ids.
+// Writes to `exists` 1 if there is such a document, and otherwise 0. If there is, fills
+// `document`, whose size is set, and writes the fingerprint to `fingerprint`, which may be null.
+// Not with user ids.
 FpdbCode fpdb_get(const struct FpdbDb *db,
                   const char *name,
                   uint64_t id,

@@ -114,8 +114,8 @@ pub(crate) unsafe fn fingerprints<'a>(
     unsafe { values(pointer.cast::<u8>(), bytes, what) }
 }
 
-/// A struct that begins with its size, so that it can grow: a program that was compiled with another
-/// header has fewer or more fields.
+/// A struct that begins with its size, so that it can grow: a program that was compiled with
+/// another header has fewer or more fields.
 ///
 /// # Safety
 ///
@@ -127,8 +127,9 @@ pub(crate) unsafe trait Growing: Copy {
     const FIRST_SIZE: usize;
 }
 
-/// Makes structs from the number of their fields in the first version: words, of which one is the size, and
-/// then numbers of 64 and of 32 bits. These counts stay as they are when a struct gets more fields.
+/// Makes structs from the number of their fields in the first version: words, of which one is the
+/// size, and then numbers of 64 and of 32 bits. These counts stay as they are when a struct gets
+/// more fields.
 macro_rules! growing {
     ($($name:ident: $words:literal, $numbers64:literal, $numbers32:literal;)*) => { $(
         // SAFETY: `structs` has it as `repr(C)`, with the size first, and its fields are numbers

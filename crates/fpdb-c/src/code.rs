@@ -23,8 +23,8 @@ pub enum FpdbCode {
     Unsupported = 6,
     /// Bytes on disk are not what was written.
     Corruption = 7,
-    /// The operating system reported a failure. Remove its cause. If `write_failed` of `FpdbStats` is
-    /// 0 then, you may repeat the call. Otherwise open the database again.
+    /// The operating system reported a failure. Remove its cause. If `write_failed` of `FpdbStats`
+    /// is 0 then, you may repeat the call. Otherwise open the database again.
     Io = 8,
     /// The disk is full, or has too little free space for the call. Free some space. Then the same
     /// holds as for `FPDB_CODE_IO`.

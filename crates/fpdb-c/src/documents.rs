@@ -18,11 +18,12 @@ use crate::structs::{
 };
 
 /// Inserts a document, unless another one is near it or its name or id is there already.
-/// `fingerprint` leads to one of the database's bits: a `uint64_t`, an `FpdbBits128`, or the bytes of
-/// a sketch.
+/// `fingerprint` leads to one of the database's bits: a `uint64_t`, an `FpdbBits128`, or the bytes
+/// of a sketch.
 ///
-/// Here and in all functions below that have both, `name` is for a database with names, and `id` for
-/// all others. With names, `name` is not null, and `id` is not looked at. Otherwise, `name` is null.
+/// Here and in all functions below that have both, `name` is for a database with names, and `id`
+/// for all others. With names, `name` is not null, and `id` is not looked at. Otherwise, `name` is
+/// null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_insert_if_novel(
     db: *mut FpdbDb,
@@ -89,9 +90,9 @@ unsafe fn one(
     }
 }
 
-/// Writes documents in one commit, which is much faster than one by one. They are decided in turn: a
-/// document may be a duplicate of one before it. `outcomes` has room for as many. After a
-/// crash, either all of them are there or none.
+/// Writes documents in one commit, which is much faster than one by one. They are decided in turn:
+/// a document may be a duplicate of one before it. `outcomes` has room for as many. After a crash,
+/// either all of them are there or none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_write(
     db: *mut FpdbDb,
@@ -231,8 +232,8 @@ pub unsafe extern "C" fn fpdb_touch(
     }
 }
 
-/// Removes all documents with a stamp less than `before`, and keeps those without a stamp. Writes the
-/// number of removed ones to `removed`. It commits about a thousand at a time, so that after a
+/// Removes all documents with a stamp less than `before`, and keeps those without a stamp. Writes
+/// the number of removed ones to `removed`. It commits about a thousand at a time, so that after a
 /// failure some are removed. Not with user ids.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_expire(
@@ -299,9 +300,9 @@ fn options(query: &FpdbQuery) -> Result<QueryOptions, Failure> {
     Ok(options)
 }
 
-/// Writes to `exists` 1 if there is such a document, and otherwise 0. If there is, fills `document`,
-/// whose size is set, and writes the fingerprint to `fingerprint`, which may be null. Not with user
-/// ids.
+/// Writes to `exists` 1 if there is such a document, and otherwise 0. If there is, fills
+/// `document`, whose size is set, and writes the fingerprint to `fingerprint`, which may be null.
+/// Not with user ids.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_get(
     db: *const FpdbDb,

@@ -31,8 +31,8 @@ impl FpdbDb {
         })
     }
 
-    /// Returns the database, in the process that opened it. In a child that was forked, locks may be
-    /// held by threads that do not exist there.
+    /// Returns the database, in the process that opened it. In a child that was forked, locks may
+    /// be held by threads that do not exist there.
     pub(crate) fn get(&self) -> Result<&dyn Database, Failure> {
         if self.is_in_own_process() { Ok(&*self.database) } else { Err(forked()) }
     }

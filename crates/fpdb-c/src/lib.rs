@@ -51,8 +51,9 @@ pub use crate::structs::{
     FpdbOutcomeKind, FpdbQuery, FpdbStats, FpdbVerifyLevel, FpdbWrite, FpdbWriteMode,
 };
 
-/// Creates a database in a folder that is missing or empty, and opens it. `options` may be null: all
-/// are the default then. If anything is refused, nothing is created, and no parent of the folder.
+/// Creates a database in a folder that is missing or empty, and opens it. `options` may be null:
+/// all are the default then. If anything is refused, nothing is created, and no parent of the
+/// folder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_create(
     path: *const c_char,
@@ -127,8 +128,8 @@ pub unsafe extern "C" fn fpdb_close(db: *mut FpdbDb, error: *mut *mut c_char) ->
 }
 
 /// Shows what another handle or process has written until now; of a writer with
-/// `FPDB_DURABILITY_BUFFERED`, what it has synced. Writes to `is_new` 1 if there is anything new, and
-/// otherwise 0. For a handle that is open for writing, there never is.
+/// `FPDB_DURABILITY_BUFFERED`, what it has synced. Writes to `is_new` 1 if there is anything new,
+/// and otherwise 0. For a handle that is open for writing, there never is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_refresh(
     db: *mut FpdbDb,
@@ -186,8 +187,8 @@ pub unsafe extern "C" fn fpdb_stats(
     }
 }
 
-/// Writes to `write` why the handle takes no more writes, and to `background` why the last attempt in
-/// the background failed; null for what has not failed. Free the texts with `fpdb_free_text`.
+/// Writes to `write` why the handle takes no more writes, and to `background` why the last attempt
+/// in the background failed; null for what has not failed. Free the texts with `fpdb_free_text`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_failures(
     db: *const FpdbDb,
@@ -246,8 +247,8 @@ pub unsafe extern "C" fn fpdb_backup(
 /// first damage as text, if there is any.
 ///
 /// A handle that is open for writing first writes recent documents to files, as `fpdb_flush` does,
-/// unless an earlier write failed. Then it reads all segments. A handle that only reads checks those
-/// that it shows.
+/// unless an earlier write failed. Then it reads all segments. A handle that only reads checks
+/// those that it shows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fpdb_verify(
     db: *mut FpdbDb,

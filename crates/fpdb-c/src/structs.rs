@@ -61,8 +61,8 @@ pub enum FpdbIds {
     User = 1,
     /// You give each document an id, and the database finds it by that.
     Unique = 2,
-    /// You give each document a name, such as a URL, of 1 to 65,535 bytes, and the database finds it
-    /// by that. The database chooses the ids.
+    /// You give each document a name, such as a URL, of 1 to 65,535 bytes, and the database finds
+    /// it by that. The database chooses the ids.
     Names = 3,
 }
 
@@ -133,8 +133,8 @@ pub struct FpdbOptions {
     /// The recipe that makes the fingerprints, or null. The database keeps its name, and refuses
     /// another recipe from then on. Stored.
     pub recipe: *const FpdbRecipe,
-    /// If you make the fingerprints yourself: the name of your method, up to 255 bytes, or null. Not
-    /// the name of a recipe of fpdb. Stored.
+    /// If you make the fingerprints yourself: the name of your method, up to 255 bytes, or null.
+    /// Not the name of a recipe of fpdb. Stored.
     pub custom_recipe: *const c_char,
     /// How many pages of documents, of 4 KiB, one query of a sketch may read. Default: one for each
     /// 64 bytes of `page_memory`, but at least 4,096 and at most 1,048,576.
@@ -165,26 +165,27 @@ pub struct FpdbOptions {
     pub ids: u32,
     /// An `FpdbDurability`.
     pub durability: u32,
-    /// With `FPDB_DURABILITY_BUFFERED`, the time between two syncs, up to 86,400,000, which is a day.
-    /// Not with `no_background`. Default: 1,000.
+    /// With `FPDB_DURABILITY_BUFFERED`, the time between two syncs, up to 86,400,000, which is a
+    /// day. Not with `no_background`. Default: 1,000.
     pub sync_milliseconds: u32,
     /// How many threads a compaction uses. Default: the number of processors.
     pub threads: u32,
     /// 1 to open a database for reading only, while another process may write to it. The handle
-    /// shows what was written when it was opened, and later writes after `fpdb_refresh`. Of a writer
-    /// with `FPDB_DURABILITY_BUFFERED`, it shows what has been synced.
+    /// shows what was written when it was opened, and later writes after `fpdb_refresh`. Of a
+    /// writer with `FPDB_DURABILITY_BUFFERED`, it shows what has been synced.
     pub read_only: u32,
     /// 1 to write on a file system whose locks and syncs may not work, such as NFS or FUSE. Two
     /// writers at the same time destroy a database.
     pub trust_file_system: u32,
-    /// 1 to start no threads: then a call that has to write files and compact does so by itself, and
-    /// buffered writes are synced by that, by `fpdb_sync` and by `fpdb_close`.
+    /// 1 to start no threads: then a call that has to write files and compact does so by itself,
+    /// and buffered writes are synced by that, by `fpdb_sync` and by `fpdb_close`.
     pub no_background: u32,
     /// 0.
     pub reserved: u32,
 }
 
-/// What documents are written, and how. Set `size` to `sizeof(FpdbWrite)` and what you do not use to
+/// What documents are written, and how. Set `size` to `sizeof(FpdbWrite)` and what you do not use
+/// to
 /// 0. The arrays have `count` elements.
 ///
 /// Some hundreds to some thousands of documents are a good number. All documents of a write are in
@@ -225,8 +226,8 @@ pub struct FpdbQuery {
     pub size: usize,
     /// How many of the matches to find, the nearest ones. Default: all.
     pub limit: usize,
-    /// Finds only documents with at least this stamp. Default: all, also those without a stamp. So 0
-    /// does not leave out documents without a stamp, and 1 does. Not with user ids.
+    /// Finds only documents with at least this stamp. Default: all, also those without a stamp. So
+    /// 0 does not leave out documents without a stamp, and 1 does. Not with user ids.
     pub since: u64,
     /// How many bits, or minima of sketches, a match may differ in; `FPDB_EXACT` for 0. Default: as
     /// the database was created, for a distance or for a similarity. Beyond the database's
@@ -261,8 +262,8 @@ pub enum FpdbOutcomeKind {
     /// Its name or id is in the database already, so it was not inserted.
     Exists = 2,
     /// Its name or id was in the database already. It has the new fingerprint now, and queries find
-    /// it. One that was remembered as a duplicate, and that nothing is near any more, is also updated
-    /// by `FPDB_WRITE_MODE_INSERT_IF_NOVEL`, and even if the fingerprint is the same.
+    /// it. One that was remembered as a duplicate, and that nothing is near any more, is also
+    /// updated by `FPDB_WRITE_MODE_INSERT_IF_NOVEL`, and even if the fingerprint is the same.
     Updated = 3,
     /// Its name or id is in the database already, with this fingerprint. Not for
     /// `FPDB_WRITE_MODE_INSERT_IF_NOVEL`.
@@ -280,8 +281,8 @@ pub struct FpdbOutcome {
     pub kind: FpdbOutcomeKind,
     /// 0, until a later version has more to say.
     pub reserved: u32,
-    /// For a duplicate, also an unchanged one, the nearest other document, its original; for one that
-    /// exists, that one; otherwise the document itself. After an update, the distance and the
+    /// For a duplicate, also an unchanged one, the nearest other document, its original; for one
+    /// that exists, that one; otherwise the document itself. After an update, the distance and the
     /// similarity are those to its earlier fingerprint.
     pub document: FpdbMatch,
 }

@@ -10,9 +10,9 @@ pub(crate) const SKETCH_BITS: u32 = <Sketch as Fingerprint>::BITS;
 
 /// A width of fingerprints.
 ///
-/// Bytes need not be aligned. Fingerprints are words of the machine, the low one first, so that a program
-/// in C shifts and masks them as it is used to. A sketch is no number, and has the bytes that
-/// `recipes.md` of `fpdb-text` defines.
+/// Bytes need not be aligned. Fingerprints are words of the machine, the low one first, so that a
+/// program in C shifts and masks them as it is used to. A sketch is no number, and has the bytes
+/// that `recipes.md` of `fpdb-text` defines.
 pub(crate) trait Width: Fingerprint + TextWidth {
     /// Reads a fingerprint. Missing bytes are 0; there are none.
     fn of_c(bytes: &[u8]) -> Self;

@@ -1,5 +1,6 @@
 //! Programs in C that use the library: the examples of the README, one that tries everything, and
-//! one that forks. All but that are compiled with the sanitizers for memory and undefined behaviour.
+//! one that forks. All but that are compiled with the sanitizers for memory and undefined
+//! behaviour.
 
 #![cfg(unix)]
 

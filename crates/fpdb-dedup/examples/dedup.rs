@@ -1,5 +1,5 @@
-//! Drops the near-duplicates among texts: reads a text per line, and prints the numbers of the lines
-//! to keep, from 0 on.
+//! Drops the near-duplicates among texts: reads a text per line, and prints the numbers of the
+//! lines to keep, from 0 on.
 //!
 //!     cargo run --release -p fpdb-dedup --example dedup < texts
 

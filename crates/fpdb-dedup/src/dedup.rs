@@ -18,17 +18,18 @@ const CHUNK: usize = 1 << 12;
 
 /// Drops the near-duplicates among texts: chunks of them in, a [`Verdict`] on each out.
 ///
-/// Two texts are near-duplicates if the Jaccard similarity of their features, such as pairs of words
-/// with the recipe `pairs/1`, reaches the threshold of the options. A text is kept unless it is like one
-/// that is kept already. Sketches find what to compare: of pairs of exactly this similarity the share
-/// [`recall`](Jaccard::recall), .95 by default, and of more similar ones more. Then all features are
-/// compared, so no text is dropped that is less similar. A text is compared with at most 256 others,
-/// the nearest by their sketches; [`Verdict::is_crowded`] says where there are more.
+/// Two texts are near-duplicates if the Jaccard similarity of their features, such as pairs of
+/// words with the recipe `pairs/1`, reaches the threshold of the options. A text is kept unless it
+/// is like one that is kept already. Sketches find what to compare: of pairs of exactly this
+/// similarity the share [`recall`](Jaccard::recall), .95 by default, and of more similar ones more.
+/// Then all features are compared, so no text is dropped that is less similar. A text is compared
+/// with at most 256 others, the nearest by their sketches; [`Verdict::is_crowded`] says where there
+/// are more.
 ///
 /// Texts that share a band of their sketches with a hundred kept ones and more than by chance, such
-/// as pages of one template, are not searched by their sketches. Instead, what they share is counted
-/// ([`Crowd`](fpdb::text::jaccard::Crowd)), in 6 bytes of memory for each feature that few others
-/// have, up to 1 GiB.
+/// as pages of one template, are not searched by their sketches. Instead, what they share is
+/// counted ([`Crowd`](fpdb::text::jaccard::Crowd)), in 6 bytes of memory for each feature that few
+/// others have, up to 1 GiB.
 ///
 /// The time grows linearly with the length of the texts. Temporary files take about one and a half
 /// times the size of the kept texts. In memory, it takes about 120 MB for recent texts and what is
@@ -93,12 +94,13 @@ impl Dedup {
     }
 
     /// Takes the next texts, and returns a verdict on each. An empty text is kept; one that is too
-    /// short for a sketch is dropped only if it is equal to a kept one, but for case and punctuation.
+    /// short for a sketch is dropped only if it is equal to a kept one, but for case and
+    /// punctuation.
     ///
     /// # Errors
     ///
-    /// [`Error::File`] and [`Error::Index`], such as for a full disk; [`Error::Cancelled`]. After an
-    /// error, the deduplication has ended: [`Error::Invalid`].
+    /// [`Error::File`] and [`Error::Index`], such as for a full disk; [`Error::Cancelled`]. After
+    /// an error, the deduplication has ended: [`Error::Invalid`].
     ///
     /// See the example of [`Dedup`].
     pub fn add<T: AsRef<str>>(&mut self, texts: &[T]) -> Result<Vec<Verdict>> {
@@ -106,8 +108,8 @@ impl Dedup {
         self.add_in_groups(&texts)
     }
 
-    /// Takes the next texts, and the group of each, such as a language or a site. Texts of different
-    /// groups are never alike, and those without a group are a group, too.
+    /// Takes the next texts, and the group of each, such as a language or a site. Texts of
+    /// different groups are never alike, and those without a group are a group, too.
     ///
     /// # Errors
     ///

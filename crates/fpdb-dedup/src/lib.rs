@@ -2,9 +2,9 @@
 //!
 //! A database of sketches finds documents that may be similar, and estimates their similarity with
 //! a standard error of about .01. [`Dedup`] deduplicates texts among themselves, exactly. For
-//! documents that come over months, a [`FeatureStore`] keeps the features of each document beside the
-//! database, so that [`Write::confirm`](fpdb::Write::confirm) can compare them, in later runs too,
-//! when the texts are gone.
+//! documents that come over months, a [`FeatureStore`] keeps the features of each document beside
+//! the database, so that [`Write::confirm`](fpdb::Write::confirm) can compare them, in later runs
+//! too, when the texts are gone.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![warn(missing_docs)]

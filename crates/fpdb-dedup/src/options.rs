@@ -67,8 +67,8 @@ impl Options {
     }
 
     /// Lets the sketches decide alone, in less time: they tell the similarity with a standard error
-    /// of about .01, so some rows a little below the threshold are dropped, too. The similarities of
-    /// verdicts are then estimates from their minima, with a standard error of about .04.
+    /// of about .01, so some rows a little below the threshold are dropped, too. The similarities
+    /// of verdicts are then estimates from their minima, with a standard error of about .04.
     ///
     /// # Examples
     ///
@@ -87,8 +87,8 @@ impl Options {
     }
 
     /// Sets for how many rows bands are chosen. The default is 10 million. Many more rows than this
-    /// take more time, but all are found that would be. Bands that many rows share are counted in up to
-    /// 1.5 bytes for each expected row.
+    /// take more time, but all are found that would be. Bands that many rows share are counted in
+    /// up to 1.5 bytes for each expected row.
     ///
     /// # Examples
     ///
@@ -105,8 +105,8 @@ impl Options {
         Self { expected: rows, ..self }
     }
 
-    /// Sets how many bytes the pages of a database of kept rows may take in memory. The default is 512
-    /// MiB. [`Comparer`](crate::Comparer) has no such database.
+    /// Sets how many bytes the pages of a database of kept rows may take in memory. The default is
+    /// 512 MiB. [`Comparer`](crate::Comparer) has no such database.
     ///
     /// # Examples
     ///
@@ -149,7 +149,8 @@ impl Options {
         Self { scratch: Some(folder.into()), ..self }
     }
 
-    /// Ends the work once this function returns true. It is called every few rows, by several threads.
+    /// Ends the work once this function returns true. It is called every few rows, by several
+    /// threads.
     ///
     /// # Examples
     ///

@@ -10,8 +10,8 @@ const STEP: usize = 64;
 /// Returns whether the caller wants no more.
 pub(crate) type IsEnough<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Divides the items among threads. Returns the results in order, or `Cancelled` if the caller wants
-/// no more.
+/// Divides the items among threads. Returns the results in order, or `Cancelled` if the caller
+/// wants no more.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

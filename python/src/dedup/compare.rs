@@ -52,8 +52,8 @@ type Shared = Arc<Mutex<Option<Arc<Cancel>>>>;
 #[pymethods]
 impl Comparer {
     /// rule is the match rule of a database, which has all rows that are kept. `features` is the
-    /// folder with the features of its documents. Without a rule, rows are compared with each other.
-    /// `scratch` is the folder of temporary files.
+    /// folder with the features of its documents. Without a rule, rows are compared with each
+    /// other. `scratch` is the folder of temporary files.
     #[new]
     #[pyo3(signature = (*, similarity, recall, recipe, rule, features, expected, ngram, exact, threads, scratch))]
     #[expect(clippy::too_many_arguments, reason = "only called by dedup")]

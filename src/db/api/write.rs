@@ -105,15 +105,17 @@ impl<'a, F: Fingerprint> Write<'a, F> {
     /// texts, or what it keeps of them, decides exactly, and fingerprints only find what to
     /// compare. Has no effect without [`unless_near`](Self::unless_near).
     ///
-    /// `ask` gets the position of the written document in this batch, and the
-    /// [`Candidate`]. It is asked about at most `most` stored candidates of a document, and about at
-    /// most as many of this batch or stored in the meantime, before the document counts as novel. So
-    /// a crowd of near documents does not take the time of all of them. It must give the same answer if it is asked again, as happens if the database has changed in
-    /// the meantime. A key that [exists](Outcome::Exists) needs no confirmation.
+    /// `ask` gets the position of the written document in this batch, and the [`Candidate`]. It is
+    /// asked about at most `most` stored candidates of a document, and about at most as many of
+    /// this batch or stored in the meantime, before the document counts as novel. So a crowd of
+    /// near documents does not take the time of all of them. It must give the same answer if it is
+    /// asked again, as happens if the database has changed in the meantime. A key that
+    /// [exists](Outcome::Exists) needs no confirmation.
     ///
-    /// What another writer has stored in the meantime may not be in a snapshot yet, so that its name
-    /// is not known. For documents that were stored before, no lock is held. Other writers wait while it is asked
-    /// about those of this batch, or stored in the meantime, so it must not write to this database.
+    /// What another writer has stored in the meantime may not be in a snapshot yet, so that its
+    /// name is not known. For documents that were stored before, no lock is held. Other writers
+    /// wait while it is asked about those of this batch, or stored in the meantime, so it must not
+    /// write to this database.
     ///
     /// ```
     /// use fpdb::{Db, Outcome};

@@ -338,8 +338,8 @@ impl WriteFile for DiskFile {
     }
 }
 
-/// Creates the folder and its missing parents, and adds them to `created`, the outermost first. Each
-/// name becomes durable in its parent.
+/// Creates the folder and its missing parents, and adds them to `created`, the outermost first.
+/// Each name becomes durable in its parent.
 fn create_folder(path: &Path, created: &mut Vec<PathBuf>) -> Result<()> {
     match fs::create_dir(path) {
         Ok(()) => created.push(path.to_owned()),

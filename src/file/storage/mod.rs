@@ -78,8 +78,9 @@ pub trait Storage: Debug + Send + Sync {
     /// [`Io`](crate::ErrorKind::Io) and other I/O errors.
     fn create_root(&self) -> Result<()>;
 
-    /// Removes the folder if it is empty, and then the parents that [`create_root`](Self::create_root)
-    /// created with it, as far as they are empty. What cannot be removed stays.
+    /// Removes the folder if it is empty, and then the parents that
+    /// [`create_root`](Self::create_root) created with it, as far as they are empty. What cannot be
+    /// removed stays.
     fn remove_root(&self) {}
 
     /// Returns an error if the [path](Storage::root) does not lead to this folder any more.

@@ -38,8 +38,8 @@ pub struct Verdict {
     pub replaced: Vec<usize>,
     /// Whether there are more candidates than it was compared with.
     pub is_crowded: bool,
-    /// Whether it is kept, and found by what it shares with others. Otherwise, a kept row must be in
-    /// the database.
+    /// Whether it is kept, and found by what it shares with others. Otherwise, a kept row must be
+    /// in the database.
     pub(crate) is_in_crowd: bool,
 }
 
@@ -64,8 +64,8 @@ impl Verdict {
 /// which ones are near. [`Dedup`](crate::Dedup) has a database itself.
 ///
 /// A row is like another one if their sketches match by the rule, and if the exact similarity of
-/// their texts is at least the threshold. Of several, it is like the most similar one. Where neither
-/// the text nor the features of an earlier document are known, the sketches decide.
+/// their texts is at least the threshold. Of several, it is like the most similar one. Where
+/// neither the text nor the features of an earlier document are known, the sketches decide.
 ///
 /// # Examples
 ///

@@ -18,8 +18,8 @@ const PAIRS: usize = 20;
 /// Collects what a [`Report`] shows, while rows are decided one after the other: the similarities
 /// of dropped rows, the least similar pairs with their texts, and the largest clusters.
 ///
-/// The texts of kept rows are in a temporary file. In memory, each kept row takes up to 40 bytes, and
-/// each row that others are like up to 80 and its name.
+/// The texts of kept rows are in a temporary file. In memory, each kept row takes up to 40 bytes,
+/// and each row that others are like up to 80 and its name.
 ///
 /// # Examples
 ///

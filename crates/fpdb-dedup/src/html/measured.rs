@@ -7,7 +7,8 @@
 pub enum Measure {
     /// By a similarity, which is from 0 to 1. The threshold is the least one.
     Similarity,
-    /// By the share of a text that stands in another one, from 0 to 1. The threshold is the least one.
+    /// By the share of a text that stands in another one, from 0 to 1. The threshold is the least
+    /// one.
     Share,
     /// By a distance in bits. The threshold is the greatest one.
     Distance,

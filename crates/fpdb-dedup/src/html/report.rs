@@ -75,8 +75,8 @@ pub struct Pair {
     pub measured: String,
     /// A part of its text, if that is known.
     pub text: Option<String>,
-    /// The same part of the other text. Words that only one of the two has are marked, unless one has
-    /// more than 2,000 words.
+    /// The same part of the other text. Words that only one of the two has are marked, unless one
+    /// has more than 2,000 words.
     pub other: Option<String>,
 }
 
@@ -98,8 +98,8 @@ pub struct Repeated {
     pub row: String,
     /// Its text.
     pub text: String,
-    /// The bytes of each part, in ascending order, and where it stands, too, in words. Of parts that
-    /// overlap, the first says where.
+    /// The bytes of each part, in ascending order, and where it stands, too, in words. Of parts
+    /// that overlap, the first says where.
     pub parts: Vec<(Range<usize>, String)>,
 }
 

@@ -4,8 +4,8 @@ use super::Shingles;
 use crate::minhash::mix;
 
 /// The number of bits of a value that are kept, by the greatest number of shingles in a set. The
-/// shorter the set, the more one wrong shingle changes the similarity. With 24 bits, one in 200 comparisons of 340
-/// shingles at the threshold would be on the wrong side of it.
+/// shorter the set, the more one wrong shingle changes the similarity. With 24 bits, one in 200
+/// comparisons of 340 shingles at the threshold would be on the wrong side of it.
 const WIDTHS: [(usize, u32); 2] = [(1 << 8, 40), (1 << 16, 32)];
 
 /// Shingles of a text in an order that any [`Compact`] set has, too, so that both can be compared.
@@ -56,8 +56,8 @@ impl Mixed {
 ///
 /// Of each mixed hash, only the first bits are kept: 40 in a set of up to 256 shingles, and 32 in
 /// larger sets. Of more than 65,536 shingles, a random part of about 32,768 to 65,536 is kept. So a
-/// similarity is wrong by .003 in one of a million comparisons of 500 shingles, and sets of more than
-/// 65,536 have a standard error of .002.
+/// similarity is wrong by .003 in one of a million comparisons of 500 shingles, and sets of more
+/// than 65,536 have a standard error of .002.
 ///
 /// The values are stored as Elias and Fano do: the last bits of each as they are, and the
 /// differences between the first bits in unary (Elias, *Efficient storage and

@@ -143,8 +143,8 @@ impl<'a> FilterView<'a> {
     }
 
     /// Step 1: starts to check up to [`CHECKED_TOGETHER`](super::CHECKED_TOGETHER) prefixes, given
-    /// the [hash](crate::file::codec::prefix_hash) of the query's prefix, and of the bits by which each
-    /// of the prefixes differs from it.
+    /// the [hash](crate::file::codec::prefix_hash) of the query's prefix, and of the bits by which
+    /// each of the prefixes differs from it.
     #[inline(always)]
     pub(crate) fn start_checks(&self, query: u64, flips: &[HashGroup], checks: &mut FilterChecks) {
         self.filter.start_checks(&self.body, query, flips, checks);

@@ -64,9 +64,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Write what was found to this file, replacing it, as a page to look at: the counts, the shares, and
-    /// the pairs with the least shares side by side. The page
-    /// loads nothing. The files are read once more for it
+    /// Write what was found to this file, replacing it, as a page to look at: the counts, the
+    /// shares, and the pairs with the least shares side by side. The page loads nothing. The files
+    /// are read once more for it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

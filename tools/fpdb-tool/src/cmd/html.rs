@@ -18,8 +18,8 @@ pub(super) struct HtmlFile {
 }
 
 impl HtmlFile {
-    /// Checks where the file will be, if one was asked for: it must not be one of the input files, or
-    /// one of the others that the command writes.
+    /// Checks where the file will be, if one was asked for: it must not be one of the input files,
+    /// or one of the others that the command writes.
     pub(super) fn check<'a>(
         path: Option<&Path>,
         inputs: &[PathBuf],

@@ -18,16 +18,16 @@ Examples:
 /// Finds the lines that many documents have, such as menus and notices
 ///
 /// Lines are equal if their words are, without case, white space and punctuation. Lines without
-/// words are left alone. Of a line that more than --most documents have, the first one stays, in the
-/// order read, and there is a line of output for each later one. A line that occurs often in one
-/// document only is left alone. Signs are no words, so `return ok;` is equal to `return !ok;`: this
-/// is not for program code, or for tables of numbers.
+/// words are left alone. Of a line that more than --most documents have, the first one stays, in
+/// the order read, and there is a line of output for each later one. A line that occurs often in
+/// one document only is left alone. Signs are no words, so `return ok;` is equal to `return !ok;`:
+/// this is not for program code, or for tables of numbers.
 ///
 /// Prints one line per line that was found: the document's id, the first byte of the line, the byte
 /// after its end, and the same of the first one, in columns divided by tabs. Bytes are those of the
 /// text in UTF-8. With --json, prints one record each, {"type":"line","i":1,"id":"...","begin":0,
-/// "end":13,"source_i":0,"source":"...","source_begin":0,"source_end":13}, and a summary record last.
-/// With --cut, prints the documents without these lines.
+/// "end":13,"source_i":0,"source":"...","source_begin":0,"source_end":13}, and a summary record
+/// last. With --cut, prints the documents without these lines.
 ///
 /// The files are read twice, with --cut three times. No database is read or written.
 #[derive(clap::Args)]

@@ -31,11 +31,12 @@ Examples:
 /// "begin":9,"end":99,"source_i":0,"source":"...","source_begin":0,"source_end":90}, and a summary
 /// record last.
 ///
-/// With --cut, prints the documents without the sentences and lines that are in passages as a whole.
+/// With --cut, prints the documents without the sentences and lines that are in passages as a
+/// whole.
 ///
-/// With --gaps, a line is a whole quote, with what is new in it, from one earlier document. A window
-/// of 13 words that was not changed and is kept, about one in twenty, must lead to that document, and
-/// a document is compared with at most 64 others for these.
+/// With --gaps, a line is a whole quote, with what is new in it, from one earlier document. A
+/// window of 13 words that was not changed and is kept, about one in twenty, must lead to that
+/// document, and a document is compared with at most 64 others for these.
 ///
 /// The files are read twice, with --gaps four times, and once more with --cut. No database is read
 /// or written.

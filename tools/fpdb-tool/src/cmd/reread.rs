@@ -170,7 +170,8 @@ impl Reread<'_> {
         Ok(texts)
     }
 
-    /// Passes the documents on to be printed. If tables are, prints their header, which must be one.
+    /// Passes the documents on to be printed. If tables are, prints their header, which must be
+    /// one.
     pub(super) fn print(
         &self,
         with_tables: bool,

@@ -230,7 +230,8 @@ impl<F: Fingerprint> Deduplicator<'_, F> {
         Ok(verdicts)
     }
 
-    /// Counts what was decided of documents that would be stored under these names, and reports the duplicates.
+    /// Counts what was decided of documents that would be stored under these names, and reports the
+    /// duplicates.
     fn count(
         &mut self,
         batch: &Batch<F>,

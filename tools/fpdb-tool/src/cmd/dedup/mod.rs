@@ -67,9 +67,9 @@ Examples:
 /// estimate exceeds the similarity of the database by less than two standard errors. With --exact,
 /// the similarity is computed from all features, which are kept for later runs: no document is a
 /// duplicate that is less similar. It is compared with at most 256 documents that are near, the
-/// nearest first; the summary counts the novel ones that have 256 or more. Where a document's features are
-/// not known, because it was stored without --exact, the estimate must reach the similarity. The
-/// summary counts these duplicates as estimated.
+/// nearest first; the summary counts the novel ones that have 256 or more. Where a document's
+/// features are not known, because it was stored without --exact, the estimate must reach the
+/// similarity. The summary counts these duplicates as estimated.
 ///
 /// With --recrawl, a document whose id is stored already is compared with all documents except its
 /// own old version, and replaces it. If its fingerprint is the same, the document is unchanged and
@@ -122,10 +122,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Write what was found to this file, replacing it, as a page to look at: the counts, how similar
-    /// the duplicates are, how many there would be at stricter thresholds, the largest clusters, and the
-    /// least similar pairs side by side. The page loads nothing. While the command runs, the texts of
-    /// novel documents are in a temporary file beside it, and each takes about 40 bytes of memory
+    /// Write what was found to this file, replacing it, as a page to look at: the counts, how
+    /// similar the duplicates are, how many there would be at stricter thresholds, the largest
+    /// clusters, and the least similar pairs side by side. The page loads nothing. While the
+    /// command runs, the texts of novel documents are in a temporary file beside it, and each takes
+    /// about 40 bytes of memory
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
