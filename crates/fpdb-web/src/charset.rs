@@ -125,22 +125,27 @@ fn find(bytes: &[u8], hints: Hints<'_>) -> (&'static Encoding, CharsetSource) {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return (encoding, CharsetSource::Bom);
     }
-    if let Some(encoding) = in_content_type(hints.content_type.as_bytes()).and_then(of_label) {
+    // Whatever writes a page may say UTF-8 of any bytes.
+    let is_wrong = |encoding| encoding == UTF_8 && is_not_utf8(bytes);
+    if let Some(encoding) = in_content_type(hints.content_type.as_bytes()).and_then(of_label)
+        && !is_wrong(encoding)
+    {
         return (encoding, CharsetSource::Header);
     }
     if let Some(declared) = hints.html.then(|| prescan(bytes)).flatten()
+        && !is_wrong(declared.encoding)
         && (declared.encoding == UTF_8
             || !is_utf8(bytes, if declared.at < PRESCAN { SURE } else { 1 }))
     {
         return (declared.encoding, CharsetSource::Meta);
     }
-    let detected = match bytes {
-        // Undeclared UTF-16 would be read as text with zeros in between.
-        [b'<', 0, ..] if hints.html => UTF_16LE,
-        [0, b'<', ..] if hints.html => UTF_16BE,
-        _ => utf_16(bytes).unwrap_or_else(|| detect(bytes, hints.url)),
-    };
+    let detected = utf_16(bytes).unwrap_or_else(|| detect(bytes, hints.url));
     (detected, CharsetSource::Detected)
+}
+
+/// Returns whether the bytes are surely not UTF-8.
+fn is_not_utf8(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err() && !is_nearly_utf8(bytes)
 }
 
 /// Returns whether the bytes are UTF-8 with at least this number of characters other than ASCII.
@@ -149,17 +154,44 @@ fn is_utf8(bytes: &[u8], least: usize) -> bool {
         .is_ok_and(|text| text.chars().filter(|c| !c.is_ascii()).take(least).count() == least)
 }
 
-/// Returns the kind of UTF-16 in which the beginning of the bytes has as many zeros as text with
-/// spaces, digits and Latin letters does, all of them in the high bytes.
+/// Returns the kind of UTF-16 that bytes without a mark are in: they begin with a tag, or at their
+/// beginning all zeros are in the high bytes, and there are as many as in text with spaces, digits
+/// and Latin letters; or fewer, if nearly all high bytes are those of letters.
 pub(crate) fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
+    match bytes {
+        [b'<', 0, ..] => return Some(UTF_16LE),
+        [0, b'<', ..] => return Some(UTF_16BE),
+        _ => {}
+    }
     let start = bytes.get(..PRESCAN).unwrap_or(bytes);
     let zeros = |offset: usize| start.iter().skip(offset).step_by(2).filter(|b| **b == 0).count();
-    let (first, second) = (zeros(0), zeros(1));
-    let least = start.len() / 5;
-    match (first, second) {
-        (0, high) if high > least => Some(UTF_16LE),
-        (high, 0) if high > least => Some(UTF_16BE),
-        _ => None,
+    let (even, odd) = (zeros(0), zeros(1));
+    let (high, few, many, encoding) =
+        if even > odd { (0, odd, even, UTF_16BE) } else { (1, even, odd, UTF_16LE) };
+    let is_text = || {
+        let units = start.as_chunks::<2>().0;
+        let letters = units.iter().filter(|unit| is_letter(unit[high], unit[1 - high])).count();
+        letters * 20 >= units.len() * 19 && (is_not_utf8(start) || has_controls(start))
+    };
+    let is_utf_16 = few == 0 && many > start.len() / 5
+        || many > start.len() / 64 && many > 4 * few && is_text();
+    is_utf_16.then_some(encoding)
+}
+
+/// Returns whether at least one of 32 bytes is a control character that text does not have. Zeros
+/// do not count, because broken pages have them.
+pub(crate) fn has_controls(bytes: &[u8]) -> bool {
+    let is_control = |b: &&u8| matches!(b, 1..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
+    bytes.iter().filter(is_control).count() * 32 > bytes.len()
+}
+
+/// Returns whether a unit of UTF-16 is a character of many pages, by its bytes: Latin, Greek,
+/// Cyrillic, Hebrew, Arabic, from India to Burma, punctuation, kana, Chinese or Korean.
+fn is_letter(high: u8, low: u8) -> bool {
+    match high {
+        0 => low >= b' ' || low.is_ascii_whitespace(),
+        1..=6 | 9..=0x10 | 0x1e | 0x20 | 0x30 | 0x4e..=0x9f | 0xac..=0xd7 | 0xff => true,
+        _ => false,
     }
 }
 
@@ -363,6 +395,82 @@ mod tests {
         let (gbk, ..) = encoding_rs::GBK.encode(text);
         assert_eq!(found(&gbk, "text/html"), ("GBK", CharsetSource::Detected));
         assert_eq!(found(text.as_bytes(), "text/html"), ("UTF-8", CharsetSource::Detected));
+    }
+
+    /// Texts in the encodings that pages of their languages have.
+    const TEXTS: [(&str, &Encoding); 8] = [
+        (
+            "图书馆的灯塔看守人在山谷里发现了钟楼变慢的原因，燕子把稻草留在齿轮之间。",
+            encoding_rs::GBK,
+        ),
+        (
+            "圖書館的燈塔看守人在山谷裡發現了鐘樓變慢的原因，燕子把稻草留在齒輪之間。",
+            encoding_rs::BIG5,
+        ),
+        (
+            "港の近くの古い灯台で、三十年ぶりに灯台守が住み込みで働くことになった。",
+            encoding_rs::SHIFT_JIS,
+        ),
+        (
+            "港の近くの古い灯台で、三十年ぶりに灯台守が住み込みで働くことになった。",
+            encoding_rs::EUC_JP,
+        ),
+        ("항구 근처의 오래된 등대에서 삼십 년 만에 등대지기가 일하게 되었다.", encoding_rs::EUC_KR),
+        (
+            "Паром через озеро снова ходит по старому расписанию с понедельника.",
+            encoding_rs::WINDOWS_1251,
+        ),
+        (
+            "Το πλοίο στη λίμνη ταξιδεύει ξανά με το παλιό πρόγραμμα από τη Δευτέρα.",
+            encoding_rs::WINDOWS_1253,
+        ),
+        (
+            "Die Fähre über den See fährt wieder nach dem alten Plan, für alle Gäste.",
+            encoding_rs::WINDOWS_1252,
+        ),
+    ];
+
+    #[test]
+    fn a_page_that_says_utf_8_and_is_not_is_decided_by_its_bytes() {
+        for (text, encoding) in TEXTS {
+            let page = format!("<meta charset=utf-8><title>x</title><p>{text}");
+            let (bytes, ..) = encoding.encode(&page);
+            for content_type in ["text/html", "text/html; charset=utf-8"] {
+                let decoded = decode(&bytes, content_type, "http://a.example/");
+                assert!(decoded.text.contains(text), "{content_type}: {}", decoded.text);
+                assert_eq!(decoded.source, CharsetSource::Detected);
+            }
+            // A page that names its encoding beside a header that says UTF-8.
+            let page = page.replace("utf-8", encoding.name());
+            let (bytes, ..) = encoding.encode(&page);
+            let decoded = decode(&bytes, "text/html; charset=utf-8", "");
+            assert!(decoded.text.contains(text) && decoded.source == CharsetSource::Meta, "{page}");
+        }
+        // Few bytes that are wrong, or a character that is cut off, do not matter.
+        let page = "<meta charset=utf-8><p>Die Fähre über den See fährt für alle Gäste".as_bytes();
+        for wrong in [&b"\xff"[..], b"\xc3"] {
+            assert_eq!(found(&[page, wrong].concat(), "").1, CharsetSource::Meta);
+        }
+        assert_eq!(found(b"<meta charset=utf-8><p>a", "").1, CharsetSource::Meta);
+    }
+
+    #[test]
+    fn short_utf_16_without_a_mark_is_recognised() {
+        for (text, _) in TEXTS {
+            for text in [
+                format!("<html><p>{text}"),
+                format!("\n <p>{text}</p>\n"),
+                format!("{text}\r\n\r\n1. {text}\r\n"),
+            ] {
+                let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+                let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+                assert_eq!(found(&little, "text/html").0, "UTF-16LE", "{text}");
+                assert_eq!(found(&big, "text/html").0, "UTF-16BE", "{text}");
+            }
+            // Zeros that a program left in a page do not make it UTF-16.
+            let broken = format!("<p>{text}").replace('a', "\0\0").replace(' ', "\0");
+            assert!(!found(broken.as_bytes(), "text/html").0.starts_with("UTF-16"), "{text}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::archive::{Record, RecordKind};
-use crate::charset::{CharsetSource, Hints, decode_with, essence, utf_16};
+use crate::charset::{CharsetSource, Hints, decode_with, essence, has_controls, utf_16};
 use crate::error::Result;
 use crate::extraction::Extraction;
 use crate::html::plain_text;
@@ -150,15 +150,13 @@ fn sniffed_kind(bytes: &[u8]) -> Kind {
 /// Bytes at the beginning of a document that show whether it is binary.
 const SAMPLE: usize = 1024;
 
-/// Returns whether the bytes are compressed or other binary data: at least one of 32 is a control
-/// character that text does not have. Zeros do not count, because broken pages have them.
+/// Returns whether the bytes are compressed or other binary data.
 fn is_binary(bytes: &[u8]) -> bool {
     let sample = bytes.get(..SAMPLE).unwrap_or(bytes);
-    let is_control = |b: &&u8| matches!(b, 1..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
     let compressed: [&[u8]; 2] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd]];
     let start = sample.trim_ascii_start();
     compressed.iter().any(|magic| start.starts_with(magic))
-        || sample.iter().filter(is_control).count() * 32 > sample.len()
+        || has_controls(sample)
             && utf_16(sample).is_none()
             && !matches!(sample, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
 }
