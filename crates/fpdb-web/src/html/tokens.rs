@@ -190,6 +190,7 @@ impl<'a> Tokens<'a> {
         let element = match Element::of(name.as_bytes()) {
             Element::Link if !close && !has_href(attributes) => Element::Inline,
             Element::Raw if self.noscript && name.as_bytes() == b"noscript" => Element::Block,
+            Element::Hidden if !close && is_shadow_root(&name, attributes) => Element::Block,
             element => element,
         };
         let start = self.at;
@@ -280,7 +281,18 @@ impl<'a> Tokens<'a> {
 /// Returns whether an `<a>` has an address. One without is the target of other links, and pages
 /// that mix HTML and XML never end it.
 fn has_href(attributes: &[u8]) -> bool {
-    attributes.windows(4).any(|window| window.eq_ignore_ascii_case(b"href"))
+    has(attributes, b"href")
+}
+
+/// Returns whether attributes have this word, in any case.
+fn has(attributes: &[u8], word: &[u8]) -> bool {
+    attributes.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
+}
+
+/// Returns whether a template is a shadow root, which a page shows in place of what the element
+/// around it holds otherwise.
+fn is_shadow_root(name: &Name, attributes: &[u8]) -> bool {
+    name.as_bytes() == b"template" && has(attributes, b"shadowroot")
 }
 
 /// Returns whether this begins a tag, a comment or anything else that is not text.
@@ -375,6 +387,12 @@ mod tests {
             ("<script>never ended <p>", ""),
             ("<?xml version='1.0'?><script src='a'/>x", "x"),
             ("<noscript>turn it on</noscript><scripts>x", "x"),
+            ("<template><p>t</p></template>x", "x"),
+            (
+                "<a-b><template shadowrootmode=open><style>p{}</style><p>t</p></template></a-b>x",
+                "[t]x",
+            ),
+            ("<template ShadowRoot=open><template>t</template><p>u", "[u"),
         ] {
             assert_eq!(scanned(html), text, "{html}");
         }
