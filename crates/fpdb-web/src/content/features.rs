@@ -7,6 +7,9 @@ use super::units::at;
 /// The number of features of a block.
 pub(super) const FEATURES: usize = 95;
 
+/// Marks of punctuation that count. Program code has many more than prose.
+const POINTS: u32 = 20;
+
 /// The features of a block. Yes is 1, and shares of the page are in thousandths or in parts of
 /// [`Shape::FULL`].
 pub(super) type Features = [i16; FEATURES];
@@ -36,7 +39,7 @@ pub(super) fn of_block(survey: &Survey, index: usize) -> Features {
         // The text.
         short(u64::from(unit.plain)),
         part(u64::from(unit.bytes - unit.plain), u64::from(unit.bytes)),
-        short(u64::from(unit.points)),
+        short(u64::from(unit.points.min(POINTS))),
         part(u64::from(unit.digits), u64::from(unit.bytes)),
         i16::from(unit.ends),
         i16::from(unit.level),
