@@ -1,82 +1,235 @@
-//! The text that a page holds in its linked data (JSON-LD), for scripts to show.
+//! The text that a page holds in its data, for scripts or search engines: linked data (JSON-LD), and
+//! the states from which frameworks build pages in the browser.
 
-use memchr::{memchr, memchr2, memmem};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
-/// Returns the longest text of an article in scripts of linked data.
-pub(super) fn longest_text(scripts: &[&str]) -> Option<String> {
-    let keys = [&b"\"articleBody\""[..], b"\"text\""];
-    let texts = scripts.iter().flat_map(|script| keys.iter().flat_map(|key| values(script, key)));
-    texts.max_by_key(|text| text.len()).map(unescape)
+use super::json::{self, Event};
+use super::phrases;
+use crate::html::all_text;
+
+/// Properties of linked data through which the page's own article is reached. What is behind others
+/// is a comment on it, or another article.
+const OWN: [&str; 5] = ["", "@graph", "@list", "mainEntity", "mainEntityOfPage"];
+/// Properties that hold a title, and bytes from which it names an article.
+const TITLES: [&str; 3] = ["headline", "title", "name"];
+const TITLE: usize = 8;
+
+/// Bytes from which a string of a state can be a paragraph.
+const PARAGRAPH: usize = 70;
+/// Objects of a state with the title of the page that are looked at.
+const MAX_TITLED: usize = 16;
+
+/// An object of linked data with a text.
+#[derive(Default)]
+struct Object<'a> {
+    /// Whether it is about the page, and not about something that belongs to it.
+    is_own: bool,
+    is_titled: bool,
+    body: &'a str,
+    text: &'a str,
 }
 
-/// Returns the strings that are the values of a key, as they are written.
-fn values<'a>(script: &'a str, key: &'a [u8]) -> impl Iterator<Item = &'a str> {
-    let bytes = script.as_bytes();
-    memmem::find_iter(bytes, key).filter_map(move |at| {
-        let rest = bytes.get(at + key.len()..)?.trim_ascii_start().strip_prefix(b":")?;
-        let rest = rest.trim_ascii_start().strip_prefix(b"\"")?;
-        let start = bytes.len() - rest.len();
-        let mut end = 0;
-        loop {
-            end += memchr2(b'"', b'\\', rest.get(end..)?)?;
-            match rest.get(end) {
-                Some(b'"') => return script.get(start..start + end),
-                _ => end += 2,
+/// Returns the text of the page's own article, from scripts of linked data: that of the object which
+/// has the title of the page, or else of the first.
+pub(super) fn article(scripts: &[&str], title: &str) -> Option<String> {
+    let title = phrases::folded(&all_text(title));
+    let mut best: Option<Object> = None;
+    let rank = |object: &Object| (object.is_titled, !object.body.is_empty());
+    for script in scripts {
+        let mut open: Vec<Object> = Vec::new();
+        for event in json::events(script) {
+            match event {
+                Event::Open { key } => {
+                    let is_own = open.last().is_none_or(|above| above.is_own) && OWN.contains(&key);
+                    open.push(Object { is_own, ..Object::default() });
+                }
+                Event::Close => {
+                    let has_text =
+                        |object: &Object| !object.body.is_empty() || !object.text.is_empty();
+                    let object = open.pop().filter(|object| object.is_own && has_text(object));
+                    if best.as_ref().map(rank) < object.as_ref().map(rank) {
+                        best = object;
+                    }
+                }
+                Event::Text { key, text } => {
+                    let Some(object) = open.last_mut() else { continue };
+                    match key {
+                        "articleBody" => object.body = text,
+                        "text" => object.text = text,
+                        key if TITLES.contains(&key) => object.is_titled |= is_title(text, &title),
+                        _ => {}
+                    }
+                }
             }
         }
-    })
-}
-
-/// Returns the characters of a JSON string. Escapes that mean none are dropped.
-fn unescape(text: &str) -> String {
-    let mut units: Vec<u16> = Vec::new();
-    let mut unescaped = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
-        let (before, escape) = rest.split_at(at);
-        if !before.is_empty() {
-            flush(&mut units, &mut unescaped);
-        }
-        unescaped.push_str(before);
-        let mut characters = escape.chars();
-        let c = characters.nth(1);
-        rest = characters.as_str();
-        if c == Some('u') {
-            let unit = rest.get(..4).and_then(|digits| u16::from_str_radix(digits, 16).ok());
-            rest = unit.and_then(|_| rest.get(4..)).unwrap_or(rest);
-            units.extend(unit);
-            continue;
-        }
-        flush(&mut units, &mut unescaped);
-        unescaped.extend(match c {
-            Some('n') => Some('\n'),
-            Some('t') => Some('\t'),
-            Some('r' | 'b' | 'f') | None => None,
-            c => c,
-        });
     }
-    flush(&mut units, &mut unescaped);
-    unescaped.push_str(rest);
-    unescaped
+    let best = best?;
+    Some(shown(if best.body.is_empty() { best.text } else { best.body }))
 }
 
-/// Writes units of UTF-16.
-fn flush(units: &mut Vec<u16>, text: &mut String) {
-    text.extend(char::decode_utf16(units.drain(..)).flatten());
+/// Returns whether a string is part of the title of the page, folded.
+fn is_title(text: &str, title: &str) -> bool {
+    let text = phrases::folded(&all_text(&json::unescape(text)));
+    text.len() >= TITLE && title.contains(text.as_str())
+}
+
+/// Returns the text that states hold: of the property that holds the most prose, within an object
+/// that has the title of the page, if there is one.
+pub(super) fn state(scripts: &[&str], title: &str) -> Option<String> {
+    let title = phrases::folded(&all_text(title));
+    let mut best: Option<(bool, String)> = None;
+    for script in scripts {
+        let events: Vec<Event> = json::events(script).collect();
+        for (is_titled, range) in titled(&events, &title) {
+            let text = most_prose(events.get(range).unwrap_or_default());
+            let rank = |found: &(bool, String)| (found.0, found.1.len());
+            let found = text.map(|text| (is_titled, text));
+            if best.as_ref().map(rank) < found.as_ref().map(rank) {
+                best = found;
+            }
+        }
+    }
+    best.map(|(_, text)| text)
+}
+
+/// Returns the places of the objects that have a title, and that of everything, with whether they
+/// have it.
+fn titled(events: &[Event], title: &str) -> Vec<(bool, std::ops::Range<usize>)> {
+    let mut found = vec![(false, 0..events.len())];
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    for (at, event) in events.iter().enumerate() {
+        match event {
+            Event::Open { .. } => open.push((at, false)),
+            Event::Close => {
+                if let Some((start, true)) = open.pop()
+                    && found.len() <= MAX_TITLED
+                {
+                    found.push((true, start..at));
+                }
+            }
+            Event::Text { key, text } => {
+                if let Some((_, is_titled)) = open.last_mut()
+                    && TITLES.contains(key)
+                {
+                    *is_titled |= is_title(text, title);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns the texts of the property that has the most prose, each once.
+fn most_prose(events: &[Event]) -> Option<String> {
+    let mut properties: HashMap<&str, (usize, Vec<&str>)> = HashMap::new();
+    for event in events {
+        let Event::Text { key, text } = event else { continue };
+        if is_prose(text) {
+            let (size, texts) = properties.entry(key).or_default();
+            *size += text.len();
+            texts.push(text);
+        }
+    }
+    let most = properties.into_iter().max_by_key(|(key, (size, _))| (*size, Reverse(*key)));
+    let (_, (_, texts)) = most?;
+    let mut seen = std::collections::HashSet::new();
+    let texts = texts.into_iter().filter(|text| seen.insert(*text)).map(shown);
+    Some(texts.collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns whether a string of a state is a paragraph, or markup with paragraphs, and not an address
+/// or a program.
+fn is_prose(text: &str) -> bool {
+    let count = |wanted: fn(&u8) -> bool| text.bytes().filter(wanted).count();
+    let words = count(|b| *b == b' ') + count(|b| *b >= 0xe0) / 2;
+    text.len() >= PARAGRAPH
+        && 14 * words >= text.len()
+        && 100 * count(|b| matches!(b, b'{' | b'}' | b'|')) <= text.len()
+        && phrases::count(text).points > 0
+}
+
+/// Returns what a page would show of a string: without tags, and with one line per paragraph.
+fn shown(text: &str) -> String {
+    let text = json::unescape(text);
+    let lines = |text: &str| {
+        let has_blocks = ["<p", "<br", "<div", "<li"].iter().any(|tag| text.contains(tag));
+        let lines: Vec<String> =
+            if has_blocks { vec![all_text(text)] } else { text.lines().map(all_text).collect() };
+        lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    };
+    let shown = lines(&text);
+    // Markup that is written as text was escaped twice.
+    if shown.contains("</") { lines(&shown) } else { shown }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const LONG: &str =
+        "The river rose again in the night, and the people carried sand to the dam. ";
+
     #[test]
-    fn the_longest_text_is_found_and_unescaped() {
-        let scripts = [
-            r#"{"@type": "Comment", "text" : "short"}"#,
-            r#"{"articleBody":"a \"b\"\n\u4e2d\ud83d\ude00\ud83d\/ \u00zz end"}"#,
-            r#"{"text":"never ends"#,
-        ];
-        assert_eq!(longest_text(&scripts).as_deref(), Some("a \"b\"\n中😀/ 00zz end"));
-        assert_eq!(longest_text(&[r#"{"text":1}"#, r#"{"text":"x\"#, "\"text\""]), None);
+    fn the_article_of_the_page_is_found_among_others() {
+        let own = r#"{"@type":"Article","headline":"The flood","articleBody":"own text"}"#;
+        let other = format!(r#"{{"@type":"Article","headline":"A storm","articleBody":"{LONG}"}}"#);
+        let comment = format!(r#"{{"comment":[{{"text":"{LONG}"}}],"hasPart":{other}}}"#);
+        for scripts in [
+            vec![own.to_owned()],
+            vec![other.clone(), own.to_owned()],
+            vec![format!("[{other},{own}]")],
+            vec![comment, own.to_owned()],
+            vec![format!(r#"{{"@graph":[{{"@type":"WebPage","text":"{LONG}"}},{own}]}}"#)],
+            vec![format!(r#"{{"mainEntity":{own},"name":"The flood","text":"{LONG}"}}"#)],
+        ] {
+            let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
+            assert_eq!(
+                article(&scripts, "The flood - News").as_deref(),
+                Some("own text"),
+                "{scripts:?}"
+            );
+        }
+        // Nothing has the title: the first that has a body.
+        assert_eq!(article(&[&other, own], "News").as_deref(), Some(LONG.trim_end()));
+        assert_eq!(
+            article(&[r#"{"comment":{"text":"x"}}"#, r#"{"text":1}"#, "\"text\""], ""),
+            None
+        );
+    }
+
+    #[test]
+    fn tags_and_references_in_data_are_not_part_of_the_text() {
+        for (written, text) in [
+            (r"<p>a &amp; b<\/p><p>c<\/p>", "a & b\nc"),
+            (r"a &quot;b&quot;\n\nc <b>d<\/b>", "a \"b\"\nc d"),
+            (r"&lt;p&gt;a&lt;/p&gt;\n&lt;p&gt;b&lt;/p&gt;", "a\nb"),
+            ("1 < 2, and 3 > 2", "1 < 2, and 3 > 2"),
+        ] {
+            assert_eq!(shown(written), text, "{written}");
+        }
+    }
+
+    #[test]
+    fn the_prose_of_a_state_is_that_of_the_property_with_most_of_it() {
+        let paragraphs =
+            format!(r#"[{{"type":"p","text":"1 {LONG}"}},{{"type":"p","text":"2 {LONG}"}}]"#);
+        let expected = format!("1 {0}\n2 {0}", LONG.trim_end());
+        let teasers = format!(r#"[{{"title":"A storm","text":"{0}{0}{0}{0}"}}]"#, LONG);
+        for script in [
+            format!(r#"{{"props":{{"summary":"{LONG}","body":{paragraphs}}}}}"#),
+            format!(r#"window.__NUXT__={{data:[{{summary:"{LONG}",body:{paragraphs}}}]}}"#),
+            format!(
+                r#"{{"article":{{"title":"The flood","body":{paragraphs}}},"more":{teasers}}}"#
+            ),
+            format!(r#"["Reactive",{{"a":1}},"1 {LONG}","2 {LONG}","1 {LONG}"]"#),
+        ] {
+            assert_eq!(
+                state(&[&script], "The flood - News").as_deref(),
+                Some(&*expected),
+                "{script}"
+            );
+        }
+        assert_eq!(state(&[r#"{"a":"short","b":"https://a.example/x"}"#], ""), None);
     }
 }

@@ -10,13 +10,12 @@ use super::features::{self, Features};
 use super::score;
 use super::second::Around;
 use super::survey::Survey;
-use super::tree;
-use crate::html::writer;
+use super::{chosen_text, or_of_data, sift, tree};
 
 /// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id",
 /// "html"}`. If there are files `first` and `second`, their lines are lists of the scores of the
-/// blocks; else the scores are those of today. Writes the blocks and the text of each page to
-/// `blocks`, and the values that the trees ask for, as little-endian numbers of 16 bits, to
+/// blocks; else the scores are those of today. Writes the blocks, their second scores and the text
+/// of each page to `blocks`, and the values that the trees ask for, as little-endian numbers of 16 bits, to
 /// `values`.
 #[test]
 #[ignore = "a step of tools/pages/fit.py"]
@@ -49,7 +48,8 @@ fn describe(
     second: Option<Vec<i64>>,
     values: &mut impl Write,
 ) -> Value {
-    let page = tree::build(html);
+    let mut page = tree::build(html);
+    sift::sift(&mut page);
     let survey = Survey::of(&page);
     let features: Vec<Features> =
         (0..survey.units.len()).map(|index| features::of_block(&survey, index)).collect();
@@ -63,6 +63,6 @@ fn describe(
     let second = second.unwrap_or_else(|| score::second_scores(&survey, &first, &features));
     let chosen = score::choose_by(&survey, &second);
     let texts = page.blocks.iter().map(|block| &page.text[block.start..block.end]);
-    let kept = page.blocks.iter().zip(&chosen).filter_map(|(block, kept)| kept.then_some(block));
-    json!({ "blocks": texts.collect::<Vec<_>>(), "text": writer::join(&page.text, kept) })
+    let text = or_of_data(chosen_text(&page, chosen), &page);
+    json!({ "blocks": texts.collect::<Vec<_>>(), "scores": second, "text": text })
 }

@@ -36,6 +36,8 @@ marks! {
     MAIN 13,
     ARTICLE 14,
     BODY 15,
+    // The numbers of lines of code.
+    GUTTER 16,
 }
 
 /// Bytes of a word that can be in the lists.
@@ -47,6 +49,9 @@ impl Marks {
         let mut marks = Self::default();
         marks.add_words(attributes.class);
         marks.add_words(attributes.id);
+        if memchr::memmem::find(attributes.class, b"ine-number").is_some() {
+            marks.add(Self::GUTTER);
+        }
         if attributes.is_hidden {
             marks.add(Self::HIDDEN);
         }
@@ -142,6 +147,7 @@ fn lists() -> &'static HashMap<&'static [u8], Marks> {
             (words::FORUM, Marks::FORUM),
             (words::POSITIVE, Marks::POSITIVE),
             (words::LISTING, Marks::LISTING),
+            (words::GUTTER, Marks::GUTTER),
         ] {
             for word in list.split_ascii_whitespace() {
                 all.entry(word.as_bytes()).or_default().add(marks);

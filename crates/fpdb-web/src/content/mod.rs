@@ -11,43 +11,89 @@ mod features;
 #[cfg(test)]
 mod fit_tests;
 mod forest;
+mod json;
 mod lists;
 mod marks;
 mod phrases;
 mod score;
 mod second;
+mod sift;
 mod survey;
 mod tree;
 mod units;
 mod weights;
 mod words;
 
-use crate::html::{all_text, plain_text, writer};
+use self::survey::Survey;
+use self::tree::Page;
+use crate::html::writer;
 
-/// Bytes of text below which a page may keep its text in its data.
-const FEW: usize = 200;
+/// Bytes of text below which the data of a page can be its text without being like it.
+const LITTLE: usize = 500;
+/// Bytes of text below which a page shows nothing, so that a state can be its text.
+const NOTHING: usize = 200;
 
-/// The largest number of blocks that are judged one by one. A page with more is all content: no
-/// real page is near it.
-const MAX_BLOCKS: usize = 1 << 16;
+/// The largest number of blocks that are judged one by one. A page with more loses its links, and if
+/// it still has more, it is all content: no real page is near it.
+const MAX_BLOCKS: usize = 1 << 17;
 
-/// Returns the main content of a page.
+/// Returns the main content of a page. It is empty if the page shows none.
 pub(crate) fn main_content(html: &str) -> String {
-    let page = tree::build(html);
-    if page.len() < FEW
-        && let Some(text) = data::longest_text(&page.data).filter(|text| text.len() > page.len())
-    {
-        return plain_text(&text);
-    }
+    let mut page = tree::build(html);
+    sift::sift(&mut page);
     if page.blocks.len() > MAX_BLOCKS {
-        return writer::join(&page.text, page.blocks.iter());
+        sift::drop_links(&mut page);
     }
-    let survey = survey::Survey::of(&page);
-    let chosen = score::choose(&survey);
+    let text = if page.blocks.len() > MAX_BLOCKS {
+        writer::join(&page.text, page.blocks.iter())
+    } else {
+        let survey = Survey::of(&page);
+        chosen_text(&page, score::choose(&survey))
+    };
+    or_of_data(text, &page)
+}
+
+/// Returns the text of the chosen blocks.
+fn chosen_text(page: &Page, chosen: Vec<bool>) -> String {
     let kept = page.blocks.iter().zip(chosen).filter_map(|(block, chosen)| chosen.then_some(block));
-    let text = writer::join(&page.text, kept);
-    // A page that shows text has one.
-    if text.is_empty() { all_text(html) } else { text }
+    writer::join(&page.text, kept)
+}
+
+/// Returns what was chosen of a page, or the text in the data of the page if that is fuller.
+fn or_of_data(chosen: String, page: &Page) -> String {
+    let article = data::article(&page.data, page.title);
+    if let Some(article) = article.filter(|article| is_fuller(article, &chosen)) {
+        return article;
+    }
+    if chosen.len() < NOTHING
+        && let Some(state) = data::state(&page.states, page.title)
+        && state.len() > 2 * chosen.len().max(NOTHING)
+    {
+        return state;
+    }
+    chosen
+}
+
+/// Returns whether a text is the whole of which the page shows a part, or much more than little.
+fn is_fuller(article: &str, chosen: &str) -> bool {
+    /// Lines that are compared, and the bytes of a line from which it is, and up to which.
+    const LINES: usize = 20;
+    const LINE: std::ops::RangeInclusive<usize> = 40..=80;
+    if chosen.len() < LITTLE && article.len() >= 2 * chosen.len() {
+        return true;
+    }
+    if article.len() * 5 < chosen.len() * 6 {
+        return false;
+    }
+    let article = phrases::folded(article);
+    let lines = chosen.lines().filter(|line| line.len() >= *LINE.start()).take(LINES);
+    let (mut shared, mut all) = (0, 0);
+    for line in lines {
+        let start = line.get(..line.floor_char_boundary(*LINE.end())).unwrap_or_default();
+        all += line.len();
+        shared += if article.contains(&phrases::folded(start)) { line.len() } else { 0 };
+    }
+    shared > 0 && shared * 5 >= all * 4
 }
 
 #[cfg(test)]
@@ -84,20 +130,69 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_very_many_blocks_is_kept_entirely() {
-        let html = format!("<nav>menu</nav>{}", "<p>a".repeat(MAX_BLOCKS));
-        assert_eq!(main_content(&html).len(), "menu".len() + 2 * MAX_BLOCKS);
+    fn a_page_of_very_many_blocks_is_kept_without_its_links() {
+        let html = format!("<nav><a href=x>menu</a></nav>{}", "<p>a".repeat(MAX_BLOCKS + 1));
+        assert_eq!(main_content(&html).len(), 2 * MAX_BLOCKS + 1);
     }
 
     #[test]
-    fn text_in_data_counts_only_if_the_page_shows_nearly_none() {
-        let data = format!(
-            "<script type='application/ld+json'>{{\"articleBody\":\"{SENTENCE}\"}}</script>"
-        );
-        assert_eq!(main_content(&format!("{data}<p>Loading")), SENTENCE.trim_end());
-        assert!(
-            !main_content(&format!("{data}<p>{}", "Other words. ".repeat(20))).contains("river")
-        );
+    fn an_article_beside_very_many_links_or_items_is_the_text() {
+        let article = format!("<article><h1>The flood</h1><p>{}</article>", SENTENCE.repeat(7));
+        for (item, count) in [
+            ("<a href=x>A link to another page</a> ", 120_000),
+            ("<li><a href=x>A link to another page</a>", 120_000),
+            ("<li><a href=x>A link</a>", 250_000),
+            ("<div><a href=x>A link to a page</a></div>", 150),
+        ] {
+            for html in [
+                format!("<title>The flood</title>{article}<ul>{}</ul>", item.repeat(count)),
+                format!("<title>The flood</title><ul>{}</ul>{article}", item.repeat(count)),
+            ] {
+                let text = main_content(&html);
+                assert!(text == SENTENCE.repeat(7).trim_end(), "{item}: {}", text.len());
+            }
+        }
+    }
+
+    #[test]
+    fn linked_data_that_is_fuller_than_the_page_is_the_text() {
+        let body = SENTENCE.repeat(12);
+        let data = |body: &str| {
+            format!("<script type='application/ld+json'>{{\"articleBody\":\"{body}\"}}</script>")
+        };
+        let menu = "<nav><ul><li><a href=/>Home</a><li><a href=/n>News</a></ul></nav>";
+        let footer = "<footer><p>© 2026 The Valley Messenger. All rights reserved.</p></footer>";
+        for shown in [
+            "<p>Loading",
+            "",
+            "<p>Please switch on JavaScript to read this page, or use the reader of your browser.",
+            &format!("<main><p>{}</main>", SENTENCE.repeat(3)),
+            &format!("<main><p>{}</main>", SENTENCE.repeat(9)),
+        ] {
+            let page = format!("{}{menu}{shown}{footer}", data(&body));
+            assert_eq!(main_content(&page), body.trim_end(), "{shown}");
+        }
+        // What the page shows is the whole, or another text.
+        let whole =
+            format!("<main><p>{}<p>{}</main>", SENTENCE.repeat(8), "Other words. ".repeat(30));
+        for other in [SENTENCE.repeat(4), "Something else is told here, and at length. ".repeat(60)]
+        {
+            let text = main_content(&format!("{}{menu}{whole}{footer}", data(&other)));
+            assert!(text.contains("Other words") && text.contains("river"), "{text}");
+        }
         assert_eq!(main_content(""), "");
+    }
+
+    #[test]
+    fn a_state_is_the_text_of_a_page_that_shows_nothing() {
+        let state = format!(
+            "<script id=__NEXT_DATA__>{{\"props\":{{\"body\":\"{}\"}}}}</script>",
+            SENTENCE.repeat(8)
+        );
+        let page = |shown: &str| format!("<div id=app>{shown}</div>{state}");
+        assert_eq!(main_content(&page("Loading")), SENTENCE.repeat(8).trim_end());
+        assert!(
+            !main_content(&page(&format!("<p>{}", "Other words. ".repeat(30)))).contains("river")
+        );
     }
 }

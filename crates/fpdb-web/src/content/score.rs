@@ -1,6 +1,6 @@
 //! How likely each block is content, and which blocks are kept.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::features::{self, FEATURES, Features};
 use super::forest::{self, CERTAIN, LOGIT, logistic};
@@ -62,6 +62,9 @@ fn probability(bucket: usize) -> u64 {
     logistic(middle - 8 * LOGIT)
 }
 
+/// The probability from which it is not unlikely that a block is content.
+const LIKELY: u64 = CERTAIN / 4;
+
 /// Chooses all blocks above a threshold: the one with the greatest expected F1. There, the
 /// probability that a block is content is half of that F1.
 fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
@@ -71,8 +74,13 @@ fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
             *size += u64::from(unit.bytes);
         }
     }
-    let expected = |(bucket, size): (usize, &u64)| probability(bucket) * size;
-    let all: u64 = sizes.iter().enumerate().map(expected).sum::<u64>() / CERTAIN;
+    let sum = |wanted: fn(u64) -> bool| -> u64 {
+        let chances = sizes.iter().enumerate().map(|(bucket, size)| (probability(bucket), size));
+        chances.filter(|(chance, _)| wanted(*chance)).map(|(chance, size)| chance * size).sum()
+    };
+    // However much there is that is unlikely, no more of it is expected than of the rest.
+    let (likely, unlikely) = (sum(|chance| chance >= LIKELY), sum(|chance| chance < LIKELY));
+    let all = (likely + unlikely.min(likely)) / CERTAIN;
     let (mut content, mut kept, mut best) = (0, 0, 0);
     for (bucket, size) in sizes.iter().enumerate().rev().filter(|(_, size)| **size > 0) {
         content += probability(bucket) * size;
@@ -83,10 +91,29 @@ fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
     scores.iter().map(|score| probability(bucket(*score)) >= best / 2).collect()
 }
 
+/// Bytes of prose that an element of a table of contents does not have.
+const ARTICLE: u64 = 300;
+
 /// Whether a page is a table of contents: links without surroundings, and little else.
 fn is_index(survey: &Survey) -> bool {
     let Shape { marked, linked, .. } = survey.shape;
-    32 * marked <= Shape::FULL && 100 * linked >= 84 * Shape::FULL
+    32 * marked <= Shape::FULL && 100 * linked >= 84 * Shape::FULL && !has_article(survey)
+}
+
+/// Whether an element holds an article, in blocks that are its own or those of its children: prose
+/// with the title of the page, or that the page declares to be one.
+fn has_article(survey: &Survey) -> bool {
+    let mut sizes: HashMap<usize, u64> = HashMap::new();
+    for unit in survey.units.iter().filter(|unit| unit.is_good && !unit.phrase) {
+        for element in [unit.element, survey.place(unit.element).parent] {
+            *sizes.entry(element).or_default() += u64::from(unit.plain);
+        }
+    }
+    sizes.into_iter().filter(|(_, size)| *size >= ARTICLE).any(|(element, _)| {
+        let place = survey.place(element);
+        let units = survey.units.get(place.first..place.end).unwrap_or_default();
+        element > 0 && place.zone.article || units.iter().any(|unit| unit.in_title)
+    })
 }
 
 /// Drops prose that the choice has already, as on pages that have their text once for small screens

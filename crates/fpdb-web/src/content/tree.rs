@@ -23,6 +23,8 @@ pub(super) struct Page<'a> {
     pub(super) title: &'a str,
     /// Scripts that hold linked data (JSON-LD).
     pub(super) data: Vec<&'a str>,
+    /// Scripts that hold what the page is to show, for other scripts.
+    pub(super) states: Vec<&'a str>,
 }
 
 /// An element that lays out the page.
@@ -136,15 +138,15 @@ struct Builder {
 /// The deepest element, as in browsers, and the largest number of elements. What is in further ones
 /// counts as text of the elements around them.
 const MAX_DEPTH: usize = 512;
-const MAX_ELEMENTS: usize = 1 << 17;
+const MAX_ELEMENTS: usize = 1 << 18;
 
 /// Bytes that the text of a button may have. A longer one lacks its end tag.
 const BUTTON: usize = 4096;
 
-/// Builds the tree of a page.
+/// Builds the tree of a page, with all that is in it.
 pub(super) fn build(html: &str) -> Page<'_> {
     let mut builder = Builder::new(html.len());
-    let (mut title, mut data) = ("", Vec::new());
+    let (mut title, mut data, mut states) = ("", Vec::new(), Vec::new());
     let mut tokens = Tokens::with_noscript(html);
     let mut button_end = 0;
     while let Some(token) = tokens.next() {
@@ -157,7 +159,14 @@ pub(super) fn build(html: &str) -> Page<'_> {
         };
         match tag.name.as_bytes() {
             b"title" if title.is_empty() => title = tag.raw,
-            b"script" if is_linked_data(tag.attributes) => data.push(tag.raw),
+            b"script" if has(tag.attributes, b"ld+json") => data.push(tag.raw),
+            b"script" if is_state(&tag) => states.push(tag.raw),
+            b"span" if !tag.close && builder.writer.is_pre && is_line_number(tag.attributes) => {
+                let rest = html.as_bytes().get(tokens.offset()..).unwrap_or_default();
+                let is_number = |b: &u8| b.is_ascii_digit() || b.is_ascii_whitespace();
+                let length = rest.iter().take_while(|b| is_number(b)).count();
+                tokens.skip_to(tokens.offset() + length);
+            }
             b"button" if !tag.close && builder.innermost(Tag::Heading).is_none() => {
                 // What a button says is not text, if the button has an end.
                 let at = tokens.offset();
@@ -174,60 +183,33 @@ pub(super) fn build(html: &str) -> Page<'_> {
     }
     builder.pop_to(0);
     let text = builder.writer.finish();
-    let mut page =
-        Page { text: text.text, blocks: text.blocks, elements: builder.elements, title, data };
-    page.drop_noscript();
-    page
+    Page { text: text.text, blocks: text.blocks, elements: builder.elements, title, data, states }
 }
 
-/// Bytes of text from which a page shows its content without the help of `<noscript>`.
-const SHOWN: usize = 600;
-/// Bytes of a block from which it can be prose.
-const LONG: usize = 70;
-
-impl Page<'_> {
-    /// Returns the bytes of the text of all blocks.
-    pub(super) fn len(&self) -> usize {
-        self.blocks.iter().map(Block::len).sum()
-    }
-
-    /// Drops what is in `<noscript>`, unless that is most of the page or of its prose.
-    fn drop_noscript(&mut self) {
-        let mut hidden: Vec<bool> = Vec::with_capacity(self.elements.len());
-        for element in &self.elements {
-            let parent = hidden.get(element.parent as usize).copied().unwrap_or_default();
-            hidden.push(parent || element.tag == Tag::Noscript);
-        }
-        let is_hidden =
-            |block: &Block| hidden.get(block.element as usize).copied().unwrap_or_default();
-        let size: usize = self.blocks.iter().filter(|block| is_hidden(block)).map(Block::len).sum();
-        let shown = self.len() - size;
-        let is_prose = |block: &&Block| block.len() >= LONG && 2 * block.linked < block.len();
-        let (hidden_prose, prose): (Vec<&Block>, Vec<&Block>) =
-            self.blocks.iter().filter(is_prose).partition(|block| is_hidden(block));
-        let [hidden_prose, prose] =
-            [hidden_prose, prose].map(|blocks| blocks.into_iter().map(Block::len).sum::<usize>());
-        let is_content = shown < SHOWN && size > 2 * shown
-            || hidden_prose > 2 * prose.max(LONG) && prose < SHOWN;
-        if size == 0 || is_content {
-            return;
-        }
-        // The number of kept blocks before each block.
-        let mut before = vec![0];
-        for block in &self.blocks {
-            let kept = before.last().copied().unwrap_or_default();
-            before.push(kept + u32::from(!is_hidden(block)));
-        }
-        let moved = |index: u32| before.get(index as usize).copied().unwrap_or_default();
-        for element in &mut self.elements {
-            (element.first, element.end) = (moved(element.first), moved(element.end));
-        }
-        self.blocks.retain(|block| !is_hidden(block));
-    }
+/// Returns whether a script holds what the page is to show, as the frameworks write it that build
+/// pages in the browser.
+fn is_state(tag: &tokens::Tag) -> bool {
+    const NAMES: [&[u8]; 5] = [
+        b"__NUXT__",
+        b"__INITIAL_STATE__",
+        b"__PRELOADED_STATE__",
+        b"__APOLLO_STATE__",
+        b"__DATA__",
+    ];
+    let start = tag.raw.as_bytes().get(..200).unwrap_or(tag.raw.as_bytes());
+    has(tag.attributes, b"application/json")
+        || has(tag.attributes, b"_DATA__")
+        || NAMES.iter().any(|name| memmem::find(start, name).is_some())
 }
 
-fn is_linked_data(attributes: &[u8]) -> bool {
-    attributes.windows(7).any(|window| window.eq_ignore_ascii_case(b"ld+json"))
+/// Returns whether attributes say that an element within a line numbers it.
+fn is_line_number(attributes: &[u8]) -> bool {
+    Marks::of(&attributes::parse(attributes)).has(Marks::GUTTER)
+}
+
+/// Returns whether attributes have this word, in any case.
+fn has(attributes: &[u8], word: &[u8]) -> bool {
+    attributes.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
 }
 
 impl Builder {
@@ -269,7 +251,7 @@ impl Builder {
             _ if tag.close && self.excess > 0 => self.excess -= 1,
             _ if tag.close => self.close(name),
             Tag::Body => self.describe_body(tag),
-            _ if matches!(tag.name.as_bytes(), b"hr" | b"html" | b"head") => {}
+            _ if matches!(tag.name.as_bytes(), b"hr" | b"html" | b"head" | b"template") => {}
             // A form that begins between the rows of a table is empty.
             Tag::Form if self.top().is_some_and(is_table) => {}
             _ => {
@@ -515,13 +497,6 @@ mod tests {
     fn what_buttons_say_is_dropped_unless_it_is_a_heading_or_has_no_end() {
         let html = "a <button>b</button>c<h2><button>d</button></h2><button>e";
         assert_eq!(blocks(html), ["a c", "d Heading", "e"]);
-    }
-
-    #[test]
-    fn noscript_counts_only_on_pages_that_show_nearly_nothing_else() {
-        let note = "<div>a<noscript><p>Please switch on the scripts.</noscript>b</div>";
-        assert_eq!(blocks(&format!("{note}{}", "<p>word".repeat(200))).len(), 202);
-        assert_eq!(blocks(note).len(), 3);
     }
 
     #[test]

@@ -85,6 +85,9 @@ pub(super) const POSITIVE: &str = "\
 pub(super) const LISTING: &str = "\
     archive card cards catalog collection feed gallery grid item items list listing listings loop \
     masonry posts product products result results tile tiles";
+/// Words for the numbers of lines of code.
+pub(super) const GUTTER: &str = "\
+    gutter linenodiv lineno linenos linenumber linenumbers linenum linenums ln lnt lnum numbering";
 /// Beginnings of headings of sections that are not content, divided by bars.
 pub(super) const HEADINGS: &str = "\
     abonnez|about author|about the author|add a comment|add your comment|advertisement|also like|\
