@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use fpdb_web::{Archive, Extracted, Extraction, Extractor};
+use fpdb_web::{Archive, Extracted, Extraction, Extractor, SkipReason};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
@@ -39,6 +39,7 @@ pub(crate) fn extract_html(
     let extractor = Extractor::new(extraction);
     match py.detach(|| extractor.document(url, content_type, &bytes)) {
         Extracted::Page(page) => Ok(page.text),
+        Extracted::Skipped(SkipReason::NoText) => Ok(String::new()),
         Extracted::Skipped(reason) => Err(errors::invalid(format!("no page: {reason}"))),
     }
 }

@@ -10,7 +10,9 @@ program is a command that reads lines of `{"id", "html"}` and writes lines of `{
   bits, and the seconds of processor time; then F1 and both shares for each kind of page;
 * with --layouts: the same article in two layouts. The true text of a page is put into the layouts of two other pages, in
   place of their own. Found: the share of these pairs within 3 bits, and with a Jaccard similarity of .8, and the mean
-  distance. Confused: pairs of different articles in one layout that are within 3 bits.
+  distance. Confused: pairs of different articles in one layout that are within 3 bits;
+* with --emptied: pages without their articles, as a page is that scripts fill. Near: the pairs of pages of one site that
+  are within 3 bits, which would be called duplicates. Without: the pages that have no text, as they should.
 
     pip install lxml
     python3 score.py --tool target/release/fpdb-tool --program legible="target/release/readers legible" FOLDER
@@ -243,6 +245,26 @@ def report_layouts(name, pages, method, options, folder):
     print(f"| {name} | {method} | {len(fills)} | {same} | {alike} | {mean:.1f} | {equal} of {len(others):,} |", flush=True)
 
 
+def report_emptied(name, pages, method, options, folder):
+    sites, emptied = defaultdict(list), {}
+    for page in pages:
+        if page.get("main"):
+            sites[site(page)].append(page)
+    of_sites = {host: same[:6] for host, same in sites.items() if len(same) > 1}
+    for host, same in of_sites.items():
+        for number, page in enumerate(same):
+            fill = layout(page)
+            if fill:
+                emptied[f"{host} {number}"] = fill("")
+    found, _ = texts_of(method, options, emptied, folder)
+    prints = fingerprints(options.tool, found, folder)
+    names = [[f"{host} {number}" for number in range(len(same)) if f"{host} {number}" in emptied] for host, same in of_sites.items()]
+    pairs_of_sites = [pair for same in names for pair in itertools.combinations(same, 2)]
+    close = sum(near(prints.get(a), prints.get(b)) for a, b in pairs_of_sites)
+    without = sum(not found[page] for page in emptied)
+    print(f"| {name} | {method} | {close} of {len(pairs_of_sites):,} | {without} of {len(emptied)} |", flush=True)
+
+
 def read(path):
     """The pages of a set, or of all sets in a folder, by the names of the sets."""
     paths = sorted(path.glob("*.ndjson*")) if path.is_dir() else [path]
@@ -258,11 +280,18 @@ def main():
     parser.add_argument("--tool", default="fpdb-tool", help="the program fpdb-tool")
     parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND", help="another program")
     parser.add_argument("--layouts", action="store_true", help="print the table of layouts only")
+    parser.add_argument("--emptied", action="store_true", help="print the table of pages without their articles only")
     parser.add_argument("sets", type=Path, nargs="+", help="files of labelled pages, or folders of such files")
     options = parser.parse_args()
     options.programs = dict(program.split("=", 1) for program in options.program)
     sets = {name: pages for path in options.sets for name, pages in read(path).items()}
     with tempfile.TemporaryDirectory() as folder:
+        if options.emptied:
+            print("| set | method | near | without text |\n| --- | --- | --- | --- |")
+            for name, pages in sets.items():
+                for method in [*EXTRACTIONS, *options.programs]:
+                    report_emptied(name, pages, method, options, Path(folder))
+            return
         if not options.layouts:
             for name, pages in sets.items():
                 report(name, pages, options, Path(folder))

@@ -166,12 +166,16 @@ pub(crate) fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes.get(..PRESCAN).unwrap_or(bytes);
     let zeros = |offset: usize| start.iter().skip(offset).step_by(2).filter(|b| **b == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
-    let (high, few, many, encoding) =
-        if even > odd { (0, odd, even, UTF_16BE) } else { (1, even, odd, UTF_16LE) };
+    let is_big = even > odd;
+    let (few, many, encoding) = if is_big { (odd, even, UTF_16BE) } else { (even, odd, UTF_16LE) };
     let is_text = || {
-        let units = start.as_chunks::<2>().0;
-        let letters = units.iter().filter(|unit| is_letter(unit[high], unit[1 - high])).count();
-        letters * 20 >= units.len() * 19 && (is_not_utf8(start) || has_controls(start))
+        let units = start.as_chunks().0;
+        let is_letter = |unit: &&[u8; 2]| {
+            let unit = if is_big { u16::from_be_bytes(**unit) } else { u16::from_le_bytes(**unit) };
+            is_letter(unit)
+        };
+        units.iter().filter(is_letter).count() * 20 >= units.len() * 19
+            && (is_not_utf8(start) || has_controls(start))
     };
     let is_utf_16 = few == 0 && many > start.len() / 5
         || many > start.len() / 64 && many > 4 * few && is_text();
@@ -185,12 +189,13 @@ pub(crate) fn has_controls(bytes: &[u8]) -> bool {
     bytes.iter().filter(is_control).count() * 32 > bytes.len()
 }
 
-/// Returns whether a unit of UTF-16 is a character of many pages, by its bytes: Latin, Greek,
-/// Cyrillic, Hebrew, Arabic, from India to Burma, punctuation, kana, Chinese or Korean.
-fn is_letter(high: u8, low: u8) -> bool {
-    match high {
-        0 => low >= b' ' || low.is_ascii_whitespace(),
-        1..=6 | 9..=0x10 | 0x1e | 0x20 | 0x30 | 0x4e..=0x9f | 0xac..=0xd7 | 0xff => true,
+/// Returns whether a unit of UTF-16 is a character of many pages: Latin, Greek, Cyrillic, Hebrew,
+/// Arabic, from India to Burma, punctuation, kana, Chinese or Korean.
+fn is_letter(unit: u16) -> bool {
+    match unit {
+        ..0x20 => matches!(unit, 9 | 0xa | 0xc | 0xd),
+        0x20..0x700 | 0x900..0x1100 | 0x1e00..0x1f00 | 0x2000..0x2100 => true,
+        0x3000..0x3100 | 0x4e00..0xa000 | 0xac00..0xd800 | 0xff00.. => true,
         _ => false,
     }
 }

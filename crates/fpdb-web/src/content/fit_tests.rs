@@ -8,21 +8,22 @@ use serde_json::{Value, json};
 
 use super::features::{self, Features};
 use super::score;
-use super::second::Around;
+use super::second::{AROUND, Around};
 use super::survey::Survey;
-use super::{chosen_text, or_of_data, sift, tree};
+use super::{sift, text, tree};
 
 /// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id",
 /// "html"}`. If there are files `first` and `second`, their lines are lists of the scores of the
 /// blocks; else the scores are those of today. Writes the blocks, their second scores and the text
-/// of each page to `blocks`, and the values that the trees ask for, as little-endian numbers of 16 bits, to
-/// `values`.
+/// of each page to `blocks`, the values that the trees ask for, as little-endian numbers of 16 bits, to
+/// `values`, and how many of them are not features of the block itself to `around`.
 #[test]
 #[ignore = "a step of tools/pages/fit.py"]
 fn write_blocks() {
     let folder = PathBuf::from(std::env::var_os("FPDB_FIT").expect("FPDB_FIT"));
     let create = |name: &str| BufWriter::new(File::create(folder.join(name)).unwrap());
     let (mut blocks, mut values) = (create("blocks"), create("values"));
+    write!(create("around"), "{AROUND}").unwrap();
     let mut first = lines(&folder.join("first"));
     let mut second = lines(&folder.join("second"));
     for line in lines(&folder.join("pages")).unwrap() {
@@ -63,6 +64,6 @@ fn describe(
     let second = second.unwrap_or_else(|| score::second_scores(&survey, &first, &features));
     let chosen = score::choose_by(&survey, &second);
     let texts = page.blocks.iter().map(|block| &page.text[block.start..block.end]);
-    let text = or_of_data(chosen_text(&page, chosen), &page);
+    let text = text::text(&page, &chosen);
     json!({ "blocks": texts.collect::<Vec<_>>(), "scores": second, "text": text })
 }

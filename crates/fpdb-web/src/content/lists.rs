@@ -4,8 +4,9 @@
 //! headline, or a name with a date, and they score much lower than the running text of the page.
 
 use super::forest::LOGIT;
+use super::places::{Place, Run};
 use super::second::{Like, likes};
-use super::survey::{Place, Run, Survey};
+use super::survey::Survey;
 use super::units::Unit;
 
 /// The elements of a list, at least, and the bytes that an element has on average.

@@ -38,6 +38,9 @@ marks! {
     BODY 15,
     // The numbers of lines of code.
     GUTTER 16,
+    // Hidden by the name of a class, or from screen readers; and the former only.
+    CONCEALED 17,
+    UNSHOWN 18,
 }
 
 /// Bytes of a word that can be in the lists.
@@ -54,6 +57,12 @@ impl Marks {
         }
         if attributes.is_hidden {
             marks.add(Self::HIDDEN);
+        }
+        if is_concealed(attributes.class) {
+            marks.add(Self::CONCEALED.or(Self::UNSHOWN));
+        }
+        if attributes.is_aria_hidden {
+            marks.add(Self::CONCEALED);
         }
         if !attributes.role.is_empty() {
             for role in attributes.role.to_ascii_lowercase().split(u8::is_ascii_whitespace) {
@@ -131,14 +140,23 @@ impl Marks {
     }
 }
 
+/// Returns whether one of the classes hides an element.
+fn is_concealed(class: &[u8]) -> bool {
+    let mut classes = class.split(u8::is_ascii_whitespace);
+    classes.any(|class| {
+        let is = |name: &str| class.eq_ignore_ascii_case(name.as_bytes());
+        words::CONCEALED.into_iter().any(is)
+    })
+}
+
 /// Returns the words of all lists.
 fn lists() -> &'static HashMap<&'static [u8], Marks> {
     static LISTS: OnceLock<HashMap<&[u8], Marks>> = OnceLock::new();
     LISTS.get_or_init(|| {
         let mut all: HashMap<&[u8], Marks> = HashMap::new();
         for (list, marks) in [
-            (words::VERY, Marks::VERY),
-            (words::SURE, Marks::SURE),
+            (words::SURE, Marks::SURE.or(Marks::VERY).or(Marks::STRONG)),
+            (words::VERY, Marks::VERY.or(Marks::STRONG)),
             (words::STRONG, Marks::STRONG),
             (words::LIGHT, Marks::LIGHT),
             (words::WEAK, Marks::WEAK),
@@ -171,12 +189,21 @@ mod tests {
             ("class='x postBody'", Marks::POSITIVE),
             ("role='Main'", Marks::MAIN),
             ("hidden", Marks::HIDDEN),
+            ("class='a d-none'", Marks::CONCEALED),
+            ("aria-hidden=true", Marks::CONCEALED),
+            ("class='code-line-numbers'", Marks::GUTTER),
         ] {
             let marks = Marks::of(&attributes::parse(attributes.as_bytes()));
             assert!(marks.has(mark), "{attributes}");
         }
-        for attributes in ["class=navigator", "class=unfooterlike", "data-class=footer", "class=''"]
-        {
+        for attributes in [
+            "class=navigator",
+            "class=hide-x",
+            "aria-hidden=false",
+            "class=unfooterlike",
+            "data-class=footer",
+            "class=''",
+        ] {
             let marks = Marks::of(&attributes::parse(attributes.as_bytes()));
             assert_eq!(marks, Marks::default(), "{attributes}");
         }

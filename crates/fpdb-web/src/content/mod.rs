@@ -1,11 +1,13 @@
 //! The main content of a page, as `main/1` defines it.
 //!
 //! The page becomes a tree of elements and blocks ([`tree`]), which have marks by their attributes
-//! ([`marks`]). The blocks and the elements are measured ([`units`], [`survey`]). Decision trees
-//! ([`forest`]) score each block twice: by itself ([`features`]), and together with the others
-//! ([`second`]). Lists beside the text are recognised ([`lists`]), and the blocks with the best
-//! scores are kept ([`score`]).
+//! ([`marks`]). What repeats or numbers the text is taken out ([`sift`]). The blocks and the elements
+//! are measured ([`units`], [`places`], [`survey`]). Decision trees ([`forest`]) score each block
+//! twice: by itself ([`features`]), and together with the others ([`second`]). Lists beside the text
+//! are recognised ([`lists`]), and the blocks with the best scores are kept ([`score`]), unless the
+//! data of the page has a fuller text ([`text`], [`data`]).
 
+mod boxes;
 mod data;
 mod features;
 #[cfg(test)]
@@ -15,23 +17,18 @@ mod json;
 mod lists;
 mod marks;
 mod phrases;
+mod places;
 mod score;
 mod second;
 mod sift;
 mod survey;
+mod text;
 mod tree;
 mod units;
 mod weights;
 mod words;
 
-use self::survey::Survey;
-use self::tree::Page;
-use crate::html::writer;
-
-/// Bytes of text below which the data of a page can be its text without being like it.
-const LITTLE: usize = 500;
-/// Bytes of text below which a page shows nothing, so that a state can be its text.
-const NOTHING: usize = 200;
+use survey::Survey;
 
 /// The largest number of blocks that are judged one by one. A page with more loses its links, and if
 /// it still has more, it is all content: no real page is near it.
@@ -44,56 +41,11 @@ pub(crate) fn main_content(html: &str) -> String {
     if page.blocks.len() > MAX_BLOCKS {
         sift::drop_links(&mut page);
     }
-    let text = if page.blocks.len() > MAX_BLOCKS {
-        writer::join(&page.text, page.blocks.iter())
-    } else {
-        let survey = Survey::of(&page);
-        chosen_text(&page, score::choose(&survey))
+    let chosen = match page.blocks.len() {
+        count if count > MAX_BLOCKS => vec![true; count],
+        _ => score::choose(&Survey::of(&page)),
     };
-    or_of_data(text, &page)
-}
-
-/// Returns the text of the chosen blocks.
-fn chosen_text(page: &Page, chosen: Vec<bool>) -> String {
-    let kept = page.blocks.iter().zip(chosen).filter_map(|(block, chosen)| chosen.then_some(block));
-    writer::join(&page.text, kept)
-}
-
-/// Returns what was chosen of a page, or the text in the data of the page if that is fuller.
-fn or_of_data(chosen: String, page: &Page) -> String {
-    let article = data::article(&page.data, page.title);
-    if let Some(article) = article.filter(|article| is_fuller(article, &chosen)) {
-        return article;
-    }
-    if chosen.len() < NOTHING
-        && let Some(state) = data::state(&page.states, page.title)
-        && state.len() > 2 * chosen.len().max(NOTHING)
-    {
-        return state;
-    }
-    chosen
-}
-
-/// Returns whether a text is the whole of which the page shows a part, or much more than little.
-fn is_fuller(article: &str, chosen: &str) -> bool {
-    /// Lines that are compared, and the bytes of a line from which it is, and up to which.
-    const LINES: usize = 20;
-    const LINE: std::ops::RangeInclusive<usize> = 40..=80;
-    if chosen.len() < LITTLE && article.len() >= 2 * chosen.len() {
-        return true;
-    }
-    if article.len() * 5 < chosen.len() * 6 {
-        return false;
-    }
-    let article = phrases::folded(article);
-    let lines = chosen.lines().filter(|line| line.len() >= *LINE.start()).take(LINES);
-    let (mut shared, mut all) = (0, 0);
-    for line in lines {
-        let start = line.get(..line.floor_char_boundary(*LINE.end())).unwrap_or_default();
-        all += line.len();
-        shared += if article.contains(&phrases::folded(start)) { line.len() } else { 0 };
-    }
-    shared > 0 && shared * 5 >= all * 4
+    text::text(&page, &chosen)
 }
 
 #[cfg(test)]

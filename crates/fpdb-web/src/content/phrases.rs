@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::words;
 
-/// Phrases by their first byte.
+/// Phrases by their first two bytes.
 struct Table(Vec<Vec<&'static [u8]>>);
 
 impl Table {
@@ -12,17 +12,40 @@ impl Table {
     fn new(phrases: &'static str) -> Self {
         let mut table = vec![Vec::new(); 256];
         for phrase in phrases.split('|') {
-            let first = phrase.bytes().next().map_or(0, usize::from);
-            if let Some(list) = table.get_mut(first) {
+            if let Some(list) = table.get_mut(place(phrase.as_bytes())) {
                 list.push(phrase.as_bytes());
             }
         }
         Self(table)
     }
 
+    /// Returns where words begin that begin phrases.
+    fn places(&self, folded: &str) -> impl Iterator<Item = usize> {
+        let bytes = folded.as_bytes();
+        let mut in_word = false;
+        bytes.iter().enumerate().filter_map(move |(at, byte)| {
+            let starts = !in_word && self.starts(bytes.get(at..).unwrap_or_default());
+            in_word = byte.is_ascii_alphanumeric();
+            starts.then_some(at)
+        })
+    }
+
+    fn is_in(&self, folded: &str) -> bool {
+        self.places(folded).next().is_some()
+    }
+
     fn starts(&self, text: &[u8]) -> bool {
-        let list = text.first().and_then(|first| self.0.get(usize::from(*first)));
+        let list = self.0.get(place(text));
         list.is_some_and(|list| list.iter().any(|phrase| text.starts_with(phrase)))
+    }
+}
+
+/// Returns the place of a phrase in a table. In most alphabets other than the Latin one, all letters
+/// have the same first byte.
+fn place(phrase: &[u8]) -> usize {
+    match phrase {
+        [first, second, ..] => usize::from(first.wrapping_mul(31) ^ second),
+        _ => 0,
     }
 }
 
@@ -50,14 +73,13 @@ pub(super) fn is_opening(folded: &str) -> bool {
 /// Returns whether a block, folded, has a phrase that content does not have.
 pub(super) fn has_phrase(folded: &str) -> bool {
     static TABLE: OnceLock<Table> = OnceLock::new();
-    let table = table(&TABLE, words::PHRASES);
-    let bytes = folded.as_bytes();
-    let mut in_word = false;
-    bytes.iter().enumerate().any(|(at, byte)| {
-        let starts = !in_word && table.starts(bytes.get(at..).unwrap_or_default());
-        in_word = byte.is_ascii_alphanumeric();
-        starts
-    })
+    table(&TABLE, words::PHRASES).is_in(folded)
+}
+
+/// Returns how many phrases of offers a block, folded, has.
+pub(super) fn offers(folded: &str) -> usize {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    table(&TABLE, words::OFFERS).places(folded).count()
 }
 
 /// Returns whether a text that is no longer than a notice mentions cookies.

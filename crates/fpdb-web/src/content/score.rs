@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::boxes;
 use super::features::{self, FEATURES, Features};
 use super::forest::{self, CERTAIN, LOGIT, logistic};
 use super::lists;
+use super::places::is_outside;
 use super::second::{self, Around};
 use super::survey::{Shape, Survey};
 use super::units::Unit;
@@ -26,6 +28,10 @@ pub(super) fn choose_by(survey: &Survey, second: &[i64]) -> Vec<bool> {
     }
     let mut scores = second::drawn_together(survey, second);
     lists::lower(survey, &mut scores);
+    boxes::lower(survey, &mut scores);
+    if !has_content(survey, &scores) {
+        return vec![false; survey.units.len()];
+    }
     let mut chosen = above_threshold(survey, &scores);
     drop_copies(survey, &mut chosen);
     drop_title(survey, &mut chosen);
@@ -65,13 +71,28 @@ fn probability(bucket: usize) -> u64 {
 /// The probability from which it is not unlikely that a block is content.
 const LIKELY: u64 = CERTAIN / 4;
 
+/// The probability from which a block is surely content.
+const SURE: u64 = CERTAIN * 4 / 5;
+
+/// Whether a page shows more than menus, footers and notices, as it does unless scripts have yet to
+/// fill it: a block is surely content, or text outside of links and surroundings.
+fn has_content(survey: &Survey, scores: &[i64]) -> bool {
+    survey.units.iter().zip(scores).any(|(unit, score)| {
+        let is_text = 2 * unit.plain >= unit.bytes && !unit.phrase && !unit.cookie;
+        logistic(*score) >= SURE || is_text && is_outside(&survey.place(unit.element))
+    })
+}
+
+/// Bytes of links of a block that count. There can be thousands of links in one.
+const LINKS: u32 = 1000;
+
 /// Chooses all blocks above a threshold: the one with the greatest expected F1. There, the
 /// probability that a block is content is half of that F1.
 fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
     let mut sizes = [0_u64; BUCKETS];
     for (unit, score) in survey.units.iter().zip(scores) {
         if let Some(size) = sizes.get_mut(bucket(*score)) {
-            *size += u64::from(unit.bytes);
+            *size += u64::from(unit.plain + (unit.bytes - unit.plain).min(LINKS));
         }
     }
     let sum = |wanted: fn(u64) -> bool| -> u64 {

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use super::features::{FEATURES, Features};
 use super::forest::{LOGIT, logistic};
-use super::survey::{Place, Shape, Survey, is_outside};
+use super::places::{Place, is_outside};
+use super::survey::{Shape, Survey};
 use super::units::{Sums, Unit, at};
 
 /// Scores of other blocks count up to here.
@@ -20,7 +21,7 @@ const SURE: i64 = 3 * LOGIT / 2;
 const FAR: i64 = 32;
 
 /// The number of terms of a second score that are not features of the block.
-const AROUND: usize = 30;
+pub(super) const AROUND: usize = 30;
 
 /// The number of terms of a second score.
 pub(super) const TERMS: usize = AROUND + FEATURES;

@@ -2,66 +2,9 @@
 //! the parts of the page that stand out.
 
 use super::marks::Marks;
+use super::places::{Place, Run, is_outside, zones};
 use super::tree::{Element, Page, Tag};
 use super::units::{PROSE_LINKED, Sums, Unit, at, units};
-
-/// An element, with what its place in the page shows.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
-    pub(super) tag: Option<Tag>,
-    pub(super) parent: usize,
-    pub(super) first: usize,
-    pub(super) end: usize,
-    pub(super) depth: i16,
-    /// The prose in blocks that are its own or those of its children.
-    pub(super) cluster: u64,
-    /// Thousandths of the prose of the page that are in it.
-    pub(super) share: u32,
-    /// The marks that it passes on to its blocks, and those of its tag and role.
-    pub(super) marks: Marks,
-    pub(super) zone: Zone,
-    /// The innermost and the largest run of like elements that it is in.
-    pub(super) inner: Run,
-    pub(super) outer: Run,
-    /// Is the same for like elements, as in the tree.
-    pub(super) like: u64,
-}
-
-/// What the elements that a block is in are for, by their tags and roles.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Zone {
-    pub(super) nav: bool,
-    pub(super) aside: bool,
-    pub(super) footer: bool,
-    pub(super) header: bool,
-    pub(super) role: bool,
-    pub(super) hidden: bool,
-    pub(super) form: bool,
-    pub(super) declared: bool,
-    pub(super) article: bool,
-}
-
-impl Zone {
-    /// Whether the page declares this to be surroundings.
-    pub(super) fn is_surroundings(self) -> bool {
-        self.nav || self.aside || self.footer || self.role || self.hidden
-    }
-}
-
-/// A run of like siblings.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Run {
-    /// Its number, from 1.
-    pub(super) number: u32,
-    pub(super) count: u32,
-    pub(super) bytes: u64,
-    pub(super) plain: u64,
-    /// How many of its elements have a line that is mostly a link, a short line with a date or a
-    /// time, and prose.
-    pub(super) headlines: u32,
-    pub(super) dates: u32,
-    pub(super) texts: u32,
-}
 
 /// The survey of a page.
 #[derive(Debug)]
@@ -71,6 +14,16 @@ pub(super) struct Survey {
     pub(super) bytes: Sums,
     pub(super) plain: Sums,
     pub(super) good: Sums,
+    /// Bytes of blocks with phrases of offers, or other phrases that content does not have.
+    pub(super) offered: Sums,
+    /// Bytes of blocks that stand several times between prose.
+    pub(super) interrupting: Sums,
+    /// The prose in bytes: all, outside of comments, and outside of lists.
+    pub(super) prose: u64,
+    pub(super) uncommented: u64,
+    pub(super) unlisted: u64,
+    /// The prose outside of both, in what the page declares or names as its content.
+    pub(super) article: u64,
     pub(super) is_forum: bool,
     pub(super) drops_comments: bool,
     pub(super) declares: bool,
@@ -165,6 +118,9 @@ impl Survey {
         let rest = total - of(&|place| place.marks.has(Marks::COMMENT));
         let drops_comments = rest >= 600 && rest * 100 >= total * 15 && !is_forum;
         let declares = of(&|place| place.zone.declared) * 5 >= total;
+        let unlisted = of(&|place| place.inner.number == 0);
+        let is_named = |p: &Place| p.zone.declared || p.marks.has(Marks::POSITIVE);
+        let article = of(&|p| p.inner.number == 0 && is_named(p) && !p.marks.has(Marks::COMMENT));
         let reader = reader(&units, &places, &bytes, &plain);
         let container = container(&places, &bytes);
         mark_sections(page, &mut units, &places, &prose);
@@ -180,6 +136,12 @@ impl Survey {
         let title = title.unwrap_or_default();
         let good = Sums::new(units.iter().map(|unit| u64::from(unit.is_good)));
         let shape = Shape::of(&units, &places);
+        let interrupting =
+            Sums::new(units.iter().map(|u| if u.interrupts { u64::from(u.bytes) } else { 0 }));
+        let offered = Sums::new(units.iter().map(|unit| match unit.phrase || unit.offers > 0 {
+            true => u64::from(unit.bytes),
+            false => 0,
+        }));
         Self {
             shape,
             cluster,
@@ -188,6 +150,12 @@ impl Survey {
             bytes,
             plain,
             good,
+            offered,
+            interrupting,
+            prose: total,
+            uncommented: rest,
+            unlisted,
+            article,
             is_forum,
             drops_comments,
             declares,
@@ -207,58 +175,6 @@ impl Survey {
 /// Whether a block is long prose outside of surroundings.
 fn is_core(unit: &Unit, place: &Place) -> bool {
     unit.is_good && unit.plain >= 100 && is_outside(place)
-}
-
-/// Whether neither tags and roles nor names say that this is surroundings.
-pub(super) fn is_outside(place: &Place) -> bool {
-    !place.zone.is_surroundings() && !place.marks.has(SURROUNDINGS)
-}
-
-/// Marks that count as a declaration of surroundings.
-const SURROUNDINGS: Marks = Marks::VERY.or(Marks::STRONG);
-
-/// Makes the places of the elements, with their zones.
-fn zones(elements: &[Element], units: &[Unit]) -> Vec<Place> {
-    let good =
-        Sums::new(units.iter().map(|unit| if unit.is_good { u64::from(unit.plain) } else { 0 }));
-    let plain = Sums::new(units.iter().map(|unit| u64::from(unit.plain)));
-    let total = good.all().max(1);
-    let mut places: Vec<Place> = Vec::with_capacity(elements.len());
-    for (index, element) in elements.iter().enumerate() {
-        let (first, end) = (element.first as usize, element.end as usize);
-        let parent = element.parent as usize;
-        let mut zone = at(&places, parent).zone;
-        // What holds most of the prose is not surroundings, whatever it is called: its end tag may
-        // be missing.
-        let share = good.between(first, end);
-        let most = share * 10 >= total * 6 && 2 * plain.between(first, end) >= plain.all();
-        if index > 0 && !most {
-            zone.nav |= matches!(element.tag, Tag::Nav | Tag::Dialog | Tag::Menu);
-            zone.aside |= element.tag == Tag::Aside;
-            zone.footer |= element.tag == Tag::Footer;
-            zone.role |= element.marks.has(Marks::SURROUNDING);
-            zone.hidden |= element.marks.has(Marks::HIDDEN);
-        }
-        if index > 0 {
-            zone.header |=
-                element.tag == Tag::Header && !zone.article || element.marks.has(Marks::BANNER);
-            zone.form |= element.tag == Tag::Form && share * 10 < total * 4;
-            zone.article |= element.tag == Tag::Article || element.tag == Tag::Main;
-            zone.declared |=
-                zone.article || element.marks.has(Marks::MAIN.or(Marks::ARTICLE).or(Marks::BODY));
-        }
-        places.push(Place {
-            tag: Some(element.tag),
-            parent,
-            first,
-            end,
-            depth: if index > 0 { at(&places, parent).depth + 1 } else { 0 },
-            zone,
-            like: element.like,
-            ..Place::default()
-        });
-    }
-    places
 }
 
 /// Sums the prose: the good blocks outside of declared surroundings, or else the blocks with few

@@ -33,7 +33,11 @@ pub(super) struct Unit {
     pub(super) ends: bool,
     pub(super) opening: bool,
     pub(super) phrase: bool,
+    /// Phrases of offers and notices.
+    pub(super) offers: u32,
     pub(super) repeated: bool,
+    /// Whether it stands several times with prose between that does not.
+    pub(super) interrupts: bool,
     /// Whether it is prose that the page has shown before.
     pub(super) is_copy: bool,
     /// Whether it mentions cookies.
@@ -115,6 +119,7 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
             phrases::fold_into(text, &mut folded);
             unit.opening = bytes < 250 && phrases::is_opening(&folded);
             unit.phrase = phrases::has_phrase(&folded);
+            unit.offers = u32::try_from(phrases::offers(&folded)).unwrap_or(u32::MAX);
             unit.aside = bytes <= 90 && (level > 0 || bytes <= 60) && phrases::is_heading(&folded);
             unit.in_title = bytes >= 8 && !title.is_empty() && title.contains(folded.as_str());
             hash = phrases::hash(&folded);
@@ -128,5 +133,20 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
     for unit in &mut units {
         unit.repeated = seen.get(&unit.hash).is_some_and(|count| *count > 1);
     }
+    mark_interruptions(&mut units);
     units
+}
+
+/// Marks what stands several times with prose between that does not, such as an offer or a request for
+/// consent.
+fn mark_interruptions(units: &mut [Unit]) {
+    let texts = Sums::new(units.iter().map(|unit| u64::from(unit.is_good && !unit.repeated)));
+    let mut places: HashMap<u64, (usize, usize)> = HashMap::new();
+    for (index, unit) in units.iter().enumerate().filter(|(_, unit)| unit.repeated) {
+        places.entry(unit.hash).or_insert((index, index)).1 = index;
+    }
+    for unit in units {
+        let found = places.get(&unit.hash);
+        unit.interrupts = found.is_some_and(|(first, last)| texts.between(*first, *last) > 0);
+    }
 }

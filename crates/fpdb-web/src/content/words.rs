@@ -1,49 +1,37 @@
 //! Words in classes, identifiers and texts by which pages tell what surrounds their content.
 
-/// Words for surroundings, whatever the element holds, unless that is most of the prose.
+/// Words for surroundings, whatever the element holds, unless that is most of the prose, besides those
+/// of [`SURE`].
 pub(super) const VERY: &str = "\
-    addthis addtoany alsolike banquan breadcrumb breadcrumbs byline cart colophon commentform \
-    compartilhar compartir condividi consent cookie cookiebot cookies copyright correlati crumb \
-    crumbs daohang dialog dibu disclaimer dropdown feedback fenxiang flyout followus foot footer \
-    footnav fussbereich fusszeile gdpr gerelateerd kanren kopfzeile latest legal leiatambem \
-    lightbox lireaussi liuyan login mailchimp mainnav masthead megamenu menu menus minicart modal \
-    morelikethis nav navbar navi navigation navmenu newsletter offcanvas onetrust optin outbrain \
-    pagenav pager pagination paginator partager paticka pieddepage piedepagina pingback pingbacks \
-    podelitsya podobne podval pohozhie popup powiazane readnext recent recentposts recirc \
-    recommend recommendation recommendations recommended recommends register relacionadas \
-    relacionado relacionados related relatedposts replyform respond rodape sdilet seitenleiste \
-    share sharebar sharedaddy shares sharing signin signup skip skiplink social socials \
-    souvisejici stopka submenu subnav subscribe subscription taboola teilen topbar topnav \
-    trackback trackbacks tuijian udostepnij upnext verwandte widgets xiangguan youmaylike youqing";
+    addthis addtoany alsolike banquan byline cart colophon commentform compartilhar compartir \
+    condividi correlati crumb crumbs daohang dialog dibu disclaimer dropdown feedback fenxiang \
+    flyout followus foot footnav fussbereich fusszeile gerelateerd kanren kopfzeile latest legal \
+    leiatambem lightbox lireaussi liuyan login mailchimp mainnav masthead megamenu menu menus \
+    minicart morelikethis nav navbar navi navigation navmenu offcanvas outbrain pagenav pager \
+    pagination paginator partager paticka pieddepage piedepagina pingback pingbacks podelitsya \
+    podobne podval pohozhie powiazane readnext recent recentposts recirc recommend recommendation \
+    recommendations recommended recommends register relacionadas relacionado relacionados related \
+    relatedposts replyform respond rodape sdilet seitenleiste share sharebar sharedaddy shares \
+    sharing signin skip skiplink social socials souvisejici stopka submenu subnav subscribe \
+    subscription taboola teilen topbar topnav trackback trackbacks tuijian udostepnij upnext \
+    verwandte widgets xiangguan youmaylike youqing";
 /// Words for surroundings even of most of the prose.
 pub(super) const SURE: &str = "\
-    breadcrumb breadcrumbs consent cookie cookiebot cookies copyright footer gdpr modal \
-    newsletter onetrust optin popup signup";
-/// Words for surroundings of a small part of the prose.
+    breadcrumb breadcrumbs consent cookie cookiebot cookies copyright footer gdpr modal newsletter \
+    onetrust optin popup signup";
+/// Words for surroundings of a small part of the prose, besides those of [`VERY`] and [`SURE`].
 pub(super) const STRONG: &str = "\
-    aboutauthor addthis addtoany ads adsbygoogle adsense advert advertentie advertisement adverts \
-    alsolike anzeige aside authorbio authorbox backtotop banner banners banquan bio breadcrumb \
-    breadcrumbs byline cart colophon commentform compartilhar compartir complementary condividi \
-    consent cookie cookiebot cookies copyright correlati credits crumb crumbs daohang diafimisi \
-    dialog dibu disclaimer drawer dropdown empfehlungen feedback fenxiang flyout followus foot \
-    footer footnav ftr fussbereich fusszeile gdpr gerelateerd guanggao hot hotnews kanren \
-    kommentar kopfzeile koukoku latest lcol leftbar leftcol leftcolumn legal leiatambem lenta \
-    lightbox lireaussi liuyan login mailchimp mainnav maisleidas masleidas masthead megamenu \
-    meistgelesen menu menus menusub minicart modal morelikethis mostpopular mostread najczesciej \
-    najnowsze nav navbar navi navigation navmenu nejctenejsi nejnovejsi newsletter newsticker \
-    noprint offcanvas onetrust optin osusume outbrain overlay pagenav pager pagination paginator \
-    paging paihang paihangbang partager paticka pieddepage piedepagina pinglun podelitsya podobne \
-    podval pohozhie polecane popover popular popularne popularnye popup postnav postnavigation \
-    powiazane prevnext printonly promo promos promotion pubblicita publicidad publicidade \
-    publicite rail rank ranking rating ratings rcol readmore readnext recent recently recentposts \
-    recirc recommend recommendation recommendations recommended recommends redian register reklam \
-    reklama reklamy relacionadas relacionado relacionados related relatedposts remen replyform \
-    respond rightbar rightcol rightcolumn rodape sdilet seitenleiste share sharebar sharedaddy \
-    shares sharing shinchaku sidebar sidebars sidenav signin signup skip skiplink social socials \
-    souvisejici sponsor sponsored sponsors sronly stopka submenu submenus subnav subscribe \
-    subscription survey taboola tagcloud taglist tags teilen ticker toolbar topbar topnav \
-    trending tuijian udostepnij upnext verwandte werbung widget widgetarea widgets xiangguan \
-    youmaylike youqing zuixin";
+    aboutauthor ads adsbygoogle adsense advert advertentie advertisement adverts anzeige aside \
+    authorbio authorbox backtotop banner banners bio complementary coupon coupons credits diafimisi \
+    drawer empfehlungen ftr guanggao gutschein gutscheine hot hotnews jobboard kommentar koukoku \
+    kupon kupony lcol leftbar leftcol leftcolumn lenta maisleidas masleidas meistgelesen menusub \
+    mostpopular mostread najczesciej najnowsze nejctenejsi nejnovejsi newsticker noprint osusume \
+    overlay paging paihang paihangbang paywall paywalled piano pinglun polecane popover popular \
+    popularne popularnye postnav postnavigation prevnext printonly promo promos promotion pubblicita \
+    publicidad publicidade publicite rabattcode rail rank ranking rating ratings rcol readmore \
+    recently redian registerwall regwall reklam reklama reklamy remen rightbar rightcol rightcolumn \
+    shinchaku sidebar sidebars sidenav sponsor sponsored sponsors sronly submenus survey tagcloud \
+    taglist tags ticker toolbar trending voucher vouchers werbung widget widgetarea zuixin";
 /// Words that are often for surroundings.
 pub(super) const LIGHT: &str = "\
     account actions alert also announcement articles author authors avatar banner bar button \
@@ -85,6 +73,26 @@ pub(super) const POSITIVE: &str = "\
 pub(super) const LISTING: &str = "\
     archive card cards catalog collection feed gallery grid item items list listing listings loop \
     masonry posts product products result results tile tiles";
+/// Classes of elements that are not shown until a script shows them.
+pub(super) const CONCEALED: [&str; 17] = [
+    "d-none",
+    "display-none",
+    "displaynone",
+    "dn",
+    "hidden",
+    "hide",
+    "is-hidden",
+    "invisible",
+    "js-hidden",
+    "no-display",
+    "noshow",
+    "screen-reader-text",
+    "sr-only",
+    "u-hidden",
+    "uk-hidden",
+    "visually-hidden",
+    "visuallyhidden",
+];
 /// Words for the numbers of lines of code.
 pub(super) const GUTTER: &str = "\
     gutter linenodiv lineno linenos linenumber linenumbers linenum linenums ln lnt lnum numbering";
@@ -151,3 +159,72 @@ pub(super) const PHRASES: &str = "\
     your email|youtube|©|με επιφύλαξη|πνευματικ|вконтакте|все права защищены|добавить комментарий|\
     просмотров|твиттер|جميع الحقوق|सर्वाधिकार|สงวนลิขสิทธิ์|举报|京icp|广告|無断転載|版权|编辑:|编辑：|责任编辑|무단 전재|\
     무단전재|저작권자";
+/// Phrases of offers, registrations, consents and notices between the paragraphs of an article, divided
+/// by bars.
+pub(super) const OFFERS: &str = "\
+    % off|% rabatt|a month|aanmelden|abbonamento|abbonati|abo |abone ol|aboneler|abonnee|abonneer|\
+    abonnement|abonnent|abonnez|abonnieren|abonné|aby czytać dalej|accedi|acconsento|accédez à|\
+    acepto|acesse|ad-free|add your voice|agb|akceptuję|akkoord|akzeptieren|al abonnee|al mes|\
+    al mese|already a member|already a subscriber|already have an account|already registered|\
+    already subscribed|anbieter|angemeldet|anmelden|annonsera inte|anzeigen lassen|apoie|apoya|\
+    app store|apply now|apply today|app内|artikel freischalten|assinante|assinatura|assine|\
+    aux abonnés|become a member|become a patron|become a supporter|bereits abonnent|\
+    bereits registriert|beschikbaar tot|bezplatně|bli medlem|bliv medlem|bon de réduction|\
+    by clicking|by continuing|by signing|by submitting|cadastre-se|cancel any time|cancel anytime|\
+    chcete číst dál|code promo|codice sconto|concordo|condiciones de uso|connectez-vous|\
+    contenido exclusivo|contenido externo|contenu externe|contenuto esterno|conteúdo externo|\
+    continue reading|contraseña|coupon|crea tu cuenta|crea un account|crea una cuenta|\
+    crear una cuenta|create a free|create an account|create your account|criar conta|\
+    créer un compte|créez un compte|cupom|cupón|czytaj bez|código de descuento|dados pessoais|\
+    dane osobowe|datenschutz|dati personali|datos personales|desconto|descuento|devamını okumak|\
+    die ganze geschichte|discount|disponibile fino|disponible hasta|disponible jusqu|\
+    disponível até|donate|données personnelles|dostępny do|drittanbieter|déjà abonné|déjà inscrit|\
+    e-mail-adresse|eingebettet|einloggen|einverstanden|einwilligung|embedded content|\
+    enable notifications|enter your email|erbjudande|erneut aufrufen|essai gratuit|\
+    exclusive access|exclusive content|exklusiv für|expires on|external content|externe inhalte|\
+    externe inhoud|externen inhalt|externer inhalt|externí obsah|faça login|for members|\
+    for subscribers|fortsätt läsa|fortsæt med at læse|free account|free for members|\
+    free newsletter|free of charge|free shipping|free to read|free trial|full access|\
+    för prenumeranter|für abonnenten|für mitglieder|geldig tot|get the app|geçerlilik|giriş yap|\
+    give your consent|google play|gutschein|gäller till|gültig bis|hai già|half price|hazte socio|\
+    hesap oluştur|i agree|i consent|im abo|im monat|indirim|inicia sesión|iniciar sesión|inloggen|\
+    inscrivez-vous|j'accepte|je m'abonne|jederzeit kündbar|jetzt abonnieren|jetzt bewerben|\
+    jetzt registrieren|jetzt testen|job alert|join now|join our community|join the conversation|\
+    já é assinante|keep reading|kişisel veri|kod rabatowy|konto erstellen|korting|kortingscode|\
+    kostenlos registrieren|kostenlos testen|kostenlosen newsletter|kupon|kupon kodu|kündbar|\
+    lees verder met|listen to this article|log in|log ind|logg inn|logga in|logged in|\
+    maak een account|masz już konto|members can|members only|members read|members-only|\
+    miesięcznie|mit ihrer zustimmung|mitglied werden|monatlich kündbar|mot de passe|\
+    nur für mitglieder|nutzungsbedingungen|offre |only for members|opprett konto|opret konto|\
+    osobních údajů|our app|our journalism|our newsletter|our privacy|our readers|our supporters|\
+    par mois|para continuar lendo|para seguir leyendo|passwort|paying members|\
+    per continuare a leggere|per maand|per month|personal data|personenbezogene|personoplysninger|\
+    personopplysninger|personuppgifter|persoonsgegevens|plateforme tierce|platí do|por mês|\
+    pour lire la suite|premium|prenumerant|prenumerat|prenumerera|privacy policy|pro monat|\
+    promo code|prova gratis|prueba gratis|předplatit|předplatné|předplaťte|přihlaste|přihlásit|\
+    rabat|rabatkode|rabatt|rabattkod|rabattkode|register for|register now|register to|\
+    registered users|registrati|registreer|registrieren|registrujte|regístrate|remaining articles|\
+    rett til|réduction|réservé aux|s'abonner|sans engagement|sconto|se connecter|sei già|sign in|\
+    sign up|signed in|sigue leyendo|skapa konto|sleva|slevový|solo para|sostieni|souhlasím|\
+    soutenez|spenden|start your|stay informed|steun ons|stöd oss|subscribe|subscriber|\
+    subscription|subskryb|support independent|support local|support our|suscripción|suscriptor|\
+    suscríbe|só para assinantes|terms and conditions|terms of|third parties|third party|\
+    third-party|this content is|this story is for|to continue reading|to keep reading|\
+    to read the full|to read the rest|to see this content|to view this content|treści zewnętrzn|\
+    try it free|tu correo|tuo account|turn on notifications|unlimited access|unlock|\
+    unterstützen sie|valable jusqu|valid through|valid until|valido fino|verfügbar bis|\
+    verfügbar in|vergessen sie nicht|votre adresse|votre compte|voucher|válido até|válido hasta|\
+    wachtwoord|ważny do|we use cookies|weiterlesen|wesprzyj|with one click|wspieraj|wyrażam zgodę|\
+    ya eres|your account|your data|your email|your inbox|your password|your privacy|\
+    your subscription|zaloguj|zarejestruj|załóż konto|zgadzam się|zum abo|zustimmen|üye ol|\
+    έκπτωση|αποδέχομαι|γίνετε μέλος|γίνετε συνδρομητής|δημιουργήστε λογαριασμό|διαθέσιμο έως|\
+    εγγραφείτε|εκπτωτικός κωδικός|ισχύει έως|κουπόνι|προσωπικά δεδομένα|συνδεθείτε|συνδρομ|\
+    τον μήνα|авторизуйтесь|в месяц|внешний контент|войдите|войти|действует до|для подписчиков|\
+    доступно до|зарегистрир|оформите подписку|оформить подписку|персональных данных|поддержите|\
+    подписк|подпишитесь|пользовательского соглашения|промокод|скидк|согласен|согласие|\
+    стать подписчиком|только для|уже подписаны|чтобы продолжить чтение|чтобы читать дальше|\
+    أنشئ حساب|اشتراك|اشترك|البيانات الشخصية|تسجيل الدخول|خصم|سجل الدخول|صالح حتى|قسيمة|للمشتركين|\
+    お申し込み|お試し|クーポン|プライバシー|ポイント|メールアドレス|ログイン|下載|下载app|个人信息|为了继续|仅限会员|付费|优惠|优惠券|会员|会員|個人情報|優惠|免费注册|\
+    免费试用|兑换码|利用規約|割引|加入会员|同意|外部コンテンツ|外部内容|打开app|折扣|會員|月額|有効期限|有效期|有料|每月|注册|無料登録|用户协议|登入|登录|登録|第三方|\
+    続きは|続きを読む|繼續閱讀|继续阅读|訂閱|註冊|订阅|購読|配信期限|隐私|가입|개인정보|계속 읽|구독|동의|로그인|매월|무료 체험|사용 기한|외부 콘텐츠|유료|유효기간|\
+    이용약관|쿠폰|할인|회원";

@@ -1,0 +1,50 @@
+//! Boxes within or below a text that are not part of it: those that stand several times between its
+//! paragraphs, those that a script has yet to show, and comments.
+
+use super::forest::{CERTAIN, LOGIT, logistic};
+use super::marks::Marks;
+use super::places::Place;
+use super::survey::Survey;
+use super::units::{Sums, Unit};
+
+/// What is taken from the scores of a box.
+const PENALTY: i64 = 8 * LOGIT;
+
+/// Bytes of content, as expected, that the rest of the page has at least if what is hidden is none.
+const SHOWN: u64 = 150;
+/// Bytes of prose that an article has at least that named comments are not part of, outside of lists.
+const ARTICLE: u64 = 300;
+
+/// Lowers the scores of boxes.
+pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
+    let is_unseen = |unit: &Unit| survey.place(unit.element).zone.panel;
+    let pairs = survey.units.iter().zip(&*scores);
+    let seen = pairs.filter(|(unit, _)| !is_unseen(unit));
+    let shown: u64 = seen.map(|(unit, score)| u64::from(unit.bytes) * logistic(*score)).sum();
+    let is_shown = shown >= SHOWN * CERTAIN;
+    let is_commented = survey.article >= ARTICLE && !survey.is_forum;
+    for (unit, score) in survey.units.iter().zip(scores) {
+        let is_comment = survey.place(unit.element).marks.has(Marks::COMMENT);
+        if is_shown && is_unseen(unit)
+            || is_commented && is_comment
+            || unit.interrupts && is_repeated_box(survey, unit)
+        {
+            *score -= PENALTY;
+        }
+    }
+}
+
+/// Whether a block is in an element of several blocks, with prose, that all stand several times between
+/// other prose. The heads of tables have none, and on pages of forums, they are quotations.
+fn is_repeated_box(survey: &Survey, unit: &Unit) -> bool {
+    let place = survey.place(unit.element);
+    let parent = survey.place(place.parent);
+    let is_box = |place: &Place| {
+        let size = |sums: &Sums| sums.between(place.first, place.end);
+        place.end - place.first >= 2
+            && size(&survey.good) > 0
+            && size(&survey.interrupting) == size(&survey.bytes)
+    };
+    let places = [place, parent, survey.place(parent.parent)];
+    !survey.is_forum && !place.zone.pre && places.iter().any(is_box)
+}

@@ -1,0 +1,53 @@
+//! The text of a page: that of the chosen blocks, or that in the data of the page if it is fuller.
+
+use super::tree::Page;
+use super::{data, phrases};
+use crate::html::writer;
+
+/// Bytes of text below which the data of a page can be its text without being like it.
+const LITTLE: usize = 500;
+/// Bytes of text below which a page shows nothing, so that a state can be its text.
+const NOTHING: usize = 200;
+
+/// Returns the text of a page of which these blocks are chosen.
+pub(super) fn text(page: &Page, chosen: &[bool]) -> String {
+    let kept = page.blocks.iter().zip(chosen).filter_map(|(block, chosen)| chosen.then_some(block));
+    or_of_data(writer::join(&page.text, kept), page)
+}
+
+/// Returns what was chosen of a page, or the text in the data of the page if that is fuller.
+fn or_of_data(chosen: String, page: &Page) -> String {
+    let article = data::article(&page.data, page.title);
+    if let Some(article) = article.filter(|article| is_fuller(article, &chosen)) {
+        return article;
+    }
+    if chosen.len() < NOTHING
+        && let Some(state) = data::state(&page.states, page.title)
+        && state.len() > 2 * chosen.len().max(NOTHING)
+    {
+        return state;
+    }
+    chosen
+}
+
+/// Returns whether a text is the whole of which the page shows a part, or much more than little.
+fn is_fuller(article: &str, chosen: &str) -> bool {
+    /// Lines that are compared, the bytes from which a line is, and its characters that count.
+    const LINES: usize = 20;
+    const LINE: usize = 40;
+    const START: usize = 60;
+    if chosen.len() < LITTLE && article.len() >= 2 * chosen.len() {
+        return true;
+    }
+    if article.len() * 5 < chosen.len() * 6 {
+        return false;
+    }
+    let article = phrases::folded(article);
+    let (mut shared, mut all) = (0, 0);
+    for line in chosen.lines().filter(|line| line.len() >= LINE).take(LINES) {
+        let start: String = line.chars().take(START).collect();
+        all += line.len();
+        shared += if article.contains(&phrases::folded(&start)) { line.len() } else { 0 };
+    }
+    shared > 0 && shared * 5 >= all * 4
+}
