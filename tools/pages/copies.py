@@ -119,6 +119,19 @@ def teasers(lines, random):
     return f"<div class=list>{''.join(items)}</div>"
 
 
+def items(lines, random):
+    """Like elements that are not the article."""
+    is_comments, tag, name = random.random() < 0.4, random.choice(["div", "li"]), random.choice(["comment", "item", "c1"])
+    items = []
+    for _ in range(random.randint(4, 9)):
+        text, other = (html.escape(line) for line in random.sample(lines, 2))
+        date = f"{random.randint(1, 28)}.{random.randint(1, 12)}.2012 {random.randint(10, 23)}:{random.randint(10, 59)}"
+        title = f"<h3><a href=x>{other[:50]}</a></h3>" if random.random() < 0.9 else f"<a href=x>{other[:50]}</a>"
+        head = f"<div class=a>{other[:12]} {date}</div>" if is_comments else title
+        items.append(f"<{tag} class={name}>{head}<div class=b><p>{text}</p></div></{tag}>")
+    return f"<div class=list>{'<h3>' + lines[0][:12] + '</h3>' if is_comments else ''}{''.join(items)}</div>"
+
+
 def box(page, random, kind=None):
     """A box between the paragraphs of an article, as a function that makes it again, with other words of a kind."""
     texts = BOXES[language(page, random)]
@@ -170,14 +183,13 @@ def boxed(page, random):
     return written(tree)
 
 
-def beside(page, lines, random):
-    """An article with its first paragraphs only, and after it teasers or comments with the lines of other pages."""
+def beside(page, lines, random, make):
+    """An article with its first paragraphs only, and after it what is made of the lines of other pages."""
     tree = parsed(page)
     found = paragraphs(tree, flat(page["main"]))
-    kept = shorten(found, random) if random.random() < 0.85 else found
+    kept = shorten(found, random)
     if kept:
-        kind = comments if random.random() < 0.55 else teasers
-        after(kept[0], random).addnext(fragment(kind(lines, random)))
+        after(kept[0], random).addnext(fragment(make(lines, random)))
     return written(tree)
 
 
@@ -240,20 +252,25 @@ def emptied(page):
 
 
 def copies(page, lines):
-    """The copies of a page."""
+    """The copies of a page. The first one counts more than a second."""
     random = Random(page["id"])
-    changed = lambda text: page | {"html": anonymous(text) if random.random() < 0.3 else text, "copy": True}
-    yield page | {"html": anonymous(page["html"]), "copy": True}
+    if page["kind"] not in ARTICLES or not lines or random.random() < 0.3:
+        yield page | {"html": anonymous(page["html"]), "copy": 1}
+    else:
+        text = beside(page, lines, random, items)
+        yield page | {"html": text if random.random() < 0.5 else anonymous(text), "copy": 1}
     if page["kind"] not in ARTICLES or not lines:
         return
-    yield changed(beside(page, lines, random))
-    yield changed(boxed(page, random))
     choice = random.random()
-    if choice < 0.35:
-        yield changed(panelled(page, lines, random))
-    elif choice < 0.7:
-        yield programmed(page, random) | {"copy": True}
+    if choice < 0.25:
+        yield page | {"html": boxed(page, random), "copy": 2}
+    elif choice < 0.4:
+        yield page | {"html": panelled(page, lines, random), "copy": 2}
+    elif choice < 0.6:
+        yield page | {"html": beside(page, lines, random, comments if random.random() < 0.6 else teasers), "copy": 2}
+    elif choice < 0.8:
+        yield programmed(page, random) | {"copy": 2}
     else:
         text = emptied(page)
         if text is not None:
-            yield page | {"html": text, "main": "", "empty": True, "copy": True}
+            yield page | {"html": text, "main": "", "empty": True, "copy": 2}

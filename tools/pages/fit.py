@@ -41,8 +41,8 @@ LEAST = 0.03
 # Pages of few, but important, sets count more, and so do blocks with pieces.
 WEIGHT = defaultdict(lambda: 1, zh=3) | dict.fromkeys(("git", "reference-en", "reference-zh"), 0.3)
 PIECE = 0.12
-# Copies of a page: each of an article, of which there are several, that of another page, and one without its article.
-COPY, OTHER, EMPTY = 0.35, 0.8, 0.3
+# The first copy of a page, and the second.
+COPY = {1: 0.35, 2: 0.15}
 
 
 def increasing(places):
@@ -140,10 +140,9 @@ class Pages:
             return numpy.full(len(texts), PIECE)
         sizes = numpy.array([len(text.encode()) for text in texts], float)
         content = sizes[self.labels[self.starts[number] : self.starts[number + 1]] == 1].sum()
-        share = EMPTY if "empty" in page else COPY if page["kind"] in ARTICLES else OTHER
-        weight = WEIGHT[name] * (share if "copy" in page else 1)
-        # What was put beside an article does not count more than the article because it is longer.
-        most = max(200, content, sizes.sum() / 3 if "copy" in page else 0)
+        weight = WEIGHT[name] * COPY.get(page.get("copy"), 1)
+        # What the second copy has beside an article does not count more because it is longer.
+        most = max(200, content, sizes.sum() / 3 if page.get("copy") == 2 else 0)
         return weight * numpy.minimum(1, (sizes / most) ** 0.8)
 
     def write(self, name, values):

@@ -12,6 +12,8 @@ const PENALTY: i64 = 8 * LOGIT;
 
 /// Bytes of content, as expected, that the rest of the page has at least if what is hidden is none.
 const SHOWN: u64 = 150;
+/// Hidden parts with prose from which a page hides its content until it is asked for.
+const PANELS: usize = 2;
 /// Bytes of prose that an article has at least that named comments are not part of, outside of lists.
 const ARTICLE: u64 = 300;
 
@@ -21,7 +23,7 @@ pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
     let pairs = survey.units.iter().zip(&*scores);
     let seen = pairs.filter(|(unit, _)| !is_unseen(unit));
     let shown: u64 = seen.map(|(unit, score)| u64::from(unit.bytes) * logistic(*score)).sum();
-    let is_shown = shown >= SHOWN * CERTAIN;
+    let is_shown = shown >= SHOWN * CERTAIN && panels(survey) <= PANELS;
     let is_commented = survey.article >= ARTICLE && !survey.is_forum;
     for (unit, score) in survey.units.iter().zip(scores) {
         let is_comment = survey.place(unit.element).marks.has(Marks::COMMENT);
@@ -32,6 +34,15 @@ pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
             *score -= PENALTY;
         }
     }
+}
+
+/// Counts the hidden elements with prose that are in no other.
+fn panels(survey: &Survey) -> usize {
+    let is_panel = |place: &&Place| {
+        let is_inner = survey.place(place.parent).zone.panel;
+        place.zone.panel && !is_inner && survey.good.between(place.first, place.end) > 0
+    };
+    survey.places.iter().filter(is_panel).count()
 }
 
 /// Whether a block is in an element of several blocks, with prose, that all stand several times between

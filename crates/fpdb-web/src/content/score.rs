@@ -71,15 +71,15 @@ fn probability(bucket: usize) -> u64 {
 /// The probability from which it is not unlikely that a block is content.
 const LIKELY: u64 = CERTAIN / 4;
 
-/// The probability from which a block is surely content.
-const SURE: u64 = CERTAIN * 4 / 5;
+/// The probability from which a block is rather content than not.
+const EVEN: u64 = CERTAIN / 2;
 
 /// Whether a page shows more than menus, footers and notices, as it does unless scripts have yet to
-/// fill it: a block is surely content, or text outside of links and surroundings.
+/// fill it: a block is rather content than not, or text outside of links and surroundings.
 fn has_content(survey: &Survey, scores: &[i64]) -> bool {
     survey.units.iter().zip(scores).any(|(unit, score)| {
         let is_text = 2 * unit.plain >= unit.bytes && !unit.phrase && !unit.cookie;
-        logistic(*score) >= SURE || is_text && is_outside(&survey.place(unit.element))
+        logistic(*score) >= EVEN || is_text && is_outside(&survey.place(unit.element))
     })
 }
 
