@@ -6,7 +6,7 @@ use super::survey::{Shape, Survey};
 use super::units::at;
 
 /// The number of features of a block.
-pub(super) const FEATURES: usize = 121;
+pub(super) const FEATURES: usize = 95;
 
 /// Marks of punctuation that count. Program code has many more than prose.
 const POINTS: u32 = 20;
@@ -35,15 +35,6 @@ pub(super) fn of_block(survey: &Survey, index: usize) -> Features {
         part(all - survey.plain.between(place.first, place.end), all)
     };
     let each = |run: &Run| short(run.plain / u64::from(run.count).max(1));
-    let offered = |place: &Place| {
-        let (from, to) = (place.first, place.end);
-        part(survey.offered.between(from, to), survey.bytes.between(from, to))
-    };
-    let interrupting = |place: &Place| {
-        let (from, to) = (place.first, place.end);
-        part(survey.interrupting.between(from, to), survey.bytes.between(from, to))
-    };
-    let total = survey.prose.max(1);
     let of_run = |run: &Run, count: u32| part(u64::from(count), u64::from(run.count));
     [
         // The text.
@@ -58,23 +49,15 @@ pub(super) fn of_block(survey: &Survey, index: usize) -> Features {
         i16::from(unit.phrase),
         i16::from(unit.aside),
         i16::from(unit.repeated),
-        i16::from(unit.interrupts),
-        interrupting(&place),
-        interrupting(&parent),
         i16::from(unit.is_copy),
         i16::from(unit.cookie),
         i16::from(unit.in_title),
-        part(u64::from(unit.points), u64::from(unit.bytes)),
-        short(u64::from(unit.offers)),
         // Tags and roles.
         i16::from(zone.nav),
         i16::from(zone.aside),
         i16::from(zone.footer),
         i16::from(zone.header),
         i16::from(zone.hidden),
-        i16::from(zone.unseen),
-        i16::from(zone.concealed),
-        i16::from(zone.pre),
         i16::from(zone.role),
         i16::from(zone.form),
         i16::from(zone.article),
@@ -125,15 +108,6 @@ pub(super) fn of_block(survey: &Survey, index: usize) -> Features {
         short((parent.end - parent.first) as u64),
         short((grand.end - grand.first) as u64),
         place.depth,
-        offered(&place),
-        offered(&parent),
-        offered(&grand),
-        short(u64::from(place.pictures)),
-        short(u64::from(parent.pictures)),
-        short(u64::from(grand.pictures)),
-        short(u64::from(place.fields)),
-        short(u64::from(parent.fields)),
-        short(u64::from(grand.fields)),
         // Its prose and that of its siblings.
         part(place.cluster, survey.cluster),
         part(parent.cluster, survey.cluster),
@@ -155,15 +129,6 @@ pub(super) fn of_block(survey: &Survey, index: usize) -> Features {
         of_run(&place.outer, place.outer.dates),
         of_run(&place.outer, place.outer.texts),
         // The page.
-        part(survey.uncommented, total),
-        part(survey.unlisted, total),
-        short(survey.uncommented / 16),
-        short(survey.unlisted / 16),
-        part(survey.offered.all(), survey.bytes.all()),
-        part(survey.cluster, survey.uncommented),
-        part(survey.cluster, survey.unlisted),
-        short(u64::from(survey.place(0).fields)),
-        short(survey.cluster / 16),
         short_of(prose),
         short_of(prosaic),
         short_of(linked),

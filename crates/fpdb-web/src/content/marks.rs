@@ -38,9 +38,8 @@ marks! {
     BODY 15,
     // The numbers of lines of code.
     GUTTER 16,
-    // Hidden by the name of a class, or from screen readers; and the former only.
+    // Hidden by the name of a class.
     CONCEALED 17,
-    UNSHOWN 18,
 }
 
 /// Bytes of a word that can be in the lists.
@@ -59,9 +58,6 @@ impl Marks {
             marks.add(Self::HIDDEN);
         }
         if is_concealed(attributes.class) {
-            marks.add(Self::CONCEALED.or(Self::UNSHOWN));
-        }
-        if attributes.is_aria_hidden {
             marks.add(Self::CONCEALED);
         }
         if !attributes.role.is_empty() {
@@ -190,7 +186,6 @@ mod tests {
             ("role='Main'", Marks::MAIN),
             ("hidden", Marks::HIDDEN),
             ("class='a d-none'", Marks::CONCEALED),
-            ("aria-hidden=true", Marks::CONCEALED),
             ("class='code-line-numbers'", Marks::GUTTER),
         ] {
             let marks = Marks::of(&attributes::parse(attributes.as_bytes()));
@@ -199,7 +194,7 @@ mod tests {
         for attributes in [
             "class=navigator",
             "class=hide-x",
-            "aria-hidden=false",
+            "aria-hidden=true",
             "class=unfooterlike",
             "data-class=footer",
             "class=''",

@@ -19,21 +19,6 @@ impl Table {
         Self(table)
     }
 
-    /// Returns where words begin that begin phrases.
-    fn places(&self, folded: &str) -> impl Iterator<Item = usize> {
-        let bytes = folded.as_bytes();
-        let mut in_word = false;
-        bytes.iter().enumerate().filter_map(move |(at, byte)| {
-            let starts = !in_word && self.starts(bytes.get(at..).unwrap_or_default());
-            in_word = byte.is_ascii_alphanumeric();
-            starts.then_some(at)
-        })
-    }
-
-    fn is_in(&self, folded: &str) -> bool {
-        self.places(folded).next().is_some()
-    }
-
     fn starts(&self, text: &[u8]) -> bool {
         let list = self.0.get(place(text));
         list.is_some_and(|list| list.iter().any(|phrase| text.starts_with(phrase)))
@@ -73,13 +58,14 @@ pub(super) fn is_opening(folded: &str) -> bool {
 /// Returns whether a block, folded, has a phrase that content does not have.
 pub(super) fn has_phrase(folded: &str) -> bool {
     static TABLE: OnceLock<Table> = OnceLock::new();
-    table(&TABLE, words::PHRASES).is_in(folded)
-}
-
-/// Returns how many phrases of offers a block, folded, has.
-pub(super) fn offers(folded: &str) -> usize {
-    static TABLE: OnceLock<Table> = OnceLock::new();
-    table(&TABLE, words::OFFERS).places(folded).count()
+    let table = table(&TABLE, words::PHRASES);
+    let bytes = folded.as_bytes();
+    let mut in_word = false;
+    bytes.iter().enumerate().any(|(at, byte)| {
+        let starts = !in_word && table.starts(bytes.get(at..).unwrap_or_default());
+        in_word = byte.is_ascii_alphanumeric();
+        starts
+    })
 }
 
 /// Returns whether a text that is no longer than a notice mentions cookies.

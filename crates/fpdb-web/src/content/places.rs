@@ -25,8 +25,6 @@ pub(super) struct Place {
     pub(super) outer: Run,
     /// Is the same for like elements, as in the tree.
     pub(super) like: u64,
-    pub(super) pictures: u32,
-    pub(super) fields: u32,
 }
 
 /// What the elements that a block is in are for, by their tags and roles.
@@ -41,9 +39,6 @@ pub(super) struct Zone {
     pub(super) form: bool,
     pub(super) declared: bool,
     pub(super) article: bool,
-    /// Hidden, or concealed by the name of a class, whatever share of the page it is.
-    pub(super) unseen: bool,
-    pub(super) concealed: bool,
     /// In an element that is hidden by an attribute or a class and is not one of several tabs.
     pub(super) panel: bool,
     pub(super) pre: bool,
@@ -112,9 +107,7 @@ pub(super) fn zones(elements: &[Element], units: &[Unit]) -> Vec<Place> {
             zone.hidden |= element.marks.has(Marks::HIDDEN);
         }
         if index > 0 {
-            zone.unseen |= element.marks.has(Marks::HIDDEN);
-            zone.concealed |= element.marks.has(Marks::CONCEALED);
-            zone.panel |= element.marks.has(Marks::HIDDEN.or(Marks::UNSHOWN))
+            zone.panel |= element.marks.has(Marks::HIDDEN.or(Marks::CONCEALED))
                 && at(&siblings, element.run as usize) < TABS;
             zone.pre |= element.tag == Tag::Pre;
             zone.header |=
@@ -132,8 +125,6 @@ pub(super) fn zones(elements: &[Element], units: &[Unit]) -> Vec<Place> {
             depth: if index > 0 { at(&places, parent).depth + 1 } else { 0 },
             zone,
             like: element.like,
-            pictures: element.pictures,
-            fields: element.fields,
             ..Place::default()
         });
     }

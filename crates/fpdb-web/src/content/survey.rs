@@ -14,15 +14,9 @@ pub(super) struct Survey {
     pub(super) bytes: Sums,
     pub(super) plain: Sums,
     pub(super) good: Sums,
-    /// Bytes of blocks with phrases of offers, or other phrases that content does not have.
-    pub(super) offered: Sums,
     /// Bytes of blocks that stand several times between prose.
     pub(super) interrupting: Sums,
-    /// The prose in bytes: all, outside of comments, and outside of lists.
-    pub(super) prose: u64,
-    pub(super) uncommented: u64,
-    pub(super) unlisted: u64,
-    /// The prose outside of both, in what the page declares or names as its content.
+    /// The prose in bytes outside of comments and lists, in what the page declares or names as its content.
     pub(super) article: u64,
     pub(super) is_forum: bool,
     pub(super) drops_comments: bool,
@@ -118,7 +112,6 @@ impl Survey {
         let rest = total - of(&|place| place.marks.has(Marks::COMMENT));
         let drops_comments = rest >= 600 && rest * 100 >= total * 15 && !is_forum;
         let declares = of(&|place| place.zone.declared) * 5 >= total;
-        let unlisted = of(&|place| place.inner.number == 0);
         let is_named = |p: &Place| p.zone.declared || p.marks.has(Marks::POSITIVE);
         let article = of(&|p| p.inner.number == 0 && is_named(p) && !p.marks.has(Marks::COMMENT));
         let reader = reader(&units, &places, &bytes, &plain);
@@ -138,10 +131,6 @@ impl Survey {
         let shape = Shape::of(&units, &places);
         let interrupting =
             Sums::new(units.iter().map(|u| if u.interrupts { u64::from(u.bytes) } else { 0 }));
-        let offered = Sums::new(units.iter().map(|unit| match unit.phrase || unit.offers > 0 {
-            true => u64::from(unit.bytes),
-            false => 0,
-        }));
         Self {
             shape,
             cluster,
@@ -150,11 +139,7 @@ impl Survey {
             bytes,
             plain,
             good,
-            offered,
             interrupting,
-            prose: total,
-            uncommented: rest,
-            unlisted,
             article,
             is_forum,
             drops_comments,

@@ -44,9 +44,6 @@ pub(super) struct Element {
     /// A hash of the names and first classes of this element and of the two that enclose it.
     /// Elements with the same hash repeat a structure.
     pub(super) like: u64,
-    /// How many pictures, and how many fields of a form, are in it.
-    pub(super) pictures: u32,
-    pub(super) fields: u32,
 }
 
 macro_rules! tags {
@@ -134,9 +131,6 @@ struct Builder {
     /// The height of the stack where the open link began.
     link: usize,
     runs: u32,
-    /// The pictures and fields so far.
-    pictures: u32,
-    fields: u32,
     /// The open elements that are not in the tree.
     excess: usize,
 }
@@ -228,8 +222,6 @@ impl Builder {
             barriers: Vec::new(),
             link: 0,
             runs: 0,
-            pictures: 0,
-            fields: 0,
             excess: 0,
         };
         builder.push(Tag::Body, 0, &Attributes::default());
@@ -237,11 +229,6 @@ impl Builder {
     }
 
     fn tag(&mut self, tag: &tokens::Tag) {
-        match tag.name.as_bytes() {
-            b"img" | b"video" | b"iframe" => self.pictures += 1,
-            b"input" | b"textarea" | b"select" if !tag.close => self.fields += 1,
-            _ => {}
-        }
         let separator = match tag.element {
             Role::Inline if tag.custom => '\n',
             Role::Inline | Role::Raw | Role::Hidden => return,
@@ -362,19 +349,7 @@ impl Builder {
         let like = around.fold(key, |like, (open, bits)| like ^ open.key.rotate_left(bits));
         let (element, place) = (number(self.elements.len()), number(self.stack.len()));
         let first = number(self.writer.blocks());
-        let (pictures, fields) = (self.pictures, self.fields);
-        self.elements.push(Element {
-            parent,
-            first,
-            end: first,
-            run,
-            tag,
-            level,
-            marks,
-            like,
-            pictures,
-            fields,
-        });
+        self.elements.push(Element { parent, first, end: first, run, tag, level, marks, like });
         self.stack.push(Open { element, tag, key, children: [(0, 0); 2] });
         if let Some(open) = self.open.get_mut(tag as usize) {
             open.push(place);
@@ -421,9 +396,6 @@ impl Builder {
             }
             if let Some(element) = self.elements.get_mut(open.element as usize) {
                 element.end = end;
-                // Until now, those before it.
-                element.pictures = self.pictures - element.pictures;
-                element.fields = self.fields - element.fields;
             }
         }
         // A link without an end ends with the element that it is in.

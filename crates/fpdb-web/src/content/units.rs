@@ -33,8 +33,6 @@ pub(super) struct Unit {
     pub(super) ends: bool,
     pub(super) opening: bool,
     pub(super) phrase: bool,
-    /// Phrases of offers and notices.
-    pub(super) offers: u32,
     pub(super) repeated: bool,
     /// Whether it stands several times with prose between that does not.
     pub(super) interrupts: bool,
@@ -119,7 +117,6 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
             phrases::fold_into(text, &mut folded);
             unit.opening = bytes < 250 && phrases::is_opening(&folded);
             unit.phrase = phrases::has_phrase(&folded);
-            unit.offers = u32::try_from(phrases::offers(&folded)).unwrap_or(u32::MAX);
             unit.aside = bytes <= 90 && (level > 0 || bytes <= 60) && phrases::is_heading(&folded);
             unit.in_title = bytes >= 8 && !title.is_empty() && title.contains(folded.as_str());
             hash = phrases::hash(&folded);

@@ -10,7 +10,6 @@ pub(crate) struct Attributes<'a> {
     pub(crate) itemtype: &'a [u8],
     pub(crate) style: &'a [u8],
     pub(crate) is_hidden: bool,
-    pub(crate) is_aria_hidden: bool,
     /// A hash of the first class.
     pub(crate) key: u64,
 }
@@ -35,10 +34,6 @@ pub(crate) fn parse(mut rest: &[u8]) -> Attributes<'_> {
             5 if name.eq_ignore_ascii_case(b"style") => &mut found.style,
             6 if name.eq_ignore_ascii_case(b"hidden") => {
                 found.is_hidden |= !value.eq_ignore_ascii_case(b"until-found");
-                continue;
-            }
-            11 if name.eq_ignore_ascii_case(b"aria-hidden") => {
-                found.is_aria_hidden |= value.eq_ignore_ascii_case(b"true");
                 continue;
             }
             _ => continue,
