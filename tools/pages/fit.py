@@ -1,9 +1,11 @@
 """Fits the trees of main/1 to labelled pages, and writes them into crates/fpdb-web/src/content/weights.rs.
 
 A folder holds sets as score.py reads them. Each page has the same weight, and in it a block has one that grows with
-its length. Copies of the pages, which copies.py makes, count as a part of a page. The crate's own test `write_blocks`
-says what the trees can ask of each block, so that nothing is computed twice in different ways. The second forest is
-fitted to first scores of pages of other sites, because it must not trust them too much.
+its length. A copy of each page counts as a third of a page: without the names of classes and identifiers, so that names alone
+never decide, or with the first paragraphs of an article only and with teasers or comments after it, so that lengths do
+not, or both. The crate's own test `write_blocks` says what the trees can ask of each block, so that nothing is
+computed twice in different ways. The second forest is fitted to first scores of pages of other sites, because it must
+not trust them too much.
 
     pip install numpy catboost lxml
     python3 fit.py FOLDER
@@ -15,6 +17,7 @@ times to four fifths of the sites. To score them: `score.py --program "held-out=
 
 import argparse
 import hashlib
+import html
 import json
 import os
 import re
@@ -23,11 +26,12 @@ import tempfile
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from pathlib import Path
+from random import Random
 
+import lxml.html
 import numpy
 from catboost import CatBoostClassifier
 
-from copies import ARTICLES, copies
 from score import flat, read, site, words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,9 +44,57 @@ TREES = 150, 150
 LEAST = 0.03
 # Pages of few, but important, sets count more, and so do blocks with pieces.
 WEIGHT = defaultdict(lambda: 1, zh=3) | dict.fromkeys(("git", "reference-en", "reference-zh"), 0.3)
-PIECE = 0.12
-# The first copy of a page, and the second.
-COPY = {1: 0.35, 2: 0.15}
+PIECE, COPY = 0.12, 0.35
+# Kinds of pages that are articles, in the sets that we have.
+ARTICLES = "article", "zh-news", "Chinese", "English", "Greek", "Polish", "Russian"
+
+
+def anonymous(page):
+    """A page whose classes and identifiers say nothing, but are as like each other as before."""
+
+    def attribute(found):
+        name = lambda word: f"q{int(hashlib.md5(word.group().encode()).hexdigest()[:8], 16)}"
+        return found[1] + re.sub(r"[^\s\"']+", name, found[2])
+
+    return re.sub(r"""(\s(?:class|id)\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)""", attribute, page, flags=re.I)
+
+
+def shortened(page, lines, random):
+    """An article with its first paragraphs only, and after it teasers or comments with the lines of other pages."""
+    parser = lxml.html.HTMLParser(encoding="utf-8")
+    tree, truth = lxml.html.document_fromstring(page["html"].encode(), parser=parser), flat(page["main"])
+    is_content = lambda text: len(text) >= 60 and text in truth
+    paragraphs = [p for p in tree.iter("p") if is_content(flat(p.text_content()))]
+    for paragraph in paragraphs[random.randint(1, 5) :]:
+        paragraph.drop_tree()
+    if paragraphs:
+        place = paragraphs[0]
+        for _ in range(random.randint(1, 3)):
+            parent = place.getparent()
+            place = place if parent is None or parent.tag in ("body", "td") else parent
+        place.addnext(lxml.html.fragment_fromstring(beside(lines, random)))
+    return lxml.html.tostring(tree, encoding="unicode")
+
+
+def beside(lines, random):
+    """Like elements that are not the article."""
+    is_comments, tag, name = random.random() < 0.4, random.choice(["div", "li"]), random.choice(["comment", "item", "c1"])
+    items = []
+    for _ in range(random.randint(4, 9)):
+        text, other = (html.escape(line) for line in random.sample(lines, 2))
+        date = f"{random.randint(1, 28)}.{random.randint(1, 12)}.2012 {random.randint(10, 23)}:{random.randint(10, 59)}"
+        title = f"<h3><a href=x>{other[:50]}</a></h3>" if random.random() < 0.9 else f"<a href=x>{other[:50]}</a>"
+        head = f"<div class=a>{other[:12]} {date}</div>" if is_comments else title
+        items.append(f"<{tag} class={name}>{head}<div class=b><p>{text}</p></div></{tag}>")
+    return f"<div class=list>{'<h3>' + lines[0][:12] + '</h3>' if is_comments else ''}{''.join(items)}</div>"
+
+
+def copy(page, lines):
+    """A copy that misleads whoever trusts names or lengths."""
+    random = Random(page["id"])
+    is_article = page["kind"] in ARTICLES and random.random() < 0.7
+    text = shortened(page, lines, random) if is_article else page["html"]
+    return page | {"html": text if is_article and random.random() < 0.5 else anonymous(text), "copy": True}
 
 
 def increasing(places):
@@ -84,8 +136,6 @@ def aligned(page, truth):
 
 def labels(blocks, page):
     """For each block, 1 if it is content, 0 if not, and -1 if that is not known."""
-    if page.get("empty"):
-        return [0] * len(blocks)
     if not page.get("main"):
         has = lambda text, pieces: any(flat(piece) in text for piece in pieces)
         return [0 if has(text, page["without"]) else 1 if has(text, page["with"]) else -1 for text in map(flat, blocks)]
@@ -119,15 +169,15 @@ class Pages:
         lines = defaultdict(list)
         for name, page in pages:
             lines[name] += [line[:300] for line in page.get("main", "").split("\n") if len(line) >= 60][:20]
-        made = [(name, copy) for name, page in pages if page.get("main") for copy in copies(page, lines[name])]
-        self.pages = pages + made
+        copies = [(name, copy(page, lines[name])) for name, page in pages if page.get("main")]
+        self.pages = pages + copies
         self.write("pages", ({"id": page["id"], "html": page["html"]} for _, page in self.pages))
         lines, values = self.run()
         blocks = [line["blocks"] for line in lines]
         self.starts = numpy.cumsum([0, *map(len, blocks)])
         # The values before the features of the block itself say what is around it.
-        self.around = int((folder / "around").read_text())
-        self.features = values[:, self.around :].copy()
+        around = int((folder / "around").read_text())
+        self.features = values[:, around:].copy()
         self.labels = numpy.array([label for (_, page), texts in zip(self.pages, blocks) for label in labels(texts, page)])
         folds = [hashlib.sha1(site(page).encode()).digest()[0] % FOLDS for _, page in self.pages]
         self.folds = numpy.repeat(folds, numpy.diff(self.starts))
@@ -136,14 +186,12 @@ class Pages:
 
     def weigh(self, number, texts):
         name, page = self.pages[number]
-        if not page.get("main") and "empty" not in page:
+        if not page.get("main"):
             return numpy.full(len(texts), PIECE)
         sizes = numpy.array([len(text.encode()) for text in texts], float)
         content = sizes[self.labels[self.starts[number] : self.starts[number + 1]] == 1].sum()
-        weight = WEIGHT[name] * COPY.get(page.get("copy"), 1)
-        # What the second copy has beside an article does not count more because it is longer.
-        most = max(200, content, sizes.sum() / 3 if page.get("copy") == 2 else 0)
-        return weight * numpy.minimum(1, (sizes / most) ** 0.8)
+        weight = WEIGHT[name] * (COPY if "copy" in page else 1)
+        return weight * numpy.minimum(1, (sizes / max(200, content)) ** 0.8)
 
     def write(self, name, values):
         (self.folder / name).write_text("".join(json.dumps(value) + "\n" for value in values))
