@@ -81,22 +81,23 @@ fn drop_noscript(page: &mut Page) {
     let is_hidden = |block: &Block| at(&hidden, block.element as usize);
     let size: usize = page.blocks.iter().filter(|block| is_hidden(block)).map(Block::len).sum();
     let shown = page.blocks.iter().map(Block::len).sum::<usize>() - size;
-    let is_prose = |block: &&Block| {
-        block.len() >= LONG
-            && 2 * block.linked < block.len()
-            && (is_hidden(block) || !at(&listed, block.element as usize))
+    let is_listed = |block: &Block| at(&listed, block.element as usize);
+    let prose = |wanted: &dyn Fn(&Block) -> bool| -> usize {
+        let is_prose = |block: &&Block| block.len() >= LONG && 2 * block.linked < block.len();
+        page.blocks.iter().filter(is_prose).filter(|b| wanted(b)).map(Block::len).sum()
     };
-    let (hidden_prose, prose): (Vec<&Block>, Vec<&Block>) =
-        page.blocks.iter().filter(is_prose).partition(|block| is_hidden(block));
-    let [hidden_prose, prose] =
-        [hidden_prose, prose].map(|blocks| blocks.into_iter().map(Block::len).sum::<usize>());
+    let hidden_prose = prose(&is_hidden);
+    let listed_prose = prose(&|block| !is_hidden(block) && is_listed(block));
+    let prose = prose(&|block| !is_hidden(block) && !is_listed(block));
     if shown < SHOWN && size > 2 * shown {
         return;
     }
-    // If the article is in `<noscript>`, lists beside it are comments or other articles.
-    let is_article = hidden_prose > 2 * prose.max(LONG) && prose < SHOWN;
+    // If the article is in `<noscript>`, lists beside it are comments or other articles. A notice is
+    // none, so what is shorter than an article must be more than the lists, too.
+    let least = if hidden_prose < SHOWN { prose + listed_prose } else { prose };
+    let is_article = hidden_prose > 2 * least.max(LONG) && prose < SHOWN;
     let is_kept = |block: &Block| match is_article {
-        true => is_hidden(block) || !at(&listed, block.element as usize),
+        true => is_hidden(block) || !is_listed(block),
         false => !is_hidden(block),
     };
     let kept: Vec<bool> = page.blocks.iter().map(is_kept).collect();
@@ -203,6 +204,19 @@ mod tests {
         }
         let page = format!("<noscript>{article}</noscript>{article}");
         assert_eq!(sifted(&page).len(), 8);
+    }
+
+    /// On a page of a table of reviews, a notice about browsers was all that was kept.
+    #[test]
+    fn a_notice_in_noscript_is_no_article() {
+        let notice = "We noticed that you use a browser in which this site is not shown as it should \
+                      be. We support all browsers that are newer than the one that you have now.";
+        for tag in ["li", "div", "tr"] {
+            let review = format!("<{tag}><p>{}</{tag}>", "A clean room and a good bed. ".repeat(8));
+            let page = format!("<noscript><p>{notice}</noscript>{}", review.repeat(5));
+            let blocks = sifted(&page);
+            assert!(blocks.len() == 5 && !blocks.contains(&notice.to_owned()), "{tag}: {blocks:?}");
+        }
     }
 
     #[test]
