@@ -65,7 +65,7 @@
 //! ```
 
 #![deny(missing_docs)]
-// Only storage/ may name files: the lists are in clippy.toml.
+// Only file/storage/ may name files: the lists are in clippy.toml.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod base;

@@ -1,4 +1,4 @@
-//! What every other room uses.
+//! What all other modules use.
 //!
 //! From the ground up, each module uses only those before it; `tests/layering` checks this:
 //!

@@ -1,4 +1,4 @@
-//! Files.
+//! Access to files, and the formats that all kinds of files share.
 //!
 //! From the ground up, each module uses only those before it; `tests/layering` checks this:
 //!

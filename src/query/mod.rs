@@ -15,7 +15,7 @@
 // of fingerprint), `planner` (plans, made once), `answer` and `pipeline` (one query), `sketches`
 // (one query of sketches), `counters` (what they read), `explain` (one query's plan), `near`
 // (comparing), `hit` and `ids` (from hits to answers), `batch` (many queries and their answers),
-// `sweep` and `batch_answer` (answering them), `short_list`.
+// `sweep` and `batch_answer` (answering them), `short_list`, `pairs` (all pairs within a distance).
 
 mod answer;
 mod batch;

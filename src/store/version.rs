@@ -158,8 +158,7 @@ impl<F: Fingerprint> Version<F> {
     }
 
     fn fetch(&self, entries: &[Entry<F::Word>]) -> Result<()> {
-        let tables =
-            || self.segments.iter().filter_map(|segment| segment.tables()?.tables().first());
+        let tables = || self.segments.iter().filter_map(|segment| segment.table(0));
         if entries.len() == 1 || !tables().any(Table::is_cold) {
             return Ok(());
         }

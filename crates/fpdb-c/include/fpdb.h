@@ -373,8 +373,7 @@ typedef struct FpdbOutcome {
 } FpdbOutcome;
 
 // What documents are written, and how. Set `size` to `sizeof(FpdbWrite)` and what you do not use
-// to
-// 0. The arrays have `count` elements.
+// to 0. The arrays have `count` elements.
 //
 // Some hundreds to some thousands of documents are a good number. All documents of a write are in
 // memory at the same time, several times, and other writers wait for it.

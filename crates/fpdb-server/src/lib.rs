@@ -19,14 +19,18 @@
 // What the modules contain, from the bottom up. The engine's test `layering` checks the layers.
 //
 // password process resp stop      passwords; what the system says; the protocol; the wish to stop
-// users                           who may do what command error options           what commands
-// there are; errors and options of the server metrics                         figures by command
-// net                             connections: sockets, input and output events
-// the log accounts failure                the users of a server, and which its clients are; errors
-// as replies database                        the database of either width commands
-// what clients can ask for, and how it is done connection http                 reading requests of
-// a client; serving figures accept                          accepting connections threads
-// the threads of a server server                          the server as a program sees it
+// users                           who may do what
+// command error options           what commands there are; errors and options of the server
+// metrics                         figures by command
+// net                             connections: sockets, input and output
+// events                          the log
+// accounts failure                the users of a server, and which its clients are; errors as replies
+// database                        the database of either width
+// commands                        what clients can ask for, and how it is done
+// connection http                 reading requests of a client; serving figures
+// accept                          accepting connections
+// threads                         the threads of a server
+// server                          the server as a program sees it
 
 mod accept;
 mod accounts;

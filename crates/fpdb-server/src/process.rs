@@ -3,8 +3,8 @@
 use std::thread::{self, JoinHandle};
 use std::{fs, io};
 
-/// Starts a thread with this name. The work is boxed, because what starts a thread would be
-/// compiled for each type of work again, in each width of fingerprints.
+/// Starts a thread with this name. The work is boxed; otherwise the code that starts a thread would
+/// be compiled again for each type of work and each width.
 pub(crate) fn spawn(
     name: String,
     work: Box<dyn FnOnce() + Send + 'static>,

@@ -322,10 +322,13 @@ impl Reader {
     /// its matches; 512 MiB by default. So, in contrast to query_batch(), not all answers are in
     /// memory.
     ///
-    /// >>> _ = db.write([0b0000, 0b0011], [1, 2]) >>> with fpdb.Db.create(folder / "new.fpdb") as
-    /// new: ...     _ = new.insert(0b0111, 9) ...     [(chunk.a.tolist(), chunk.b.tolist()) for
-    /// chunk in db.join(new, 3)] [([2, 1], [9, 9])] >>> [(chunk.a.tolist(), chunk.b.tolist()) for
-    /// chunk in db.join([2**64 - 1, 0b0011], 3, nearest=True)] [([2], [1])]
+    /// >>> _ = db.write([0b0000, 0b0011], [1, 2])
+    /// >>> with fpdb.Db.create(folder / "new.fpdb") as new:
+    /// ...     _ = new.insert(0b0111, 9)
+    /// ...     [(chunk.a.tolist(), chunk.b.tolist()) for chunk in db.join(new, 3)]
+    /// [([2, 1], [9, 9])]
+    /// >>> [(chunk.a.tolist(), chunk.b.tolist()) for chunk in db.join([2**64 - 1, 0b0011], 3, nearest=True)]
+    /// [([2], [1])]
     #[pyo3(signature = (other, distance=None, *, nearest=false, memory=None, threads=None))]
     fn join(
         &self,

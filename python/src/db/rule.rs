@@ -17,11 +17,14 @@ use crate::base::width::Bits;
 /// A program that has sketches elsewhere, such as in the tables of a cluster, can join them by
 /// their bands and compare what it finds. Rules can be compared and pickled.
 ///
-/// >>> rule = MatchRule(0.8, expected_entries=1_000_000) >>> (rule.bands, rule.minima,
-/// rule.distance, rule.margin) (10, 5, 38, 186) >>> sketches, _ = fingerprint_batch(["a b c d e f
-/// g", "a b c d e f g h", "p q r s t u v w"], bits=1824) >>> rule.bands_of(sketches).shape (3, 10)
-/// >>> rule.distances(sketches[[0, 0]], sketches[[0, 2]]).tolist()  # 255 if they do not match [0,
-/// 255]
+/// >>> rule = MatchRule(0.8, expected_entries=1_000_000)
+/// >>> (rule.bands, rule.minima, rule.distance, rule.margin)
+/// (10, 5, 38, 186)
+/// >>> sketches, _ = fingerprint_batch(["a b c d e f g", "a b c d e f g h", "p q r s t u v w"], bits=1824)
+/// >>> rule.bands_of(sketches).shape
+/// (3, 10)
+/// >>> rule.distances(sketches[[0, 0]], sketches[[0, 2]]).tolist()  # 255 if they do not match
+/// [0, 255]
 #[pyclass(frozen, eq, module = "fpdb_engine._native")]
 #[derive(PartialEq)]
 pub(crate) struct MatchRule {

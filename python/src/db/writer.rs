@@ -236,11 +236,13 @@ impl Db {
     /// there is one within the database's distance. Returns None for a text that is too short to be
     /// compared; then nothing was inserted.
     ///
-    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db: ...
-    /// print(db.insert_text_if_novel("Trains leave for the airport every ten minutes.", "a")) ...
-    /// print(db.insert_text_if_novel("TRAINS leave for the airport every ten minutes!", "b")) ...
-    /// print(db.insert_text_if_novel("", "c")) Outcome('inserted', id=0) Outcome('duplicate',
-    /// duplicate_of=Match(distance=0, fingerprint=..., id=0)) None
+    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db:
+    /// ...     print(db.insert_text_if_novel("Trains leave for the airport every ten minutes.", "a"))
+    /// ...     print(db.insert_text_if_novel("TRAINS leave for the airport every ten minutes!", "b"))
+    /// ...     print(db.insert_text_if_novel("", "c"))
+    /// Outcome('inserted', id=0)
+    /// Outcome('duplicate', duplicate_of=Match(distance=0, fingerprint=..., id=0))
+    /// None
     #[pyo3(signature = (text, key, *, stamp=None))]
     fn insert_text_if_novel(
         slf: &Bound<'_, Self>,
@@ -262,10 +264,11 @@ impl Db {
     /// document, unless another one is within the database's distance. Returns None for a text that
     /// is too short to be compared; then nothing was changed.
     ///
-    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db: ...
-    /// print(db.upsert_text_if_novel("Trains leave for the airport every ten minutes.", "a")) ...
-    /// print(db.upsert_text_if_novel("TRAINS leave for the airport every ten minutes!", "a"))
-    /// Outcome('inserted', id=0) Outcome('unchanged', id=0)
+    /// >>> with fpdb.Db.create(folder / "crawl.fpdb", ids="names", recipe="default") as db:
+    /// ...     print(db.upsert_text_if_novel("Trains leave for the airport every ten minutes.", "a"))
+    /// ...     print(db.upsert_text_if_novel("TRAINS leave for the airport every ten minutes!", "a"))
+    /// Outcome('inserted', id=0)
+    /// Outcome('unchanged', id=0)
     #[pyo3(signature = (text, key, *, stamp=None))]
     fn upsert_text_if_novel(
         slf: &Bound<'_, Self>,

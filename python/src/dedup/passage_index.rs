@@ -84,11 +84,10 @@ impl PassageIndex {
     /// that say how it is stored. The seed decides the hashes of windows; by default it is random.
     /// Whoever knows it can write texts that seem to have passages of others.
     ///
-    /// >>> with fpdb.PassageIndex.create(folder / "passages.fpdb", min_words=14) as index: ...
-    /// index.insert([7], ["the mills were closed in spring because the new owners had found cheaper
-    /// coal"]) ...     index.find("He said: the mills were closed in spring because the new owners
-    /// had found cheaper coal.") [Origin(id=7, share=1.0, share_of_origin=1.0,
-    /// places=[Place(begin=9, end=81, is_long=True)])]
+    /// >>> with fpdb.PassageIndex.create(folder / "passages.fpdb", min_words=14) as index:
+    /// ...     index.insert([7], ["the mills were closed in spring because the new owners had found cheaper coal"])
+    /// ...     index.find("He said: the mills were closed in spring because the new owners had found cheaper coal.")
+    /// [Origin(id=7, share=1.0, share_of_origin=1.0, places=[Place(begin=9, end=81, is_long=True)])]
     #[staticmethod]
     #[pyo3(signature = (path, min_words=Number(50), seed=None, **options), text_signature = "(path, min_words=50, seed=None, **options)")]
     fn create(

@@ -196,11 +196,13 @@ fn values<'py>(object: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray2<'py, u64
 /// of Massive Datasets, section 3.4). With more rows a match needs more similarity; with more bands
 /// there are more matches. At most 65,536 minima.
 ///
-/// >>> bands = Bands(32, 4) >>> bands.minima, round(bands.threshold, 2),
-/// round(bands.probability(0.8), 6) (128, 0.42, 1.0) >>> texts = ["The cat sat on the mat all
-/// day.", "Trains leave at nine.", "The cat sat on the mat all night."] >>> hashes =
-/// bands.hashes(minima(texts, bands.minima)) >>> hashes.shape, (hashes[0] == hashes[2]).any(),
-/// (hashes[0] == hashes[1]).any() ((3, 32), np.True_, np.False_)
+/// >>> bands = Bands(32, 4)
+/// >>> bands.minima, round(bands.threshold, 2), round(bands.probability(0.8), 6)
+/// (128, 0.42, 1.0)
+/// >>> texts = ["The cat sat on the mat all day.", "Trains leave at nine.", "The cat sat on the mat all night."]
+/// >>> hashes = bands.hashes(minima(texts, bands.minima))
+/// >>> hashes.shape, (hashes[0] == hashes[2]).any(), (hashes[0] == hashes[1]).any()
+/// ((3, 32), np.True_, np.False_)
 #[pyclass(frozen, eq, hash, module = "fpdb_engine")]
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bands {

@@ -64,7 +64,7 @@ impl<F: Fingerprint> Shown<F> {
     }
 
     /// Replaces the version of `reader` in the current state by one with empty memory for pages,
-    /// and returns the current state; see [`Current`](crate::version::Current).
+    /// and returns the current state; see [`Current`](crate::store::version::Current).
     #[cold]
     fn renewed(&self, reader: Reader<F>) -> Reader<F> {
         let Ok(renewed) = reader.version.renewed().map(Arc::new) else { return reader };

@@ -76,10 +76,8 @@ impl<F: Fingerprint> Reader<F> {
         };
         self.read(|view| {
             let segments = &view.version.segments;
-            let Some(found) = segments.iter().find(|found| found.meta().id == segment) else {
-                return Err(self.no_segment(segment));
-            };
-            let Some(stored) = found.tables().and_then(|part| part.tables().get(table)) else {
+            let found = segments.iter().find(|found| found.meta().id == segment);
+            let Some(stored) = found.and_then(|found| found.table(table)) else {
                 return Err(self.no_segment(segment));
             };
             let blocks = stored.blocks() as u64;

@@ -1,9 +1,11 @@
 //! The index of a database of sketches.
 //!
+//! From the ground up, each module uses only those before it; `tests/layering` checks this:
+//!
 //! | module | what it holds |
 //! | --- | --- |
 //! | `rule`, `table` | which sketches match; tables that lead from bands to leaves of documents |
-//! | `part` | all tables of a segment |
+//! | `part` | what a segment has of these |
 
 pub(crate) mod part;
 mod rule;

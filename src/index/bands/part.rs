@@ -1,4 +1,4 @@
-//! What a segment has of an index of bands.
+//! The tables of bands of a segment.
 
 use super::table::BandTable;
 use crate::base::error::Result;
@@ -10,7 +10,7 @@ use crate::file::paged::{FileSummary, OpenPaged, Paged, PagedFile};
 use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
 
-/// Returns the names of the files of the segment with this number, with the files.
+/// Returns each file with its name; `segment` is the number of the segment.
 pub(crate) fn named(segment: u64, files: &[FileSummary]) -> Vec<(FileName, FileSummary)> {
     (0..).zip(files).map(|(t, &file)| (FileName::Band(segment, t), file)).collect()
 }
@@ -20,6 +20,8 @@ pub(crate) fn named(segment: u64, files: &[FileSummary]) -> Vec<(FileName, FileS
 pub(crate) struct BandsPart {
     /// The number of the segment.
     segment: u64,
+    /// The files of the tables.
+    files: Vec<FileSummary>,
     tables: Vec<BandTable>,
 }
 
@@ -37,7 +39,7 @@ impl BandsPart {
             let name = FileName::Band(segment, t).to_string();
             tables.push(BandTable::open(storage, &name, &header(FileKind::Bands, t), file.len)?);
         }
-        Ok(Self { segment, tables })
+        Ok(Self { segment, files: files.to_vec(), tables })
     }
 
     /// Returns the first file that does not have a row per entry.
@@ -50,7 +52,7 @@ impl BandsPart {
     /// Returns the same part with all its files [renewed](PagedFile::renewed).
     pub(crate) fn renewed(&self) -> Result<Self> {
         let tables = self.tables.iter().map(BandTable::renewed).collect::<Result<_>>()?;
-        Ok(Self { segment: self.segment, tables })
+        Ok(Self { segment: self.segment, files: self.files.clone(), tables })
     }
 
     /// Returns the files, in the order of the bands.
@@ -79,12 +81,11 @@ impl BandsPart {
     /// compared with the documents, unless these are damaged.
     pub(crate) fn verify<F: Fingerprint>(
         &self,
-        files: &[FileSummary],
         minima: u32,
         documents: Option<&Documents<F>>,
         inspection: &mut Inspection<'_>,
     ) -> Result<()> {
-        for (number, (table, &file)) in (0..).zip(self.tables.iter().zip(files)) {
+        for (number, (table, &file)) in (0..).zip(self.tables.iter().zip(&self.files)) {
             table.verify(file, (number, minima), documents, inspection)?;
         }
         Ok(())

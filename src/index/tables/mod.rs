@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `block`, `layout` | compressed fingerprints; bit orders and plans |
 //! | `table`, `postings`, `tombstones` | the kinds of files in a segment: fingerprints, ids of entries, and entries that it removes from older segments |
-//! | `part` | all of them |
+//! | `part` | what a segment has of these |
 
 pub(crate) mod block;
 pub mod layout;

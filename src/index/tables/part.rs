@@ -1,4 +1,4 @@
-//! What a segment has of an index of tables.
+//! The tables of a segment, with their postings and tombstones.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(crate) struct TableFiles {
 }
 
 impl TableFiles {
-    /// Returns the names of the files of the segment with this number, with the files.
+    /// Returns each file with its name; `segment` is the number of the segment.
     pub(crate) fn named(&self, segment: u64) -> Vec<(FileName, FileSummary)> {
         let mut named: Vec<_> =
             (0..).zip(&self.tables).map(|(t, &file)| (FileName::Table(segment, t), file)).collect();
@@ -41,6 +41,7 @@ impl TableFiles {
 pub(crate) struct TablesPart<W: Word> {
     /// The number of the segment.
     segment: u64,
+    files: TableFiles,
     /// In the order of the layout. There is at least one.
     tables: Vec<Table<W>>,
     postings: Postings,
@@ -67,7 +68,8 @@ impl<W: Word> TablesPart<W> {
             let (name, expected) = (FileName::Tombstones(segment), header(FileKind::Tombstones, 0));
             Tombstones::open(storage, &name.to_string(), &expected, file.len)
         });
-        Ok(Self { segment, tables, postings, tombstones: tombstones.transpose()? })
+        let (files, tombstones) = (files.clone(), tombstones.transpose()?);
+        Ok(Self { segment, files, tables, postings, tombstones })
     }
 
     /// Returns the first file that does not have these counts.
@@ -93,6 +95,7 @@ impl<W: Word> TablesPart<W> {
     pub(crate) fn renewed(&self) -> Result<Self> {
         Ok(Self {
             segment: self.segment,
+            files: self.files.clone(),
             tables: self.tables.iter().map(Table::renewed).collect::<Result<_>>()?,
             postings: self.postings.renewed()?,
             tombstones: self.tombstones.as_ref().map(Tombstones::renewed).transpose()?,
@@ -155,13 +158,12 @@ impl<W: Word> TablesPart<W> {
     /// messages.
     pub(crate) fn verify(
         &self,
-        files: &TableFiles,
         bit_orders: &[BitOrder],
         root: &Path,
         inspection: &mut Inspection<'_>,
     ) -> Result<()> {
         let mut sums = Vec::new();
-        for ((table, order), &file) in self.tables.iter().zip(bit_orders).zip(&files.tables) {
+        for ((table, order), &file) in self.tables.iter().zip(bit_orders).zip(&self.files.tables) {
             sums.push(table.verify(file, |f| set_hash(order.invert(f)), inspection)?);
         }
         let mut sound = (0..).zip(&sums).filter_map(|(number, &sum)| Some((number, sum?)));
@@ -173,11 +175,11 @@ impl<W: Word> TablesPart<W> {
             inspection.report(Error::corruption(message).at_path(root.join(name)));
         }
         let is_table_0_sound = sums.first().is_some_and(Option::is_some);
-        if self.postings.verify_file(files.postings, inspection)? && is_table_0_sound {
+        if self.postings.verify_file(self.files.postings, inspection)? && is_table_0_sound {
             let mut table = Sequential::new(self.first());
             self.postings.verify_groups(|block| table.get()?.block_len(block), inspection);
         }
-        if let (Some(tombstones), Some(file)) = (&self.tombstones, files.tombstones) {
+        if let (Some(tombstones), Some(file)) = (&self.tombstones, self.files.tombstones) {
             tombstones.verify(file, inspection)?;
         }
         Ok(())

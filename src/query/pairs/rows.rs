@@ -38,8 +38,7 @@ impl<'a, F: Word> Rows<'a, F> {
             rows.sort_unstable();
             rows
         };
-        let segments =
-            version.segments.iter().filter_map(|segment| segment.tables()?.tables().get(table));
+        let segments = version.segments.iter().filter_map(|segment| segment.table(table));
         let segments = segments.collect();
         Self { segments, recent: permuted(recent), gone: permuted(gone) }
     }

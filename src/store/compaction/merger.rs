@@ -136,7 +136,7 @@ impl<F: Fingerprint> Merger<'_, F> {
     /// Estimates the profile of a table of the output from parts of the inputs' tables. `gone` has
     /// the fingerprints to leave out, ascending, in the table's bit order.
     fn profile(&self, table: usize, gone: &[F::Word]) -> Result<Profile> {
-        let tables = self.inputs.iter().filter_map(|s| s.tables()?.tables().get(table));
+        let tables = self.inputs.iter().filter_map(|s| s.table(table));
         let mut sample = Sample::default();
         for low in tables.max_by_key(|table| table.blocks()).map_or(Ok(vec![]), sampled)? {
             let mut rows = Rows::of_segments(self.inputs.iter().map(|s| &**s), table, low)?;
@@ -148,12 +148,7 @@ impl<F: Fingerprint> Merger<'_, F> {
             sample.add_dropped(dropped as u64);
         }
         let rows = self.inputs.iter().map(|s| s.meta().fingerprints).sum();
-        let zeros = self
-            .inputs
-            .iter()
-            .filter_map(|s| s.tables()?.tables().get(table))
-            .map(Table::zeros)
-            .min();
+        let zeros = self.inputs.iter().filter_map(|s| s.table(table)).map(Table::zeros).min();
         Ok(Profile::estimate::<F::Word>(&sample, rows, zeros.unwrap_or(0)))
     }
 

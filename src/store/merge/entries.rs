@@ -292,8 +292,7 @@ impl<'a, W: Word> Rows<'a, W> {
         table: usize,
         low: W,
     ) -> Result<Self> {
-        let tables =
-            segments.into_iter().filter_map(|segment| segment.tables()?.tables().get(table));
+        let tables = segments.into_iter().filter_map(|segment| segment.table(table));
         let cursors = tables.map(|table| table.cursor(low)).collect::<Result<_>>()?;
         Ok(Self { cursors, batch: Vec::new(), repeated: 0 })
     }

@@ -50,7 +50,7 @@ impl Expected {
         // fingerprints fit into the block with the bits of the first, which has all of them.
         let remaining = |table: usize| {
             sum(&|segment| {
-                let table = segment.tables().and_then(|part| part.tables().get(table));
+                let table = segment.table(table);
                 table.map_or(0, |table| table.block_bytes()) * 8
                     + u64::from(<F::Word as Fingerprint>::BITS)
             })

@@ -29,7 +29,8 @@ pub(crate) struct SegmentMeta {
     pub fingerprints: u64,
     /// Number of entries.
     pub entries: u64,
-    /// Number of tombstones.
+    /// Number of tombstones; in a database of sketches, of originals in older segments that this
+    /// one replaces or removes.
     pub removed: u64,
     pub index: IndexFiles,
     /// The file of documents, in a database that keeps them.
@@ -90,13 +91,17 @@ impl SegmentMeta {
         out.put_u64(self.fingerprints);
         out.put_u64(self.entries);
         out.put_u64(self.removed);
-        let (required, tombstones) = match &self.index {
+        let tombstones = match &self.index {
             IndexFiles::Tables(files) => {
-                ([&files.tables[..], &[files.postings]].concat(), files.tombstones.as_ref())
+                let required = files.tables.iter().chain([&files.postings]);
+                required.for_each(|file| put_file(out, Some(file)));
+                files.tombstones.as_ref()
             }
-            IndexFiles::Bands(files) => (files.clone(), None),
+            IndexFiles::Bands(files) => {
+                files.iter().for_each(|file| put_file(out, Some(file)));
+                None
+            }
         };
-        required.iter().for_each(|file| put_file(out, Some(file)));
         put_file(out, tombstones);
         put_file(out, self.documents.as_ref().map(|documents| &documents.file));
         if let Some(documents) = &self.documents {

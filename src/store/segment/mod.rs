@@ -1,5 +1,5 @@
-//! A segment: an immutable set of entries, with one file per table, and files for ids, tombstones
-//! and documents.
+//! A segment: an immutable set of entries. It has an index, which is tables of fingerprints with ids
+//! and tombstones, or tables of bands; and documents.
 //!
 //! Segments are ordered by age. A segment never holds an entry that is still live in an older one,
 //! and its tombstones only remove entries of older segments. storage-format.md, "Segment".
@@ -28,6 +28,7 @@ use crate::file::storage::{PageBudget, ReadFile, Storage};
 use crate::fingerprint::{DocId, Document, Fingerprint, Word};
 use crate::index::bands::BandsPart;
 use crate::index::tables::TablesPart;
+use crate::index::tables::table::Table;
 use crate::settings::Settings;
 
 /// The index of a segment: one of the two kinds.
@@ -155,6 +156,12 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
+    /// Returns this table of a segment of fingerprints.
+    #[inline]
+    pub(crate) fn table(&self, number: usize) -> Option<&Table<F::Word>> {
+        self.tables()?.tables().get(number)
+    }
+
     /// Returns the index of a segment of sketches.
     #[inline]
     pub(crate) fn bands(&self) -> Option<&BandsPart> {
@@ -201,17 +208,17 @@ impl<F: Fingerprint> Segment<F> {
         settings: &Settings,
         inspection: &mut Inspection<'_>,
     ) -> Result<()> {
-        if let (Part::Tables(part), IndexFiles::Tables(files)) = (&self.part, &self.meta.index) {
-            part.verify(files, &settings.bit_orders(), &self.root, inspection)?;
+        if let Part::Tables(part) = &self.part {
+            part.verify(&settings.bit_orders(), &self.root, inspection)?;
         }
         let found = inspection.found();
         if let (Some(documents), Some(meta)) = (&self.documents, self.meta.documents) {
             documents.verify(meta.file, inspection)?;
         }
-        if let (Part::Bands(part), IndexFiles::Bands(files)) = (&self.part, &self.meta.index) {
+        if let Part::Bands(part) = &self.part {
             let sound = self.documents.as_ref().filter(|_| inspection.found() == found);
             let minima = settings.index.bands().map_or(0, |rule| rule.minima);
-            part.verify(files, minima, sound, inspection)?;
+            part.verify(minima, sound, inspection)?;
         }
         self.verify_spare(inspection)
     }

@@ -109,7 +109,7 @@ impl<'a> SegmentWriter<'a> {
         contents: &dyn SegmentContents<F>,
         threads: usize,
     ) -> Result<()> {
-        let tables = self.settings.index.table_count();
+        let tables = self.settings.index.tables().map_or(0, |tables| tables.layout.tables());
         let mut written: Vec<Option<WrittenTable>> = (0..tables).map(|_| None).collect();
         parallel::for_each(
             threads,

@@ -241,7 +241,7 @@ fn differing(similarity: f64) -> f64 {
     (1.0 - similarity.clamp(0.0, 1.0)) * 63.0 / 64.0
 }
 
-/// Returns the distribution of the number of minima that differ, of so many.
+/// Returns the distribution of how many of `minima` minima differ.
 pub(crate) fn binomial(minima: u32, p: f64) -> Vec<f64> {
     (0..minima).fold(vec![1.0], |counts, _| convolved(&counts, &[1.0 - p, p]))
 }

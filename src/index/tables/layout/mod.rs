@@ -44,6 +44,7 @@ mod trie;
 
 use std::fmt;
 
+// Public as `fpdb::layout::Jaccard` and so on.
 pub use crate::index::bands::Jaccard;
 pub use crate::index::prediction::Prediction;
 pub use crate::index::rule::{MatchRule, Matcher};

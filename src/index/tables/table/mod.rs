@@ -1,6 +1,6 @@
 //! A table: one permuted, sorted set of fingerprints on disk (the paper's table, not LevelDB's).
 //!
-//! The file holds fixed-size [blocks](crate::block), then their [index](index), a directory over
+//! The file holds fixed-size [blocks](super::block), then their [index](index), a directory over
 //! the block keys (each block's last fingerprint); then, if requested, a [prefix filter](filter).
 //! The offsets of all parts can be computed, so opening a table reads none of them.
 //! storage-format.md, "Table".

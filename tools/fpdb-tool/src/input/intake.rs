@@ -22,7 +22,7 @@ pub(crate) struct Item<T> {
 }
 
 /// What a command computed from a document, of any type. So all commands share the code that reads
-/// documents, which would be compiled for each of them again.
+/// documents, which would otherwise be compiled again for each command.
 pub(super) type AnyValue = Box<dyn Any + Send>;
 
 pub(super) type Results = Vec<(Place, Converted<Item<AnyValue>>)>;

@@ -10,8 +10,8 @@ use indicatif::ProgressBar;
 use super::decompress::{Input, MAGIC, ZSTD_MAGIC, check_compression, is_zip, is_zstd, read_error};
 use super::{is_stdin, label, open_file, walk, zip};
 
-/// A file, whatever has been read of it already and however its content is stored. So what reads it
-/// is compiled once.
+/// A file, however much of it has been read and however its content is stored, so that its readers
+/// are compiled once.
 type Bytes = Box<dyn Read + Send>;
 
 /// The records of an archive that is being read from a file or from standard input.

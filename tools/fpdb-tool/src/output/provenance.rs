@@ -23,8 +23,8 @@ pub(crate) struct Provenance {
     database: Option<String>,
 }
 
-/// Writes a report as a JSON object, with what it is and where it comes from, and a line feed. In
-/// a summary after records of other types, it has the type `summary`.
+/// Writes a report as a JSON object, with what it is and where it comes from, and a line feed. A
+/// summary that follows records of other types has the type `summary`.
 pub(crate) fn write_traced(
     out: &mut dyn Write,
     (schema, is_summary): (&'static str, bool),
@@ -50,7 +50,8 @@ fn write_fields(
         out.write_all(b",\"type\":\"summary\"")?;
     }
     let fields = fields.strip_prefix(b"{").and_then(|fields| fields.strip_suffix(b"}"));
-    if let Some(fields) = fields.filter(|fields| !fields.is_empty()) {
+    let fields = fields.ok_or_else(|| io::Error::other("a report is no JSON object"))?;
+    if !fields.is_empty() {
         out.write_all(b",")?;
         out.write_all(fields)?;
     }
