@@ -79,8 +79,7 @@ impl Db {
         start(py, Mode::Create, &path, bits, options)
     }
 
-    /// Opens a database. The options are those of create(). Stored ones must agree with the
-    /// database.
+    /// Opens a database. The options are those of create(). Stored ones must agree with it.
     ///
     /// >>> fpdb.Db.create(folder / "crawl.fpdb", bits=128).close()
     /// >>> with fpdb.Db.open(folder / "crawl.fpdb") as db:
