@@ -143,9 +143,11 @@ fn find(bytes: &[u8], hints: Hints<'_>) -> (&'static Encoding, CharsetSource) {
     (detected, CharsetSource::Detected)
 }
 
-/// Returns whether the bytes are surely not UTF-8.
+/// Returns whether the bytes are surely not UTF-8. Of a page that was cut off, the last character may
+/// lack its end.
 fn is_not_utf8(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_err() && !is_nearly_utf8(bytes)
+    let is_wrong = |e: std::str::Utf8Error| e.error_len().is_some();
+    std::str::from_utf8(bytes).is_err_and(is_wrong) && !is_nearly_utf8(bytes)
 }
 
 /// Returns whether the bytes are UTF-8 with at least this number of characters other than ASCII.
@@ -456,7 +458,9 @@ mod tests {
         for wrong in [&b"\xff"[..], b"\xc3"] {
             assert_eq!(found(&[page, wrong].concat(), "").1, CharsetSource::Meta);
         }
-        assert_eq!(found(b"<meta charset=utf-8><p>a", "").1, CharsetSource::Meta);
+        for page in [&b"<meta charset=utf-8><p>a"[..], b"<meta charset=utf-8><p>a\xe2\x80"] {
+            assert_eq!(found(page, "").1, CharsetSource::Meta);
+        }
     }
 
     #[test]
