@@ -51,7 +51,7 @@ impl Marks {
         let mut marks = Self::default();
         marks.add_words(attributes.class);
         marks.add_words(attributes.id);
-        if memchr::memmem::find(attributes.class, b"ine-number").is_some() {
+        if has_line_number(attributes.class) {
             marks.add(Self::GUTTER);
         }
         if attributes.is_hidden {
@@ -136,12 +136,43 @@ impl Marks {
     }
 }
 
-/// Returns whether one of the classes hides an element.
+/// Returns whether one of the classes hides an element, and none shows it on wide screens.
 fn is_concealed(class: &[u8]) -> bool {
-    let mut classes = class.split(u8::is_ascii_whitespace);
-    classes.any(|class| {
+    let classes = || class.split(u8::is_ascii_whitespace);
+    let hides = |class: &[u8]| {
         let is = |name: &str| class.eq_ignore_ascii_case(name.as_bytes());
         words::CONCEALED.into_iter().any(is)
+    };
+    classes().any(hides) && !classes().any(is_shown_if_wide)
+}
+
+/// Returns whether a class shows an element from some width of the screen on, as `md:block` (Tailwind),
+/// `d-lg-flex` (Bootstrap) and `db-l` (Tachyons) do.
+fn is_shown_if_wide(class: &[u8]) -> bool {
+    let mut parts = class.split(|b| matches!(b, b':' | b'-'));
+    let is_width = |part: &[u8]| matches!(part, b"sm" | b"md" | b"lg" | b"xl" | b"xxl" | b"2xl");
+    let is_shown = |part: &[u8]| {
+        matches!(part, b"block" | b"flex" | b"grid" | b"inline" | b"table" | b"cell" | b"contents")
+    };
+    let first = parts.next().unwrap_or_default();
+    let last = parts.next_back().unwrap_or_default();
+    match first {
+        b"db" | b"dib" | b"dt" => matches!(last, b"ns" | b"m" | b"l"),
+        b"d" => parts.next().is_some_and(is_width) && is_shown(last),
+        _ => is_width(first) && is_shown(last),
+    }
+}
+
+/// Returns whether a class has the word `line-number`. It is not the end of another word, such as
+/// `airline-number`.
+fn has_line_number(class: &[u8]) -> bool {
+    memchr::memmem::find_iter(class, b"ine-number").any(|at| {
+        let before = class.get(..at).unwrap_or_default();
+        match before {
+            [.., b'L'] | [b'l'] => true,
+            [.., byte, b'l'] => !byte.is_ascii_alphabetic(),
+            _ => false,
+        }
     })
 }
 
@@ -187,6 +218,11 @@ mod tests {
             ("hidden", Marks::HIDDEN),
             ("class='a d-none'", Marks::CONCEALED),
             ("class='code-line-numbers'", Marks::GUTTER),
+            ("class='codeLine-number'", Marks::GUTTER),
+            ("class='dn dropdown-block'", Marks::CONCEALED),
+            // Shown on paper, or when the pointer is there.
+            ("class='d-none d-print-block'", Marks::CONCEALED),
+            ("class='hidden group-hover:block'", Marks::CONCEALED),
         ] {
             let marks = Marks::of(&attributes::parse(attributes.as_bytes()));
             assert!(marks.has(mark), "{attributes}");
@@ -198,9 +234,26 @@ mod tests {
             "class=unfooterlike",
             "data-class=footer",
             "class=''",
+            "class='airline-number hotline-number'",
         ] {
             let marks = Marks::of(&attributes::parse(attributes.as_bytes()));
             assert_eq!(marks, Marks::default(), "{attributes}");
+        }
+    }
+
+    /// Half of the text of a page was taken for what a script has yet to show.
+    #[test]
+    fn what_wide_screens_show_is_not_concealed() {
+        for attributes in [
+            "class='hidden md:block'",
+            "class='lg:inline-flex hidden'",
+            "class='d-none d-lg-block'",
+            "class='d-none d-md-table-cell'",
+            "class='dn db-l'",
+            "class='dn dib-ns'",
+        ] {
+            let marks = Marks::of(&attributes::parse(attributes.as_bytes()));
+            assert!(!marks.has(Marks::CONCEALED), "{attributes}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::marks::Marks;
 use super::tree::{Page, Tag};
-use super::units::at;
+use super::units::{Sums, at};
 use crate::html::writer::Block;
 
 /// Bytes of text from which a page shows its content without the help of `<noscript>`.
@@ -104,22 +104,28 @@ fn drop_noscript(page: &mut Page) {
     retain(page, &kept);
 }
 
-/// Drops the numbers of lines of code: blocks of numbers only, if the names of their elements say
-/// what they are, or if they rise by one from block to block.
+/// Drops the numbers of lines of code: blocks of numbers only, if the name of an element that holds
+/// nothing else says what they are, or if they rise by one from block to block.
 fn drop_line_numbers(page: &mut Page) {
-    let has = |index: usize, wanted: &dyn Fn(Tag, Marks) -> bool| {
-        page.elements.get(index).is_some_and(|element| wanted(element.tag, element.marks))
+    let is_number = |block: &Block| {
+        let text = page.text.get(block.start..block.end).unwrap_or_default();
+        text.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_whitespace())
     };
-    let named = within(page, |index| has(index, &|_, marks| marks.has(Marks::GUTTER)));
-    let pre = within(page, |index| has(index, &|tag, _| tag == Tag::Pre));
+    let others = Sums::new(page.blocks.iter().map(|block| u64::from(!is_number(block))));
+    // The same names are those of the space between columns, which hold anything.
+    let named = within(page, |index| {
+        page.elements.get(index).is_some_and(|element| {
+            element.marks.has(Marks::GUTTER)
+                && others.between(element.first as usize, element.end as usize) == 0
+        })
+    });
+    let pre = within(page, |index| page.elements.get(index).is_some_and(|e| e.tag == Tag::Pre));
     let mut kept = vec![true; page.blocks.len()];
     let mut run = Run::default();
     for (index, block) in page.blocks.iter().enumerate() {
         let text = page.text.get(block.start..block.end).unwrap_or_default();
         let element = block.element as usize;
-        if at(&named, element)
-            && text.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_whitespace())
-        {
+        if at(&named, element) {
             if let Some(kept) = kept.get_mut(index) {
                 *kept = false;
             }
@@ -255,6 +261,7 @@ mod tests {
                 5,
             ),
             ("<td class=gutter>12 monkeys</td>", 1),
+            ("<div class='row no-gutter'><table><tr><td>120<td>a</table></div>", 2),
             ("<p>18446744073709551615<p>99999999999999999999", 2),
         ] {
             assert_eq!(sifted(html).len(), blocks, "{html}");
