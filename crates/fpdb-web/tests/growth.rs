@@ -173,8 +173,32 @@ fn pages_of_one_repeated_part_take_linear_time() {
         ("<!doctype ", "a>", ""),
         ("<p>a", "\u{a0}", "b"),
         ("<table>", "<tr><td>a<td>b", "</table>"),
+        ("<title>", "a ", "</title>a"),
+        ("<pre>", "<span class=ln>1</span>", ""),
+        ("<div class=gutter>", "<p>1", "</div>"),
+        ("<script type=application/ld+json>", "[", ""),
+        ("<script type=application/ld+json>", "{\"a\":", ""),
+        ("<script type=application/ld+json>\"", "\\", "\""),
+        ("<script type=application/ld+json>{", "\"text\":\"a\",", "}</script>"),
+        ("<script id=__NEXT_DATA__>", "{\"title\":\"aaaaaaaa\",\"a\":", ""),
+        ("<script id=__NEXT_DATA__>", "\"{\\\":\",", ""),
     ] {
         check_growth(&format!("{before}{part}{after}"), repeated(before, part, after), text);
+    }
+    let numbers = |size: usize| -> Vec<u8> {
+        let rising = (1..=size / 8).map(|number| format!("<p>{number}"));
+        rising.collect::<String>().into_bytes()
+    };
+    check_growth("rising numbers", numbers, text);
+    for kind in ["type=application/ld+json", "id=__NEXT_DATA__"] {
+        let named = |size: usize| {
+            let title = "a".repeat(size / 4);
+            let names = "\"name\":\"aaaaaaab\",".repeat(size / 24);
+            format!("<title>{title}</title><script {kind}>{{{names}}}</script>").into_bytes()
+        };
+        let name = format!("a long title, and names for {kind}");
+        // In less, comparing them takes no more time than the rest.
+        check_growth_from(1 << 17, &name, named, text);
     }
 }
 

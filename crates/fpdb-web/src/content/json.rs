@@ -19,7 +19,7 @@ pub(super) enum Event<'a> {
 
 /// Returns the parts of a script.
 pub(super) fn events(script: &str) -> impl Iterator<Item = Event<'_>> {
-    Events { script, at: 0, open: Vec::new(), key: "" }
+    Events { script, at: 0, open: Vec::new(), excess: 0, key: "" }
 }
 
 struct Events<'a> {
@@ -27,6 +27,8 @@ struct Events<'a> {
     at: usize,
     /// The open objects and arrays: whether it is an object, and its key.
     open: Vec<(bool, &'a str)>,
+    /// The objects and arrays that are open, but too deep.
+    excess: usize,
     /// The key of the value to come.
     key: &'a str,
 }
@@ -88,14 +90,18 @@ impl<'a> Iterator for Events<'a> {
                         self.key = text;
                         continue;
                     }
+                    if self.excess > 0 {
+                        continue;
+                    }
                     return Some(Event::Text { key: self.key(), text });
                 }
                 b'{' | b'[' => {
                     self.at += 1;
-                    let key = self.key();
                     if self.open.len() == MAX_DEPTH {
-                        return None;
+                        self.excess += 1;
+                        continue;
                     }
+                    let key = self.key();
                     self.open.push((byte == b'{', key));
                     self.key = "";
                     if byte == b'{' {
@@ -104,6 +110,10 @@ impl<'a> Iterator for Events<'a> {
                 }
                 b'}' | b']' => {
                     self.at += 1;
+                    if self.excess > 0 {
+                        self.excess -= 1;
+                        continue;
+                    }
                     if self.open.pop().is_some_and(|(is_object, _)| is_object) {
                         return Some(Event::Close);
                     }
@@ -114,7 +124,8 @@ impl<'a> Iterator for Events<'a> {
                 }
                 _ => {
                     let name = self.name();
-                    if byte.is_ascii_alphabetic() && self.is_key() {
+                    let is_name = byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$');
+                    if is_name && self.is_key() {
                         self.key = name;
                     }
                 }
@@ -187,12 +198,16 @@ mod tests {
             (r#"["x",["y"],{"a":2},"z"]"#, &[("", "x"), ("", "y"), ("", "z")]),
             (r#"{"a":"x\"y\\","b":"never ends"#, &[("a", r#"x\"y\\"#)]),
             (r#"}]{"a":"x"}}"#, &[("a", "x")]),
+            (r#"{_a:"x",$b:"y",a1:"z"}"#, &[("_a", "x"), ("$b", "y"), ("a1", "z")]),
             ("", &[]),
         ] {
             assert_eq!(texts(script), expected, "{script}");
         }
         assert_eq!(texts(&format!("{}\"x\"", "[".repeat(MAX_DEPTH))), [("", "x")]);
         assert_eq!(texts(&format!("{}\"x\"", "[".repeat(MAX_DEPTH + 1))), []);
+        // What is deeper is not read, but what follows it is.
+        let deep = format!("[{}\"x\"{},\"y\"]", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+        assert_eq!(texts(&deep), [("", "y")]);
     }
 
     #[test]

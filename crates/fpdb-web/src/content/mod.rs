@@ -147,4 +147,17 @@ mod tests {
             !main_content(&page(&format!("<p>{}", "Other words. ".repeat(30)))).contains("river")
         );
     }
+
+    /// A dialog about cookies was the text of all pages of a site.
+    #[test]
+    fn other_json_is_the_text_only_if_it_has_the_title() {
+        let page = |title: &str| {
+            let json = format!("{{\"title\":\"{title}\",\"text\":\"{}\"}}", SENTENCE.repeat(8));
+            format!(
+                "<title>The flood - News</title><div>Loading</div><script type=application/json>{json}</script>"
+            )
+        };
+        assert_eq!(main_content(&page("Your choice")), "Loading");
+        assert_eq!(main_content(&page("The flood")), SENTENCE.repeat(8).trim_end());
+    }
 }

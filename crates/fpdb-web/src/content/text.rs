@@ -22,7 +22,7 @@ fn or_of_data(chosen: String, page: &Page) -> String {
         return article;
     }
     if chosen.len() < NOTHING
-        && let Some(state) = data::state(&page.states, page.title)
+        && let Some(state) = data::state(&page.states, &page.json, page.title)
         && state.len() > 2 * chosen.len().max(NOTHING)
     {
         return state;

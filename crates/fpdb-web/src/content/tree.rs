@@ -25,6 +25,8 @@ pub(super) struct Page<'a> {
     pub(super) data: Vec<&'a str>,
     /// Scripts that hold what the page is to show, for other scripts.
     pub(super) states: Vec<&'a str>,
+    /// Scripts of other JSON, which can be anything.
+    pub(super) json: Vec<&'a str>,
 }
 
 /// An element that lays out the page.
@@ -146,7 +148,7 @@ const BUTTON: usize = 4096;
 /// Builds the tree of a page, with all that is in it.
 pub(super) fn build(html: &str) -> Page<'_> {
     let mut builder = Builder::new(html.len());
-    let (mut title, mut data, mut states) = ("", Vec::new(), Vec::new());
+    let (mut title, mut data, mut states, mut json) = ("", Vec::new(), Vec::new(), Vec::new());
     let mut tokens = Tokens::with_noscript(html);
     let mut button_end = 0;
     while let Some(token) = tokens.next() {
@@ -161,6 +163,7 @@ pub(super) fn build(html: &str) -> Page<'_> {
             b"title" if title.is_empty() => title = tag.raw,
             b"script" if has(tag.attributes, b"ld+json") => data.push(tag.raw),
             b"script" if is_state(&tag) => states.push(tag.raw),
+            b"script" if has(tag.attributes, b"application/json") => json.push(tag.raw),
             b"span" if !tag.close && builder.writer.is_pre && is_line_number(tag.attributes) => {
                 let rest = html.as_bytes().get(tokens.offset()..).unwrap_or_default();
                 let is_number = |b: &u8| b.is_ascii_digit() || b.is_ascii_whitespace();
@@ -183,11 +186,12 @@ pub(super) fn build(html: &str) -> Page<'_> {
     }
     builder.pop_to(0);
     let text = builder.writer.finish();
-    Page { text: text.text, blocks: text.blocks, elements: builder.elements, title, data, states }
+    let elements = builder.elements;
+    Page { text: text.text, blocks: text.blocks, elements, title, data, states, json }
 }
 
-/// Returns whether a script holds what the page is to show, as the frameworks write it that build
-/// pages in the browser.
+/// Returns whether a script holds what the page is to show, as frameworks that build pages in the
+/// browser write it.
 fn is_state(tag: &tokens::Tag) -> bool {
     const NAMES: [&[u8]; 5] = [
         b"__NUXT__",
@@ -197,9 +201,7 @@ fn is_state(tag: &tokens::Tag) -> bool {
         b"__DATA__",
     ];
     let start = tag.raw.as_bytes().get(..200).unwrap_or(tag.raw.as_bytes());
-    has(tag.attributes, b"application/json")
-        || has(tag.attributes, b"_DATA__")
-        || NAMES.iter().any(|name| memmem::find(start, name).is_some())
+    has(tag.attributes, b"_DATA__") || NAMES.iter().any(|name| memmem::find(start, name).is_some())
 }
 
 /// Returns whether attributes say that an element within a line numbers it.

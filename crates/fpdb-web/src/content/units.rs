@@ -12,7 +12,7 @@ pub(super) const PROSE_LINKED: u64 = 40;
 const LONG: u32 = 250;
 
 /// Characters of the title of a page that count.
-const TITLE: usize = 300;
+pub(super) const TITLE_CHARS: usize = 300;
 
 /// A block, with what its text by itself shows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,7 +85,7 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
             if element.level > 0 { element.level } else { at(&levels, element.parent as usize) };
         levels.push(level);
     }
-    let title: String = page.title.chars().take(TITLE).collect();
+    let title: String = page.title.chars().take(TITLE_CHARS).collect();
     let title = phrases::folded(&title);
     let mut seen = HashMap::new();
     let mut folded = String::new();
