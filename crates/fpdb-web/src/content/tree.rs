@@ -161,9 +161,11 @@ pub(super) fn build(html: &str) -> Page<'_> {
         };
         match tag.name.as_bytes() {
             b"title" if title.is_empty() => title = tag.raw,
-            b"script" if has(tag.attributes, b"ld+json") => data.push(tag.raw),
+            b"script" if attributes::mention(tag.attributes, b"ld+json") => data.push(tag.raw),
             b"script" if is_state(&tag) => states.push(tag.raw),
-            b"script" if has(tag.attributes, b"application/json") => json.push(tag.raw),
+            b"script" if attributes::mention(tag.attributes, b"application/json") => {
+                json.push(tag.raw)
+            }
             b"span" if !tag.close && builder.writer.is_pre && is_line_number(tag.attributes) => {
                 let rest = html.as_bytes().get(tokens.offset()..).unwrap_or_default();
                 let is_number = |b: &u8| b.is_ascii_digit() || b.is_ascii_whitespace();
@@ -201,17 +203,13 @@ fn is_state(tag: &tokens::Tag) -> bool {
         b"__DATA__",
     ];
     let start = tag.raw.as_bytes().get(..200).unwrap_or(tag.raw.as_bytes());
-    has(tag.attributes, b"_DATA__") || NAMES.iter().any(|name| memmem::find(start, name).is_some())
+    attributes::mention(tag.attributes, b"_DATA__")
+        || NAMES.iter().any(|name| memmem::find(start, name).is_some())
 }
 
 /// Returns whether attributes say that an element within a line numbers it.
 fn is_line_number(attributes: &[u8]) -> bool {
     Marks::of(&attributes::parse(attributes)).has(Marks::GUTTER)
-}
-
-/// Returns whether attributes have this word, in any case.
-fn has(attributes: &[u8], word: &[u8]) -> bool {
-    attributes.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
 }
 
 impl Builder {

@@ -14,17 +14,29 @@ pub(crate) struct Attributes<'a> {
     pub(crate) key: u64,
 }
 
-/// Parses what a tag holds after its name. An attribute counts once, as in a browser.
-pub(crate) fn parse(mut rest: &[u8]) -> Attributes<'_> {
-    let mut found = Attributes::default();
-    loop {
-        let start = rest.iter().position(|b| !b.is_ascii_whitespace() && *b != b'/');
-        let Some(name) = start.and_then(|start| rest.get(start..)) else { break };
+/// Returns whether attributes have this word, in any case, wherever it is.
+pub(crate) fn mention(attributes: &[u8], word: &[u8]) -> bool {
+    attributes.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
+}
+
+/// Returns the names and values of what a tag holds after its name.
+pub(crate) fn pairs(mut rest: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    std::iter::from_fn(move || {
+        let start = rest.iter().position(|b| !b.is_ascii_whitespace() && *b != b'/')?;
+        let name = rest.get(start..)?;
         let is_end = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'=' | b'/');
         let length = name.iter().position(is_end).unwrap_or(name.len()).max(1);
         let (name, after) = name.split_at(length);
         let (value, after) = value(after);
         rest = after;
+        Some((name, value))
+    })
+}
+
+/// Parses what a tag holds after its name. An attribute counts once, as in a browser.
+pub(crate) fn parse(attributes: &[u8]) -> Attributes<'_> {
+    let mut found = Attributes::default();
+    for (name, value) in pairs(attributes) {
         let field = match name.len() {
             5 if name.eq_ignore_ascii_case(b"class") => &mut found.class,
             2 if name.eq_ignore_ascii_case(b"id") => &mut found.id,

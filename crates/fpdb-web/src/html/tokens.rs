@@ -5,6 +5,8 @@
 
 use memchr::{memchr, memchr3, memmem};
 
+use super::attributes;
+
 /// A piece of a page.
 #[derive(Debug)]
 pub(crate) enum Token<'a> {
@@ -281,18 +283,16 @@ impl<'a> Tokens<'a> {
 /// Returns whether an `<a>` has an address. One without is the target of other links, and pages
 /// that mix HTML and XML never end it.
 fn has_href(attributes: &[u8]) -> bool {
-    has(attributes, b"href")
+    attributes::mention(attributes, b"href")
 }
 
-/// Returns whether attributes have this word, in any case.
-fn has(attributes: &[u8], word: &[u8]) -> bool {
-    attributes.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
-}
-
-/// Returns whether a template is a shadow root, which a page shows in place of what the element
-/// around it holds otherwise.
+/// Returns whether a template is a shadow root, whose content a page shows. Until 2023, browsers called
+/// its attribute `shadowroot`.
 fn is_shadow_root(name: &Name, attributes: &[u8]) -> bool {
-    name.as_bytes() == b"template" && has(attributes, b"shadowroot")
+    let is_mode = |name: &[u8]| {
+        name.eq_ignore_ascii_case(b"shadowrootmode") || name.eq_ignore_ascii_case(b"shadowroot")
+    };
+    name.as_bytes() == b"template" && attributes::pairs(attributes).any(|(name, _)| is_mode(name))
 }
 
 /// Returns whether this begins a tag, a comment or anything else that is not text.
@@ -388,6 +388,7 @@ mod tests {
             ("<?xml version='1.0'?><script src='a'/>x", "x"),
             ("<noscript>turn it on</noscript><scripts>x", "x"),
             ("<template><p>t</p></template>x", "x"),
+            ("<template data-x='no-shadowrootmode' shadowrootmodes><p>t</p></template>x", "x"),
             (
                 "<a-b><template shadowrootmode=open><style>p{}</style><p>t</p></template></a-b>x",
                 "[t]x",
