@@ -26,7 +26,7 @@ pub(super) const STRONG: &str = "\
     drawer empfehlungen ftr guanggao gutschein gutscheine hot hotnews jobboard kommentar koukoku \
     kupon kupony lcol leftbar leftcol leftcolumn lenta maisleidas masleidas meistgelesen menusub \
     mostpopular mostread najczesciej najnowsze nejctenejsi nejnovejsi newsticker noprint osusume \
-    overlay paging paihang paihangbang paywall paywalled piano pinglun polecane popover popular \
+    overlay paging paihang paihangbang paywall paywalled pinglun polecane popover popular \
     popularne popularnye postnav postnavigation prevnext printonly promo promos promotion pubblicita \
     publicidad publicidade publicite rabattcode rail rank ranking rating ratings rcol readmore \
     recently redian registerwall regwall reklam reklama reklamy remen rightbar rightcol rightcolumn \
