@@ -125,7 +125,7 @@ fn find(bytes: &[u8], hints: Hints<'_>) -> (&'static Encoding, CharsetSource) {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return (encoding, CharsetSource::Bom);
     }
-    // Whatever writes a page may say UTF-8 of any bytes.
+    // Servers and templates often say UTF-8 whatever the bytes are.
     let is_wrong = |encoding| encoding == UTF_8 && is_not_utf8(bytes);
     if let Some(encoding) = in_content_type(hints.content_type.as_bytes()).and_then(of_label)
         && !is_wrong(encoding)

@@ -97,8 +97,8 @@ pub enum SkipReason {
     Binary,
     /// More bytes than the [limit](Limits::max_record).
     TooLarge,
-    /// A page without main content, for an extraction that keeps nothing else: it shows menus, footers
-    /// and other surroundings only, as a page does that scripts have yet to fill. Its text is empty.
+    /// A page without main content, for an extraction that keeps nothing else: it shows only menus,
+    /// footers and the like, as a page does before scripts fill it.
     NoText,
 }
 
@@ -284,7 +284,8 @@ impl Extractor {
     /// Makes a page of a document, given its URL and the value of its Content-Type header. It is a
     /// page if it is HTML or plain text. If the value says nothing, as an empty one does, a
     /// document that begins with `<` is HTML, and any other is plain text unless it is binary. A page
-    /// without main content is skipped if the extraction keeps nothing else.
+    /// without main content is skipped if the extraction keeps nothing else, unless it shows nothing at
+    /// all: then it is a page with an empty text.
     ///
     /// This is the function for a crawler whose HTTP client has decoded the body already.
     ///
@@ -314,8 +315,8 @@ impl Extractor {
             Kind::Html => self.extraction.text(&decoded.text),
             Kind::Plain => plain_text(&decoded.text),
         };
-        let is_left_out = |text: &str| !Extraction::STRIP_1.text(text).is_empty();
-        if text.is_empty() && kind == Kind::Html && is_left_out(&decoded.text) {
+        let shows_text = || !Extraction::STRIP_1.text(&decoded.text).is_empty();
+        if text.is_empty() && kind == Kind::Html && shows_text() {
             return Extracted::Skipped(SkipReason::NoText);
         }
         Extracted::Page(Page {

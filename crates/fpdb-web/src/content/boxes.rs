@@ -10,11 +10,12 @@ use super::units::{Sums, Unit};
 /// What is taken from the scores of a box.
 const PENALTY: i64 = 8 * LOGIT;
 
-/// Bytes of content, as expected, that the rest of the page has at least if what is hidden is none.
+/// Expected bytes of content outside hidden parts from which these are not the content.
 const SHOWN: u64 = 150;
-/// Hidden parts with prose from which a page hides its content until it is asked for.
+/// The most hidden parts with prose on a page that does not hide its content until it is asked for.
 const PANELS: usize = 2;
-/// Bytes of prose that an article has at least that named comments are not part of, outside of lists.
+/// Bytes of prose, outside lists and comments, from which a page has an article, so that its comments
+/// are not part of it.
 const ARTICLE: u64 = 300;
 
 /// Lowers the scores of boxes.

@@ -14,9 +14,9 @@ use super::{sift, text, tree};
 
 /// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id",
 /// "html"}`. If there are files `first` and `second`, their lines are lists of the scores of the
-/// blocks; else the scores are those of today. Writes the blocks, their second scores and the text
-/// of each page to `blocks`, the values that the trees ask for, as little-endian numbers of 16 bits, to
-/// `values`, and how many of them are not features of the block itself to `around`.
+/// blocks; else the scores are those of today. Writes the blocks and the text of each page to
+/// `blocks`, the values that the trees ask for, as little-endian numbers of 16 bits, to `values`, and
+/// how many of them are not features of the block itself to `around`.
 #[test]
 #[ignore = "a step of tools/pages/fit.py"]
 fn write_blocks() {
@@ -65,5 +65,5 @@ fn describe(
     let chosen = score::choose_by(&survey, &second);
     let texts = page.blocks.iter().map(|block| &page.text[block.start..block.end]);
     let text = text::text(&page, &chosen);
-    json!({ "blocks": texts.collect::<Vec<_>>(), "scores": second, "text": text })
+    json!({ "blocks": texts.collect::<Vec<_>>(), "text": text })
 }

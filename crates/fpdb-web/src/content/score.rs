@@ -71,11 +71,11 @@ fn probability(bucket: usize) -> u64 {
 /// The probability from which it is not unlikely that a block is content.
 const LIKELY: u64 = CERTAIN / 4;
 
-/// The probability from which a block is rather content than not.
+/// The probability from which a block is more likely content than not.
 const EVEN: u64 = CERTAIN / 2;
 
 /// Whether a page shows more than menus, footers and notices, as it does unless scripts have yet to
-/// fill it: a block is rather content than not, or text outside of links and surroundings.
+/// fill it: a block is more likely content than not, or text outside of links and surroundings.
 fn has_content(survey: &Survey, scores: &[i64]) -> bool {
     survey.units.iter().zip(scores).any(|(unit, score)| {
         let is_text = 2 * unit.plain >= unit.bytes && !unit.phrase && !unit.cookie;

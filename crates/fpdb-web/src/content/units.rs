@@ -34,7 +34,7 @@ pub(super) struct Unit {
     pub(super) opening: bool,
     pub(super) phrase: bool,
     pub(super) repeated: bool,
-    /// Whether it stands several times with prose between that does not.
+    /// Whether it occurs several times, with other prose in between.
     pub(super) interrupts: bool,
     /// Whether it is prose that the page has shown before.
     pub(super) is_copy: bool,
