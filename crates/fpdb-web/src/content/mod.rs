@@ -106,6 +106,15 @@ mod tests {
         }
     }
 
+    /// Such a page was taken for a table of contents, because the heading is not beside a paragraph.
+    #[test]
+    fn an_article_within_the_element_below_its_heading_is_not_lost_among_links() {
+        let article = format!("<h1>The flood</h1><div><p>{}</div>", SENTENCE.repeat(7));
+        let links = "<a href=x>Another page</a> ".repeat(400);
+        let html = format!("<title>The flood</title><div>{article}</div><div>{links}</div>");
+        assert_eq!(main_content(&html), SENTENCE.repeat(7).trim_end());
+    }
+
     #[test]
     fn linked_data_that_is_fuller_than_the_page_is_the_text() {
         let body = SENTENCE.repeat(12);

@@ -112,8 +112,10 @@ fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
     scores.iter().map(|score| probability(bucket(*score)) >= best / 2).collect()
 }
 
-/// Bytes of prose that an element of a table of contents does not have.
+/// Bytes of prose that an element of a table of contents does not have, and the levels on which its
+/// blocks can be: a heading often stands beside the element of the paragraphs.
 const ARTICLE: u64 = 300;
+const LEVELS: usize = 3;
 
 /// Whether a page is a table of contents: links without surroundings, and little else.
 fn is_index(survey: &Survey) -> bool {
@@ -121,13 +123,19 @@ fn is_index(survey: &Survey) -> bool {
     32 * marked <= Shape::FULL && 100 * linked >= 84 * Shape::FULL && !has_article(survey)
 }
 
-/// Whether an element holds an article, in blocks that are its own or those of its children: prose
-/// with the title of the page, or that the page declares to be one.
+/// Whether an element holds an article, in its own blocks or not far within: prose with the title of
+/// the page, or that the page declares to be one.
 fn has_article(survey: &Survey) -> bool {
     let mut sizes: HashMap<usize, u64> = HashMap::new();
     for unit in survey.units.iter().filter(|unit| unit.is_good && !unit.phrase) {
-        for element in [unit.element, survey.place(unit.element).parent] {
+        let mut element = unit.element;
+        for _ in 0..LEVELS {
             *sizes.entry(element).or_default() += u64::from(unit.plain);
+            // The page itself is around everything.
+            if element == 0 {
+                break;
+            }
+            element = survey.place(element).parent;
         }
     }
     sizes.into_iter().filter(|(_, size)| *size >= ARTICLE).any(|(element, _)| {
