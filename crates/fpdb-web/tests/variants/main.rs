@@ -62,26 +62,24 @@ const AROUND: [&str; 3] = [
     "<div class=page><h2>TITLE</h2><section>TEXT</section></div>",
 ];
 
-/// Checks that most variants have the text of the article: all but `missed` of them.
+/// Checks that the texts of all variants but `missed` are those of the article, with or without its
+/// title. The number is exact, so that it is lowered when a rule gets better.
 fn check(name: &str, missed: usize, variants: Vec<(String, String)>) {
+    const ALIKE: f64 = 0.97;
+    /// The similarity does not show what stands in a text many times.
+    const LONGER: f64 = 1.1;
     assert!(variants.len() >= 8, "{name}: {}", variants.len());
     let wrong = variants.iter().filter_map(|(html, expected)| {
         let found = text(html.as_bytes());
-        let similarity = similarity(&found, expected);
-        (similarity < 0.8).then(|| format!("{similarity:.2} {html}\n--- {found}\n"))
+        let title = html.split_once("<title>").unwrap().1.split_once(" - ").unwrap().0;
+        let body = found.strip_prefix(title).unwrap_or(&found);
+        let similarity = similarity(body, expected);
+        let is_right = similarity >= ALIKE && body.len() as f64 <= LONGER * expected.len() as f64;
+        (!is_right).then(|| format!("{similarity:.2} {html}\n--- {found}\n"))
     });
     let wrong: Vec<String> = wrong.collect();
-    if std::env::var_os("FPDB_VARIANTS").is_some() {
-        eprintln!("{name}: {} of {} wrong", wrong.len(), variants.len());
-    } else {
-        assert!(
-            wrong.len() <= missed,
-            "{name}: {} of {} wrong\n{}",
-            wrong.len(),
-            variants.len(),
-            wrong.concat()
-        );
-    }
+    eprintln!("{name}: {} of {} wrong", wrong.len(), variants.len());
+    assert!(wrong.len() == missed, "{name}: {} wrong\n{}", wrong.len(), wrong.concat());
 }
 
 /// Where something stands that is not part of an article.
@@ -125,7 +123,7 @@ fn with(
 }
 
 #[test]
-fn offers_and_notices_between_paragraphs_are_not_part_of_the_text() {
+fn most_offers_and_notices_between_paragraphs_are_not_part_of_the_text() {
     let boxes = |language: &Language| {
         let [head, price, items, members, login] = language.offers;
         vec![
@@ -138,11 +136,11 @@ fn offers_and_notices_between_paragraphs_are_not_part_of_the_text() {
             ),
         ]
     };
-    check("offers", 4, with(boxes, Place::Between, 5));
+    check("offers", 9, with(boxes, Place::Between, 5));
 }
 
 #[test]
-fn consents_to_other_content_are_not_part_of_the_text() {
+fn most_consents_to_other_content_are_not_part_of_the_text() {
     let boxes = |language: &Language| {
         let [head, notice, consent] = language.consent;
         vec![
@@ -152,11 +150,11 @@ fn consents_to_other_content_are_not_part_of_the_text() {
             ),
         ]
     };
-    check("consents", 1, with(boxes, Place::Between, 5));
+    check("consents", 2, with(boxes, Place::Between, 5));
 }
 
 #[test]
-fn lines_below_pictures_and_videos_are_not_part_of_the_text() {
+fn some_lines_below_pictures_and_videos_are_not_part_of_the_text() {
     let boxes = |language: &Language| {
         let [line, audio] = language.media;
         let (caption, title) = (language.coupons[3], language.title);
@@ -170,11 +168,11 @@ fn lines_below_pictures_and_videos_are_not_part_of_the_text() {
             ),
         ]
     };
-    check("media lines", 1, with(boxes, Place::Between, 5));
+    check("media lines", 20, with(boxes, Place::Between, 5));
 }
 
 #[test]
-fn coupons_below_an_article_are_not_part_of_it() {
+fn most_coupons_below_an_article_are_not_part_of_it() {
     let boxes = |language: &Language| {
         let items = |item: &dyn Fn(&str, &str) -> String| -> String {
             let parts = language.coupons.map(|text| text.split_once([':', '：']).unwrap());
@@ -186,11 +184,11 @@ fn coupons_below_an_article_are_not_part_of_it() {
         let linked = items(&|shop, offer| format!("<li><a href=/g>{shop}: {offer}</a>"));
         vec![format!("<div class=z1>{divided}</div>"), format!("<ul>{linked}</ul>")]
     };
-    check("coupons", 0, with(boxes, Place::After, 5));
+    check("coupons", 7, with(boxes, Place::After, 5));
 }
 
 #[test]
-fn comments_that_outweigh_an_article_are_not_part_of_it() {
+fn most_comments_that_outweigh_an_article_are_not_part_of_it() {
     let boxes = |language: &Language| {
         let items = |count: usize, item: &dyn Fn(usize, &str) -> String| -> String {
             (0..count).map(|i| item(i, language.comments[i % 4])).collect()
