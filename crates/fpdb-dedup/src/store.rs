@@ -18,8 +18,8 @@ const CHECKPOINT: usize = if cfg!(test) { 8 } else { 1 << 17 };
 
 /// The features of the documents of a database, in a folder beside it.
 ///
-/// A document's features are found by its name and its fingerprint. So those of an old version, or
-/// of a document that is gone, are never taken for those of another one. Nothing is ever removed
+/// A document's features are found by its name and its fingerprint. So the features of an old
+/// version, or of a document that is gone, are never taken for another document's. Nothing is ever removed
 /// from the files: to free their space, remove the folder while nobody has it open. A document
 /// without features is compared by its sketch.
 ///

@@ -143,8 +143,8 @@ fn find(bytes: &[u8], hints: Hints<'_>) -> (&'static Encoding, CharsetSource) {
     (detected, CharsetSource::Detected)
 }
 
-/// Returns whether the bytes are surely not UTF-8. Of a page that was cut off, the last character may
-/// lack its end.
+/// Returns whether the bytes are surely not UTF-8. If a page was cut off, its last
+/// character may be incomplete.
 fn is_not_utf8(bytes: &[u8]) -> bool {
     let is_wrong = |e: std::str::Utf8Error| e.error_len().is_some();
     std::str::from_utf8(bytes).is_err_and(is_wrong) && !is_nearly_utf8(bytes)
@@ -156,9 +156,9 @@ fn is_utf8(bytes: &[u8], least: usize) -> bool {
         .is_ok_and(|text| text.chars().filter(|c| !c.is_ascii()).take(least).count() == least)
 }
 
-/// Returns the kind of UTF-16 that bytes without a mark are in: they begin with a tag, or at their
-/// beginning all zeros are in the high bytes, and there are as many as in text with spaces, digits
-/// and Latin letters; or fewer, if nearly all high bytes are those of letters.
+/// Returns the kind of UTF-16 that bytes without a mark are in. They begin with a tag. Or all zeros at
+/// their beginning are high bytes, and there are as many as in text with spaces, digits and Latin
+/// letters; or fewer, if nearly all high bytes are those of letters.
 pub(crate) fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     match bytes {
         [b'<', 0, ..] => return Some(UTF_16LE),

@@ -1,5 +1,5 @@
-//! Boxes within or below a text that are not part of it: those that stand several times between its
-//! paragraphs, those that a script has yet to show, and comments.
+//! Boxes within or below a text that are not part of it: those that occur several times between
+//! its paragraphs, those that are hidden until a script shows them, and comments.
 
 use super::forest::{CERTAIN, LOGIT, logistic};
 use super::marks::Marks;
@@ -7,10 +7,11 @@ use super::places::Place;
 use super::survey::Survey;
 use super::units::{Sums, Unit};
 
-/// What is taken from the scores of a box.
+/// By how much the scores of a box are lowered.
 const PENALTY: i64 = 8 * LOGIT;
 
-/// Expected bytes of content outside hidden parts from which these are not the content.
+/// If at least this many bytes of content are expected outside of hidden parts, the hidden parts are
+/// not the content.
 const SHOWN: u64 = 150;
 /// The most hidden parts with prose on a page that does not hide its content until it is asked for.
 const PANELS: usize = 2;
@@ -37,7 +38,7 @@ pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
     }
 }
 
-/// Counts the hidden elements with prose that are in no other.
+/// Counts the hidden elements with prose that are not within another one.
 fn panels(survey: &Survey) -> usize {
     let is_panel = |place: &&Place| {
         let is_inner = survey.place(place.parent).zone.panel;
@@ -46,7 +47,7 @@ fn panels(survey: &Survey) -> usize {
     survey.places.iter().filter(is_panel).count()
 }
 
-/// Whether a block is in an element of several blocks, with prose, that all stand several times between
+/// Whether a block is in an element of several blocks, with prose, that all occur several times between
 /// other prose. The heads of tables have none, and on pages of forums, they are quotations.
 fn is_repeated_box(survey: &Survey, unit: &Unit) -> bool {
     let place = survey.place(unit.element);

@@ -32,8 +32,8 @@ struct Object<'a> {
     text: Vec<&'a str>,
 }
 
-/// Returns the text of the page's own article, from scripts of linked data: that of the object which
-/// has the title of the page, or else of the first.
+/// Returns the text of the page's own article, from scripts of linked data. It belongs to the object
+/// that has the title of the page, or else to the first object with a body.
 pub(super) fn article(scripts: &[&str], title: &str) -> Option<String> {
     let title = folded_title(title);
     let mut best: Option<Object> = None;

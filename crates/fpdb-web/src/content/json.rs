@@ -3,7 +3,7 @@
 
 use memchr::memchr2;
 
-/// Objects and arrays that may be within each other. What is deeper is not read.
+/// How deep objects and arrays may be nested. What is deeper is not read.
 const MAX_DEPTH: usize = 64;
 
 /// A part of a script.
@@ -38,7 +38,7 @@ impl<'a> Events<'a> {
         self.script.as_bytes()
     }
 
-    /// Returns the string whose quote is at this place, and moves behind it.
+    /// Returns the string whose quote is at this place, and moves past it.
     fn string(&mut self, quote: u8) -> Option<&'a str> {
         let start = self.at + 1;
         let mut end = start;
@@ -52,7 +52,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Returns the name that begins at this place, and moves behind it.
+    /// Returns the name that begins at this place, and moves past it.
     fn name(&mut self) -> &'a str {
         let rest = self.bytes().get(self.at..).unwrap_or_default();
         let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$');

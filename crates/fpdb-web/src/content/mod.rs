@@ -136,8 +136,7 @@ mod tests {
         // What the page shows is the whole, or another text.
         let whole =
             format!("<main><p>{}<p>{}</main>", SENTENCE.repeat(8), "Other words. ".repeat(30));
-        for other in [SENTENCE.repeat(4), "Something else is told here, and at length. ".repeat(60)]
-        {
+        for other in [SENTENCE.repeat(4), "This is a long story about other things. ".repeat(60)] {
             let text = main_content(&format!("{}{menu}{whole}{footer}", data(&other)));
             assert!(text.contains("Other words") && text.contains("river"), "{text}");
         }

@@ -99,7 +99,7 @@ fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
         let chances = sizes.iter().enumerate().map(|(bucket, size)| (probability(bucket), size));
         chances.filter(|(chance, _)| wanted(*chance)).map(|(chance, size)| chance * size).sum()
     };
-    // However much there is that is unlikely, no more of it is expected than of the rest.
+    // All unlikely blocks together count for at most as much as the others.
     let (likely, unlikely) = (sum(|chance| chance >= LIKELY), sum(|chance| chance < LIKELY));
     let all = (likely + unlikely.min(likely)) / CERTAIN;
     let (mut content, mut kept, mut best) = (0, 0, 0);

@@ -10,7 +10,7 @@ use crate::html::writer::Block;
 const SHOWN: usize = 600;
 /// Bytes of a block from which it can be prose.
 const LONG: usize = 70;
-/// Elements of a list, at least.
+/// The least number of elements in a list.
 const ITEMS: u32 = 3;
 /// How many numbers must rise by one to number lines, if no name says so: in `<pre>`, and elsewhere.
 const NUMBERS: (u64, u64) = (2, 5);
@@ -112,7 +112,7 @@ fn drop_line_numbers(page: &mut Page) {
         text.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_whitespace())
     };
     let others = Sums::new(page.blocks.iter().map(|block| u64::from(!is_number(block))));
-    // The same names are those of the space between columns, which hold anything.
+    // Layouts use the same names for the space between columns, so the contents decide, too.
     let named = within(page, |index| {
         page.elements.get(index).is_some_and(|element| {
             element.marks.has(Marks::GUTTER)

@@ -14,7 +14,7 @@ pub(super) struct Survey {
     pub(super) bytes: Sums,
     pub(super) plain: Sums,
     pub(super) good: Sums,
-    /// Bytes of blocks that stand several times between prose.
+    /// Bytes of blocks that occur several times between other prose.
     pub(super) interrupting: Sums,
     /// The prose in bytes outside of comments and lists, in what the page declares or names as its content.
     pub(super) article: u64,

@@ -1,4 +1,4 @@
-//! The text of a page: that of the chosen blocks, or that in the data of the page if it is fuller.
+//! The text of a page: its chosen blocks, or the text in its data if that is fuller.
 
 use super::tree::Page;
 use super::{data, phrases};
@@ -15,7 +15,7 @@ pub(super) fn text(page: &Page, chosen: &[bool]) -> String {
     or_of_data(writer::join(&page.text, kept), page)
 }
 
-/// Returns what was chosen of a page, or the text in the data of the page if that is fuller.
+/// Returns the chosen text, or the text in the data of the page if that is fuller.
 fn or_of_data(chosen: String, page: &Page) -> String {
     let article = data::article(&page.data, page.title);
     if let Some(article) = article.filter(|article| is_fuller(article, &chosen)) {
@@ -30,9 +30,11 @@ fn or_of_data(chosen: String, page: &Page) -> String {
     chosen
 }
 
-/// Returns whether a text is the whole of which the page shows a part, or much more than little.
+/// Returns whether the article in the data replaces the chosen text: the chosen text is a part of it,
+/// or is short and much shorter.
 fn is_fuller(article: &str, chosen: &str) -> bool {
-    /// Lines that are compared, the bytes from which a line is, and its characters that count.
+    /// How many lines are compared, how many bytes a line has at least, and how many of its characters
+    /// are compared.
     const LINES: usize = 20;
     const LINE: usize = 40;
     const START: usize = 60;

@@ -134,7 +134,7 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
     units
 }
 
-/// Marks what stands several times with prose between that does not, such as an offer or a request for
+/// Marks what occurs several times, with other prose in between, such as an offer or a request for
 /// consent.
 fn mark_interruptions(units: &mut [Unit]) {
     let texts = Sums::new(units.iter().map(|unit| u64::from(unit.is_good && !unit.repeated)));

@@ -62,8 +62,8 @@ const AROUND: [&str; 3] = [
     "<div class=page><h2>TITLE</h2><section>TEXT</section></div>",
 ];
 
-/// Checks that the texts of all variants but `missed` are those of the article, with or without its
-/// title. The number is exact, so that it is lowered when a rule gets better.
+/// Checks that all variants but `missed` give the text of the article, with or without its title. The
+/// number is exact, so that it is lowered when a rule gets better.
 fn check(name: &str, missed: usize, variants: Vec<(String, String)>) {
     const ALIKE: f64 = 0.97;
     /// The similarity does not show what stands in a text many times.
