@@ -37,6 +37,10 @@ impl<F: Fingerprint> Paged for Documents<F> {
         &self.file
     }
 
+    fn file_mut(&mut self) -> &mut PagedFile {
+        &mut self.file
+    }
+
     fn with_file(&self, file: PagedFile) -> Self {
         let Self { ids, meta, places, hasher, width, .. } = *self;
         Self { file, ids, meta, places, hasher, symbols: self.symbols.clone(), width }

@@ -42,10 +42,10 @@ impl PagedFile {
     /// Prefetches the bytes and returns their pages, unless all of these are in memory.
     fn prefetch_missing(&self, offset: usize, len: usize) -> Option<Range<usize>> {
         let len = len.min(self.file.body_len.saturating_sub(offset));
-        let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
-        if len == 0 || self.pages.memory.bytes().are_ready(pages.clone()) {
+        if len == 0 || self.is_ready(offset, len) {
             return None;
         }
+        let pages = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
         self.file.source.prefetch_counted(offset, len);
         Some(pages)
     }

@@ -6,8 +6,9 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::in_order::InOrder;
 use super::open_file::{CHUNK, OpenFile};
 use super::read_ahead::ReadAhead;
 use super::{FileSummary, PAGE};
@@ -16,9 +17,6 @@ use crate::base::inspection::Inspection;
 use crate::file::codec::bytes::Fields;
 use crate::file::codec::header::FileHeader;
 use crate::file::storage::{PageBudget, PageBytes, PageMemory, ReadFile, Reservation, Storage};
-
-/// Pages that a sequential reader keeps, at most a chunk more.
-const SEQUENTIAL_PAGES: usize = 8 * CHUNK;
 
 thread_local! {
     static PAGES_READ: Cell<u64> = const { Cell::new(0) };
@@ -36,8 +34,8 @@ pub(crate) fn pages_read() -> u64 {
 pub(crate) struct PagedFile {
     pub(super) file: Arc<OpenFile>,
     pub(super) pages: Arc<CountedPages>,
-    /// For a sequential reader: how many pages it reads at a time.
-    ahead: Option<AtomicUsize>,
+    /// The memory of a sequential reader, whose `pages` are empty.
+    in_order: Option<Box<InOrder>>,
 }
 
 impl PagedFile {
@@ -63,7 +61,7 @@ impl PagedFile {
         let file = OpenFile::open(source, path, header, expected_len);
         let file = Arc::new(file.map_err(|error| error.at_path(path))?);
         let pages = Arc::new(CountedPages::new(&file, budget)?);
-        Ok(Self { file, pages, ahead: None })
+        Ok(Self { file, pages, in_order: None })
     }
 
     /// Returns the same file with empty memory for its pages, or with the same memory if that is
@@ -75,7 +73,7 @@ impl PagedFile {
             }
             _ => self.pages.clone(),
         };
-        Ok(Self { file: self.file.clone(), pages, ahead: None })
+        Ok(Self { file: self.file.clone(), pages, in_order: None })
     }
 
     /// Returns how many bytes of memory are set aside for the file.
@@ -95,25 +93,34 @@ impl PagedFile {
         if self.pages.memory.is_warm() {
             return Ok(None);
         }
-        let memory = PageMemory::private(self.file.body_len, false);
-        let memory = memory.map_err(|e| e.at_path(self.path()))?;
+        let memory = PageMemory::private(0, false)?;
         let (promised, is_released) = (AtomicU64::new(0), AtomicBool::new(false));
         let (budget, set_aside) = (None, 0);
         let read_ahead = ReadAhead::default();
         let pages = CountedPages { memory, budget, set_aside, promised, is_released, read_ahead };
-        let pages = Arc::new(pages);
-        let ahead = Some(AtomicUsize::new(1));
-        Ok(Some(Self { file: self.file.clone(), pages, ahead }))
+        let in_order = Some(Box::new(InOrder::new(self.file.body_len)));
+        Ok(Some(Self { file: self.file.clone(), pages: Arc::new(pages), in_order }))
     }
 
-    /// Returns whether a sequential reader has so many pages that it should be replaced by another.
-    pub(crate) fn is_spent(&self) -> bool {
-        self.ahead.is_some() && self.pages.memory.count_inserted() > SEQUENTIAL_PAGES
+    /// Returns whether a sequential reader has read so many pages that it should
+    /// [forget](Self::forget_pages) them.
+    pub(super) fn has_many_pages(&self) -> bool {
+        self.in_order.as_ref().is_some_and(|in_order| in_order.is_full())
+    }
+
+    /// Forgets the pages of a sequential reader, but for the last ones.
+    pub(super) fn forget_pages(&mut self) {
+        if let Some(in_order) = &mut self.in_order {
+            in_order.forget();
+        }
     }
 
     /// Returns whether the pages of these bytes are in memory.
     pub(crate) fn is_ready(&self, offset: usize, len: usize) -> bool {
-        self.pages.memory.bytes().get(offset, len).is_some()
+        match &self.in_order {
+            Some(in_order) => in_order.get(offset, len).is_some(),
+            None => self.pages.memory.bytes().get(offset, len).is_some(),
+        }
     }
 
     /// Returns whether there is room for all pages of the file.
@@ -242,8 +249,32 @@ impl PagedFile {
     pub(crate) fn bytes_with_tail(&self, offset: usize, len: usize) -> Result<&[u8]> {
         match self.pages.memory.bytes().until_page_end(offset, len) {
             Some(bytes) => Ok(bytes),
+            None if len <= self.rest_of_page(offset) => self.body().until_page_end(offset, len),
             None => self.bytes(offset, len),
         }
+    }
+
+    /// Returns how many bytes follow on the same page of the body.
+    fn rest_of_page(&self, offset: usize) -> usize {
+        (PAGE - offset % PAGE).min(self.file.body_len.saturating_sub(offset))
+    }
+
+    /// Returns what [`bytes`](Self::bytes) does, for a sequential reader.
+    #[inline(never)]
+    fn bytes_in_order<'a>(
+        &self,
+        in_order: &'a InOrder,
+        offset: usize,
+        len: usize,
+    ) -> Result<&'a [u8]> {
+        if let Some(bytes) = in_order.get(offset, len) {
+            return Ok(bytes);
+        }
+        if offset.saturating_add(len) > self.file.body_len {
+            return Err(self.outside(offset, len));
+        }
+        in_order.read(offset, len, &|pages, to| self.read(pages, to))?;
+        in_order.get(offset, len).ok_or_else(|| self.outside(offset, len))
     }
 
     /// Makes all pages of these bytes ready.
@@ -259,12 +290,7 @@ impl PagedFile {
         while page < end {
             let needed = self.missing_from(page, end);
             if !needed.is_empty() {
-                let more = self.ahead(&needed);
-                let all = needed.start..self.missing_from(needed.start, more).end.max(needed.end);
-                // Nothing after the needed pages is an error.
-                if all == needed || self.fill_pages(all).is_err() {
-                    self.fill_pages(needed.clone())?;
-                }
+                self.fill_pages(needed.clone())?;
             }
             page = needed.end.max(page + 1);
         }
@@ -277,14 +303,6 @@ impl PagedFile {
         let end = end.min(first.saturating_add(CHUNK));
         let missing = (first..end).take_while(|&page| !bytes.is_ready(page)).count();
         first..first + missing
-    }
-
-    /// Returns up to which page a reader of these pages reads.
-    fn ahead(&self, needed: &Range<usize>) -> usize {
-        let Some(ahead) = &self.ahead else { return needed.end };
-        let pages = ahead.load(Ordering::Relaxed);
-        ahead.store((pages * 2).min(CHUNK), Ordering::Relaxed);
-        needed.start.saturating_add(pages).min(self.file.body_len.div_ceil(PAGE)).max(needed.end)
     }
 
     /// Makes some pages ready that are not.
@@ -312,7 +330,7 @@ impl PagedFile {
     /// processors have finished with the pages that they read last.
     fn read(&self, pages: Range<usize>, to: &mut [u8]) -> Result<()> {
         PAGES_READ.set(pages_read().wrapping_add(pages.len() as u64));
-        match self.ahead {
+        match self.in_order {
             Some(_) => self.file.read_pages_once(pages, to),
             None => self.file.read_pages(pages, to),
         }
@@ -458,11 +476,10 @@ impl<'a> Body<'a> {
     pub(crate) fn until_page_end(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
         match self.bytes.until_page_end(offset.wrapping_sub(self.base), len) {
             Some(bytes) => Ok(bytes),
-            None => {
-                self.read(offset, len)?;
-                let bytes = self.bytes.until_page_end(offset.wrapping_sub(self.base), len);
-                bytes.ok_or_else(|| self.file.outside(offset, len))
-            }
+            None => match self.file.rest_of_page(offset) {
+                rest if rest < len => Err(self.file.outside(offset, len)),
+                rest => self.read(offset, rest),
+            },
         }
     }
 
@@ -477,6 +494,9 @@ impl<'a> Body<'a> {
     #[cold]
     #[inline(never)]
     fn read(&self, offset: usize, len: usize) -> Result<&'a [u8]> {
+        if let Some(in_order) = &self.file.in_order {
+            return self.file.bytes_in_order(in_order, offset, len);
+        }
         self.file.fill(offset, len)?;
         let bytes = self.bytes.get(offset.wrapping_sub(self.base), len);
         bytes.ok_or_else(|| self.file.outside(offset, len))

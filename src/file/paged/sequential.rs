@@ -9,6 +9,8 @@ use crate::file::storage::Storage;
 pub(crate) trait Paged: Sized {
     fn file(&self) -> &PagedFile;
 
+    fn file_mut(&mut self) -> &mut PagedFile;
+
     /// Returns the same, with another memory for the pages of the file.
     fn with_file(&self, file: PagedFile) -> Self;
 
@@ -45,12 +47,16 @@ impl<'a, T: Paged> Sequential<'a, T> {
         Self { shared, own: None }
     }
 
-    /// Returns what to read with now. Frees pages that were read before, so it should be called
+    /// Returns what to read with now. Forgets pages that were read before, so it should be called
     /// again for each part.
     pub(crate) fn get(&mut self) -> Result<&T> {
-        if self.own.as_ref().is_none_or(|own| own.file().is_spent()) {
-            let file = self.shared.file().sequential()?;
-            self.own = file.map(|file| self.shared.with_file(file));
+        match &mut self.own {
+            Some(own) if own.file().has_many_pages() => own.file_mut().forget_pages(),
+            Some(_) => {}
+            none => {
+                let file = self.shared.file().sequential()?;
+                *none = file.map(|file| self.shared.with_file(file));
+            }
         }
         Ok(self.own.as_ref().unwrap_or(self.shared))
     }

@@ -148,6 +148,35 @@ fn reading_past_the_body_is_an_error() {
 }
 
 #[test]
+fn sequential_reader_returns_what_others_do() {
+    let (sim, summary) = file_of(1000 * PAGE + 10);
+    let mut bytes = sim.contents("f").unwrap();
+    bytes[700 * PAGE] ^= 1;
+    sim.set_contents("f", &bytes);
+    let file = PagedFile::open(&*sim, "f", &HEADER, summary.len).unwrap();
+    let mut reader = file.sequential().unwrap().unwrap();
+    let error = |error: Error| (error.kind(), error.offset(), error.to_string());
+    let (mut offset, mut forgot) = (0, 0);
+    while offset < file.body_len() + PAGE {
+        if reader.has_many_pages() {
+            reader.forget_pages();
+            forgot += 1;
+        }
+        let len = offset % 5000;
+        let (a, b) = (reader.bytes(offset, len), file.bytes(offset, len));
+        assert_eq!(a.map_err(error), b.map_err(error), "{len} bytes at {offset}");
+        let (a, b) = (reader.bytes_with_tail(offset, len), file.bytes_with_tail(offset, len));
+        assert_eq!(a.map_err(error), b.map_err(error));
+        let (a, b) = (reader.body(), file.body());
+        let [a, b] = [a, b].map(|body| body.until_page_end(offset, len % 4000).map_err(error));
+        assert_eq!(a, b, "{len} bytes at {offset}");
+        assert_eq!(reader.is_ready(offset, len), reader.bytes(offset, len).is_ok());
+        offset += 1777;
+    }
+    assert!(forgot > 0);
+}
+
+#[test]
 fn background_reads_nothing_ahead_while_queries_wait() {
     let folder = tempfile::tempdir().unwrap();
     let disk = Disk::new(folder.path()).page_memory(1 << 30);

@@ -51,6 +51,10 @@ impl<F> Paged for Tombstones<F> {
         &self.file
     }
 
+    fn file_mut(&mut self) -> &mut PagedFile {
+        &mut self.file
+    }
+
     fn with_file(&self, file: PagedFile) -> Self {
         Self { file, count: self.count, width: PhantomData }
     }

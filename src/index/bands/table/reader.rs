@@ -26,6 +26,10 @@ impl Paged for BandTable {
         &self.file
     }
 
+    fn file_mut(&mut self) -> &mut PagedFile {
+        &mut self.file
+    }
+
     fn with_file(&self, file: PagedFile) -> Self {
         let Self { rows, bucket_bits, page_bytes, .. } = *self;
         Self { file, rows, bucket_bits, page_bytes }

@@ -44,6 +44,10 @@ impl Paged for Postings {
         &self.file
     }
 
+    fn file_mut(&mut self) -> &mut PagedFile {
+        &mut self.file
+    }
+
     fn with_file(&self, file: PagedFile) -> Self {
         let Self { entries, groups, heads_at, .. } = *self;
         Self { file, entries, groups, heads_at }

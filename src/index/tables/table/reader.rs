@@ -43,6 +43,10 @@ impl<F: Word> Paged for Table<F> {
         &self.file
     }
 
+    fn file_mut(&mut self) -> &mut PagedFile {
+        &mut self.file
+    }
+
     fn with_file(&self, file: PagedFile) -> Self {
         let (code, decoded) = (self.code.clone(), self.decoded.clone());
         let Self { block_size, zeros, count, index, filter, .. } = *self;
