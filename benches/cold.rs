@@ -14,19 +14,15 @@
 
 mod common;
 
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
-use std::sync::Barrier;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::{
-    Data, Random, evict, files, load, open_for_random_reads, option, options, percentile, queries,
+    Data, PAGE, bytes_read, device, evict, largest, load, option, options, percentile, queries,
     scan, times,
 };
 use fpdb::Db;
 
 const K: u32 = 3;
-const PAGE: u64 = 4096;
 
 fn main() {
     if !cfg!(target_os = "linux") {
@@ -87,49 +83,4 @@ fn ask(db: &Db, queries: &[u64]) -> (Vec<Duration>, f64) {
     let before = bytes_read();
     let times = times(queries, |&query| drop(std::hint::black_box(db.query(query, K).unwrap())));
     (times, (bytes_read() - before) as f64 / PAGE as f64 / queries.len() as f64)
-}
-
-/// Returns the bytes that devices have read for this process so far.
-fn bytes_read() -> u64 {
-    let io = std::fs::read_to_string("/proc/self/io").unwrap();
-    let line = io.lines().find_map(|line| line.strip_prefix("read_bytes: "));
-    line.unwrap().parse().unwrap()
-}
-
-fn largest(folder: &Path) -> PathBuf {
-    files(folder).into_iter().max_by_key(|path| path.metadata().unwrap().len()).unwrap()
-}
-
-/// Returns the median time to read `depth` random pages of a cold file with this many threads.
-fn device(path: &Path, depth: usize, threads: usize) -> f64 {
-    let pages = path.metadata().unwrap().len() / PAGE;
-    let rounds = if common::is_test() { 3 } else { 60 };
-    let (start, end) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
-    let mut times = Vec::new();
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (start, end) = (&start, &end);
-            scope.spawn(move || {
-                let mut file = open_for_random_reads(path);
-                let mut random = Random(thread as u64 * 7919 + depth as u64);
-                let mut page = [0; PAGE as usize];
-                for _ in 0..rounds {
-                    start.wait();
-                    for _ in 0..depth / threads {
-                        file.seek(SeekFrom::Start(random.below(pages) * PAGE)).unwrap();
-                        file.read_exact(&mut page).unwrap();
-                    }
-                    end.wait();
-                }
-            });
-        }
-        for _ in 0..rounds {
-            start.wait();
-            let begin = Instant::now();
-            end.wait();
-            times.push(begin.elapsed());
-        }
-    });
-    times.sort_unstable();
-    percentile(&times, 0.5)
 }

@@ -17,7 +17,7 @@ mod common;
 use std::path::Path;
 use std::time::Instant;
 
-use common::{Random, option};
+use common::{Random, option, processor_seconds};
 use fpdb::passages::{Found, Index, Passages};
 use fpdb::text::windows::{Windows, Words};
 use fpdb::{Db, DocId, Durability};
@@ -42,19 +42,19 @@ fn main() {
         let share = covered as f64 / bytes as f64;
         println!("| {name} | {seconds:.2} | {rate:.0} | {entries} | {spans} | {share:.4} |");
     };
-    let start = processor_time();
+    let start = processor_seconds();
     let search = Passages::new(min_words).unwrap().memory(memory).threads(1);
     let read =
         |each: &mut fpdb::passages::Texts<'_>| texts.iter().try_for_each(|text| each(&[text]));
     let found: Found = search.find::<fpdb::Error>(read).unwrap();
     let places = found.spans.iter().map(|span| (span.row, span.begin, span.end));
     let covered = covered(places);
-    let seconds = processor_time() - start;
+    let seconds = processor_seconds() - start;
     row("windows, then runs", seconds, found.windows + found.runs, found.spans.len(), covered);
     if option("--baseline", true) {
-        let start = processor_time();
+        let start = processor_seconds();
         let (entries, expected) = all_runs(&texts, min_words);
-        row("all runs", processor_time() - start, entries, 0, expected);
+        row("all runs", processor_seconds() - start, entries, 0, expected);
         assert_eq!(covered, expected, "the methods cover different bytes");
     }
     if option("--index", true) {
@@ -71,13 +71,13 @@ fn index(name: &str, texts: &[String], min_words: usize) {
     let options = Db::options().durability(Durability::Buffered).background(false).threads(1);
     let options = options.expected_entries(bytes as u64 / 100);
     let index = Index::create(folder.path().join("passages.fpdb"), min_words, options).unwrap();
-    let start = processor_time();
+    let start = processor_seconds();
     for (first, texts) in (0..).step_by(256).zip(texts.chunks(256)) {
         let documents: Vec<_> =
             (first..).map(DocId).zip(texts.iter().map(String::as_str)).collect();
         index.insert(&documents).unwrap();
     }
-    let seconds = processor_time() - start;
+    let seconds = processor_seconds() - start;
     index.database().compact().unwrap();
     let stats = index.database().stats();
     let windows = stats.entries - texts.len() as u64;
@@ -198,13 +198,4 @@ fn licences(count: usize) -> Vec<String> {
     };
     let licences: Vec<String> = (1..=100).map(|i| words('l', 20 * i)).collect();
     licences.iter().cycle().take(count).map(|licence| licence.clone() + &words('o', 50)).collect()
-}
-
-/// Returns the processor time of this process, in seconds.
-fn processor_time() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").expect("the statistics of a process");
-    let fields: Vec<&str> =
-        stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks: f64 = fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum();
-    ticks / 100.0
 }

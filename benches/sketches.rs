@@ -1,7 +1,7 @@
 //! Measures search by similarity among uniform sketches.
 //!
 //!     cargo bench --bench sketches -- [--n 20,23] [--near 20] [--pairs true] [--insert 100000]
-//!         [--crowd 100000] [--file SKETCHES]
+//!         [--crowd 100000] [--cold true] [--file SKETCHES]
 //!
 //! The documents have 500 features. With `--near N`, each Nth document is a near-duplicate of the
 //! one before it. `found` is the share found of 2,000 sketches that differ from a stored one as
@@ -12,6 +12,9 @@
 //! hexadecimal digits of a sketch per line, an eighth, a half and nearly all of its sketches are
 //! stored, and others of it are the queries. With `--crowd N`, queries are further pages of a
 //! template that N of the documents have, at random places: two of them have a similarity of .65.
+//! With `--cold`, queries without a match follow whose pages are on disk (Linux only), as the bench
+//! `cold` asks them: `reads` counts the pages that the device read for the process, `alone` and
+//! `together` are its times for as many random pages of a table of bands.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
@@ -22,7 +25,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use common::{Random, option, percentile, seconds, times};
+use common::{
+    PAGE, Random, bytes_read, device, evict, files, option, own_and_kernel_seconds, percentile,
+    seconds, times,
+};
 use fpdb::{
     Db, DocId, Document, Durability, Fingerprint, Ids, Jaccard, Options, Outcome, QueryOptions,
     Sketch, Snapshot, Source, Within,
@@ -39,9 +45,9 @@ fn main() {
     println!("uniform sketches, {}\n", jaccard());
     println!(
         "| n | bands | p50, p99 us | found at .71, .75, .8, .9 | false | bytes per document | \
-         memory for directories | load s |"
+         memory for directories | load s | processor us, of the kernel, per document |"
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut notes = Vec::new();
     for size in sizes.split(',') {
         let size: u32 = size.parse().expect("log2 of the number of documents");
@@ -146,12 +152,14 @@ fn build(path: &Path, n: u64, sketch: impl Fn(u64) -> Sketch + Send) -> Db<Sketc
 fn measure(n: u64, note: &mut dyn FnMut(String)) {
     let folder = common::folder();
     let path = folder.path().join("db");
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), own_and_kernel_seconds());
     let crowd = option("--crowd", 0);
     let db = build(&path, n, |id| if is_in_crowd(id, crowd, n) { page(id) } else { stored(id) });
     let seconds = start.elapsed().as_secs_f64();
+    let [own, kernel] =
+        std::array::from_fn(|i| (own_and_kernel_seconds()[i] - before[i]) * 1e6 / n as f64);
     db.warm().unwrap();
-    row(&db, n, seconds);
+    row(&db, n, (seconds, own + kernel, kernel));
     if crowd > 0 {
         measure_crowd(&db, crowd, n, note);
     }
@@ -159,6 +167,46 @@ fn measure(n: u64, note: &mut dyn FnMut(String)) {
         pairs(&db, n, note);
     }
     insert(&db, n, option("--insert", 0), note);
+    if option("--cold", false) {
+        db.close().unwrap();
+        cold(&path, note);
+    }
+}
+
+fn is_band(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.contains(".b"))
+}
+
+/// Asks for what is not stored while the pages are on disk, with the directories in memory.
+fn cold(path: &Path, note: &mut dyn FnMut(String)) {
+    let queries: Vec<Sketch> = {
+        let mut random = Random(19);
+        (0..if common::is_test() { 20 } else { 300 }).map(|_| uniform(&mut random)).collect()
+    };
+    for memory in [0, 1 << 30] {
+        evict(path);
+        let db = Options::sketches().page_memory(memory).open(path).unwrap();
+        db.warm().unwrap();
+        let before = bytes_read();
+        let times = times(&queries, |&query| drop(db.query(query, Within::Rule).unwrap()));
+        let reads = (bytes_read() - before) as f64 / (PAGE as f64 * queries.len() as f64);
+        drop(db);
+        let depth = (reads.round() as usize).max(1);
+        let bands = files(path).into_iter().filter(|path| is_band(path));
+        let file =
+            bands.max_by_key(|path| path.metadata().unwrap().len()).expect("tables of bands");
+        let [alone, together] = [1, depth].map(|threads| {
+            evict(path);
+            device(&file, depth, threads)
+        });
+        let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share));
+        note(format!(
+            "cold, {} MiB for pages: p50 {p50:.0} us, p99 {p99:.0} us, {reads:.1} reads; the device \
+             alone {alone:.0} us, together {together:.0} us; p50 / together {:.2}",
+            memory >> 20,
+            p50 / together,
+        ));
+    }
 }
 
 /// Returns whether a document is one of about `crowd` of `n`, at random places.
@@ -230,7 +278,8 @@ fn insert(db: &Db<Sketch>, n: u64, documents: u64, note: &mut dyn FnMut(String))
     ));
 }
 
-fn row(db: &Db<Sketch>, n: u64, seconds: f64) {
+/// Prints a row, with the seconds of the load, and its processor time per document.
+fn row(db: &Db<Sketch>, n: u64, (seconds, processor, kernel): (f64, f64, f64)) {
     let (snapshot, mut random) = (db.snapshot(), Random(7));
     let rounds = if common::is_test() { 50 } else { 10_000 };
     let mut wrong = 0;
@@ -243,7 +292,7 @@ fn row(db: &Db<Sketch>, n: u64, seconds: f64) {
     });
     let stats = db.stats();
     println!(
-        "| 2^{} | {} | {:.2}, {:.2} | {} | {wrong} | {:.1} | {} | {seconds:.1} |",
+        "| 2^{} | {} | {:.2}, {:.2} | {} | {wrong} | {:.1} | {} | {seconds:.1} | {processor:.2}, {kernel:.2} |",
         n.ilog2(),
         db.description().rule.bands().map_or(0, |(bands, _)| bands),
         percentile(&times, 0.5),

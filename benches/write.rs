@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{Data, anonymous_bytes, options};
+use common::{Data, anonymous_bytes, options, processor_seconds};
 use fpdb::{Db, DocId, Entry, Phase};
 
 const LAYOUT: &str = "half-2";
@@ -76,12 +76,4 @@ fn load_in_steps(db: &Db, fingerprints: &[u64]) -> ([f64; 3], f64) {
     let (most, begun) = *measured.lock().unwrap();
     let steps = [begun[0], begun[1] - begun[0], end - begun[1]].map(|time| time.as_secs_f64());
     (steps, (most - before) as f64 / (1 << 20) as f64)
-}
-
-/// Returns the processor seconds of this process, in its threads and in the kernel, to 10 ms. Other
-/// load changes them little. Infinite if the system does not provide them.
-fn processor_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let ticks: Vec<f64> = stat.split(' ').skip(13).take(2).flat_map(str::parse).collect();
-    if ticks.is_empty() { f64::INFINITY } else { ticks.iter().sum::<f64>() / 100.0 }
 }

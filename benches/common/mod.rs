@@ -5,7 +5,9 @@
 #![allow(clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use fpdb::{Db, DocId, Entry, Layout, Options};
@@ -190,6 +192,20 @@ pub fn anonymous_bytes() -> u64 {
     kib.unwrap_or(0) << 10
 }
 
+/// Returns the processor seconds of this process, to 10 ms. Other load changes them little. Infinite
+/// if the system does not report them.
+pub fn processor_seconds() -> f64 {
+    own_and_kernel_seconds().iter().sum()
+}
+
+/// Returns the same in two parts: in its own code, and in the kernel.
+pub fn own_and_kernel_seconds() -> [f64; 2] {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
+    let mut ticks = fields.split_whitespace().skip(11).map(|ticks| ticks.parse::<f64>());
+    std::array::from_fn(|_| ticks.next().and_then(Result::ok).map_or(f64::INFINITY, |t| t / 100.0))
+}
+
 /// Returns the paths of the files in a folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
@@ -211,4 +227,53 @@ pub fn open_for_random_reads(path: &Path) -> File {
     #[cfg(target_os = "linux")]
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).unwrap();
     file
+}
+
+/// Bytes of a page of a file.
+pub const PAGE: u64 = 4096;
+
+/// Returns the bytes that devices have read for this process so far.
+pub fn bytes_read() -> u64 {
+    let io = std::fs::read_to_string("/proc/self/io").unwrap();
+    let line = io.lines().find_map(|line| line.strip_prefix("read_bytes: "));
+    line.unwrap().parse().unwrap()
+}
+
+/// Returns the largest file in a folder.
+pub fn largest(folder: &Path) -> PathBuf {
+    files(folder).into_iter().max_by_key(|path| path.metadata().unwrap().len()).unwrap()
+}
+
+/// Returns the median time to read `depth` random pages of a cold file with this many threads.
+pub fn device(path: &Path, depth: usize, threads: usize) -> f64 {
+    let pages = path.metadata().unwrap().len() / PAGE;
+    let rounds = if is_test() { 3 } else { 60 };
+    let (start, end) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
+    let mut times = Vec::new();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (start, end) = (&start, &end);
+            scope.spawn(move || {
+                let mut file = open_for_random_reads(path);
+                let mut random = Random(thread as u64 * 7919 + depth as u64);
+                let mut page = [0; PAGE as usize];
+                for _ in 0..rounds {
+                    start.wait();
+                    for _ in 0..depth / threads {
+                        file.seek(SeekFrom::Start(random.below(pages) * PAGE)).unwrap();
+                        file.read_exact(&mut page).unwrap();
+                    }
+                    end.wait();
+                }
+            });
+        }
+        for _ in 0..rounds {
+            start.wait();
+            let begin = Instant::now();
+            end.wait();
+            times.push(begin.elapsed());
+        }
+    });
+    times.sort_unstable();
+    percentile(&times, 0.5)
 }

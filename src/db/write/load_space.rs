@@ -3,6 +3,9 @@
 use crate::db::state::core::Core;
 use crate::file::sorter::{self, Record};
 use crate::fingerprint::{Entry, Fingerprint};
+use crate::index::bands::{BandRule, Row};
+use crate::settings::{IndexSettings, TableSettings};
+use crate::store::segment::BandsPlan;
 use crate::store::segment::bound::{Expected, MostBytes};
 
 // The memory is shared in sixteenths. If it holds all entries of 64 bits, it holds the rows of one
@@ -30,8 +33,11 @@ pub(super) fn documents_space<F: Fingerprint>(core: &Core<F>, documents: u64, by
     unsorted_space(core, documents).saturating_add(segment)
 }
 
-/// Returns the bytes that the entries take on disk before they are sorted.
+/// Returns the bytes that the entries take on disk before they are sorted. Sketches are not.
 fn unsorted_space<F: Fingerprint>(core: &Core<F>, entries: u64) -> u64 {
+    if core.settings.index.bands().is_some() {
+        return 0;
+    }
     let memory = share(core.tuning.bulk_memory, FOR_ENTRIES);
     let unsorted = entries.saturating_mul(Entry::<F::Word>::LEN as u64);
     let is_in_memory = unsorted <= memory as u64 / 2;
@@ -58,38 +64,69 @@ pub(super) fn segment_space<F: Fingerprint>(
     if entries >= MOST_ENTRIES {
         return u64::MAX;
     }
-    let has_bands = core.settings.index.bands().is_some();
     let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
+    let files = MostBytes::of::<F>(&core.settings, &expected);
+    let peak = match &core.settings.index {
+        IndexSettings::Tables(tables) => peak_with_tables(core, tables, entries, files),
+        IndexSettings::Bands(rule) => peak_with_bands(core, *rule, entries, files),
+    };
+    if core.storage.can_discard() { peak.with_discards() } else { peak.without() }
+}
+
+fn peak_with_tables<F: Fingerprint>(
+    core: &Core<F>,
+    settings: &TableSettings,
+    entries: u64,
+    files: MostBytes,
+) -> Peak {
     let sorts = sorts(core, core.threads());
     let row_memory = share(core.tuning.bulk_memory, FOR_ROWS);
     let rows = entries * <F::Word as Fingerprint>::BYTES as u64;
     let is_in_memory = rows * sorts as u64 <= row_memory as u64;
     let rows = rows.saturating_mul(copies::<F, F::Word>(core, entries, row_memory / sorts.max(1)));
-    // Each table that is written has the hashes of its filter, and tables of bands have page
-    // numbers.
-    let filters = if core.settings.index.tables().is_some_and(|tables| tables.filter_bits > 0) {
-        core.threads().min(core.settings.index.table_count())
-    } else {
-        0
-    };
-    let beside = match (has_bands, filters) {
-        (true, _) => entries * 4,
-        (false, 0) => 0,
-        (false, _) => entries * 8,
-    };
+    // Each table that is written has the hashes of its filter.
+    let tables = settings.layout.tables();
+    let filters = if settings.filter_bits > 0 { core.threads().min(tables) } else { 0 };
+    let beside = if filters > 0 { entries * 8 } else { 0 };
     let (rows, beside) = if is_in_memory { (0, 0) } else { (rows, beside) };
-    let peak = Peak {
+    Peak {
         unsorted: unsorted_space(core, entries),
-        files: MostBytes::of::<F>(&core.settings, &expected),
+        files,
         rows,
         sorts: sorts as u64,
         beside,
-        in_work: if has_bands { sorts } else { filters } as u64,
-        parts: (row_memory / sorts.max(1) / (64 << 10)).clamp(2, 16) as u64,
-        is_one_pass: core.threads() >= core.settings.index.table_count(),
-        has_bands,
-    };
-    if core.storage.can_discard() { peak.with_discards() } else { peak.without() }
+        in_work: filters as u64,
+        parts: parts(row_memory / sorts.max(1)),
+        is_one_pass: core.threads() >= tables,
+        has_bands: false,
+    }
+}
+
+fn peak_with_bands<F: Fingerprint>(
+    core: &Core<F>,
+    rule: BandRule,
+    documents: u64,
+    files: MostBytes,
+) -> Peak {
+    let memory = share(core.tuning.bulk_memory, FOR_ENTRIES + FOR_ROWS);
+    let plan = BandsPlan::new(rule, documents, core.threads(), memory);
+    Peak {
+        unsorted: 0,
+        files,
+        rows: plan.bytes_on_disk(documents, copies::<F, Row>(core, documents, plan.memory)),
+        sorts: plan.tables_at_a_time(rule) as u64,
+        // The numbers of pages, while a table is written.
+        beside: documents * 4,
+        in_work: plan.threads as u64,
+        parts: parts(plan.memory),
+        is_one_pass: false,
+        has_bands: true,
+    }
+}
+
+/// Returns in how many parts records that are sorted in this much memory are discarded, at least.
+fn parts(memory: usize) -> u64 {
+    (memory / (64 << 10)).clamp(2, 16) as u64
 }
 
 /// What takes disk space during a load, in bytes.

@@ -4,6 +4,7 @@
 //! "Paged files"). The body begins with the file header. Opening a file reads only its header and
 //! footer; a page is read into memory and checked when it is first used.
 
+mod counted_pages;
 mod in_order;
 mod load;
 mod mended;

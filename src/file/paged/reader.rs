@@ -6,17 +6,17 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
+use super::counted_pages::CountedPages;
 use super::in_order::InOrder;
 use super::open_file::{CHUNK, OpenFile};
-use super::read_ahead::ReadAhead;
 use super::{FileSummary, PAGE};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::inspection::Inspection;
 use crate::file::codec::bytes::Fields;
 use crate::file::codec::header::FileHeader;
-use crate::file::storage::{PageBudget, PageBytes, PageMemory, ReadFile, Reservation, Storage};
+use crate::file::storage::{PageBudget, PageBytes, ReadFile, Reservation, Storage};
 
 thread_local! {
     static PAGES_READ: Cell<u64> = const { Cell::new(0) };
@@ -93,13 +93,9 @@ impl PagedFile {
         if self.pages.memory.is_warm() {
             return Ok(None);
         }
-        let memory = PageMemory::private(0, false)?;
-        let (promised, is_released) = (AtomicU64::new(0), AtomicBool::new(false));
-        let (budget, set_aside) = (None, 0);
-        let read_ahead = ReadAhead::default();
-        let pages = CountedPages { memory, budget, set_aside, promised, is_released, read_ahead };
+        let pages = Arc::new(CountedPages::none()?);
         let in_order = Some(Box::new(InOrder::new(self.file.body_len)));
-        Ok(Some(Self { file: self.file.clone(), pages: Arc::new(pages), in_order }))
+        Ok(Some(Self { file: self.file.clone(), pages, in_order }))
     }
 
     /// Returns whether a sequential reader has read so many pages that it should
@@ -375,70 +371,6 @@ impl PagedFile {
         let message =
             format!("{len} bytes expected here, but the body ends at byte {}", self.file.body_len);
         self.corruption(offset, &message)
-    }
-}
-
-/// The memory for the pages of a file, and what it counts towards.
-#[derive(Debug)]
-pub(super) struct CountedPages {
-    pub(super) memory: PageMemory,
-    /// What sequential readers keep does not count.
-    pub(super) budget: Option<Arc<PageBudget>>,
-    /// If there is room for the entire file: its bytes. They count from the beginning, and single
-    /// pages do not.
-    pub(super) set_aside: u64,
-    /// How many of these bytes are not used yet.
-    promised: AtomicU64,
-    /// Whether memory that is set aside is to be given up.
-    is_released: AtomicBool,
-    /// For readers in order among those who share the pages.
-    pub(super) read_ahead: ReadAhead,
-}
-
-impl CountedPages {
-    /// Counts memory that is used now: that was set aside, if any was.
-    fn grow(&self, bytes: u64) {
-        let Some(budget) = &self.budget else { return };
-        let rest = |promised: u64| Some(promised.saturating_sub(bytes));
-        let before = self.promised.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest);
-        budget.use_promised(before.map_or(0, |before| before.min(bytes)));
-        budget.grow(bytes);
-    }
-
-    /// Returns whether the memory is set aside and is not to be given up.
-    fn stays(&self) -> bool {
-        self.set_aside > 0 && !self.is_released.load(Ordering::Relaxed)
-    }
-
-    fn new(file: &OpenFile, budget: Arc<PageBudget>) -> Result<Self> {
-        let len = file.body_len as u64;
-        let set_aside = if budget.set_aside(len) { len } else { 0 };
-        // Single pages would take up too much of huge ones.
-        match PageMemory::private(file.body_len, set_aside > 0 && file.is_scattered) {
-            Ok(memory) => {
-                let (budget, is_released) = (Some(budget), AtomicBool::new(false));
-                let (promised, read_ahead) = (AtomicU64::new(set_aside), ReadAhead::default());
-                Ok(Self { memory, budget, set_aside, promised, is_released, read_ahead })
-            }
-            Err(error) => {
-                budget.use_promised(set_aside);
-                budget.end_set_aside(set_aside);
-                Err(error.at_path(file.path()))
-            }
-        }
-    }
-}
-
-impl Drop for CountedPages {
-    fn drop(&mut self) {
-        let Some(budget) = &self.budget else { return };
-        match self.set_aside {
-            0 => budget.drop_pages(self.memory.count_inserted()),
-            bytes => {
-                budget.use_promised(*self.promised.get_mut());
-                budget.end_set_aside(bytes);
-            }
-        }
     }
 }
 

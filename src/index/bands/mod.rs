@@ -15,7 +15,7 @@ pub(crate) use part::BandsPart;
 pub use rule::Jaccard;
 pub(crate) use rule::{BandRule, ParityLimits, SketchTest, binomial};
 pub(crate) use table::{
-    BandBuilder, BandTable, BandView, MOST_AT_ONCE, MOST_ROWS, NumberSet, for_each_number,
+    BandBuilder, BandTable, BandView, MOST_AT_ONCE, MOST_ROWS, NumberSet, Row, for_each_number,
     most_body_bytes, rows_of_leaf,
 };
 #[cfg(test)]

@@ -8,9 +8,57 @@ use crate::file::codec::header::FileKind;
 use crate::file::names::FileName;
 use crate::file::paged::FileSummary;
 use crate::file::scratch::ScratchFiles;
-use crate::file::sorter::Sorter;
+use crate::file::sorter::{Record, Sorted, Sorter};
 use crate::fingerprint::Fingerprint;
-use crate::index::bands::{BandBuilder, rows_of_leaf};
+use crate::index::bands::{BandBuilder, BandRule, Row, rows_of_leaf};
+
+/// How many tables a thread makes of one pass over the documents if their rows do not fit in
+/// memory. With more, fewer bytes of documents would be read, but more scratch files would be on
+/// disk beside them.
+const TABLES_IN_FILES: usize = 3;
+
+/// How the tables of a segment are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BandsPlan {
+    pub threads: usize,
+    /// How many tables a thread makes of one pass over the documents.
+    pub in_one_pass: usize,
+    /// Bytes of memory in which the rows of one table are sorted.
+    pub memory: usize,
+    /// Whether the rows are in scratch files before they are sorted.
+    pub is_on_disk: bool,
+}
+
+impl BandsPlan {
+    /// Plans the tables of this many documents, on up to `threads` threads, in this much memory.
+    pub(crate) fn new(rule: BandRule, documents: u64, threads: usize, memory: usize) -> Self {
+        let tables = rule.bands as usize;
+        let threads = threads.clamp(1, tables.max(1));
+        let of_thread = memory / threads;
+        // Some of the memory is for sorting, and some is at the ends of buckets.
+        let rows = documents.saturating_mul(Row::LEN as u64).saturating_mul(3) / 2;
+        let fit = (of_thread as u64).checked_div(rows).unwrap_or(u64::MAX);
+        // A pass costs more than scratch files for two tables.
+        let is_on_disk = fit < 2;
+        let fit = usize::try_from(fit).unwrap_or(usize::MAX);
+        let most = if is_on_disk { TABLES_IN_FILES } else { fit };
+        let each = tables.div_ceil(threads).max(1);
+        let in_one_pass = each.div_ceil(each.div_ceil(most));
+        Self { threads, in_one_pass, memory: of_thread / in_one_pass, is_on_disk }
+    }
+
+    /// Returns how many tables have rows at the same time.
+    pub(crate) fn tables_at_a_time(&self, rule: BandRule) -> usize {
+        (rule.bands as usize).min(self.threads * self.in_one_pass)
+    }
+
+    /// Returns the most bytes that the rows of a table of this many documents take in scratch
+    /// files, if each is there `copies` times.
+    pub(crate) fn bytes_on_disk(&self, documents: u64, copies: u64) -> u64 {
+        let rows = documents.saturating_mul(Row::LEN as u64).saturating_mul(copies);
+        if self.is_on_disk { rows } else { 0 }
+    }
+}
 
 impl SegmentWriter<'_> {
     /// Writes all tables of bands, on up to `threads` threads, after the documents. `wrote` is
@@ -27,46 +75,63 @@ impl SegmentWriter<'_> {
         let name = FileName::Documents(self.id.number).to_string();
         let (storage, ids) = (&**self.folder.storage(), self.settings.ids);
         let documents = Documents::<F>::open(storage, &name, &header, file.file.len, ids)?;
-        let memory = self.sort_memory / threads.clamp(1, rule.bands as usize);
-        let mut written: Vec<Option<FileSummary>> = (0..rule.bands).map(|_| None).collect();
-        let tables: Vec<_> = (0u16..).zip(&mut written).collect();
+        let plan = BandsPlan::new(rule, documents.originals(), threads, self.sort_memory);
+        let mut tables: Vec<_> = (0..).take(rule.bands as usize).map(|band| (band, None)).collect();
         parallel::for_each(
-            threads,
-            tables.into_iter(),
+            plan.threads,
+            tables.chunks_mut(plan.in_one_pass),
             || (),
-            |(), (number, written)| {
-                *written =
-                    Some(self.write_bands(number, rule.minima, &documents, memory, wrote)?);
+            |(), tables| {
+                let rows = self.sorted_rows(tables, rule.minima, &documents, plan.memory)?;
+                for ((band, written), rows) in tables.iter_mut().zip(rows) {
+                    *written = Some(self.write_bands(*band, rows, &documents, wrote)?);
+                }
                 Ok(())
             },
         )?;
-        self.files.bands = written.into_iter().flatten().collect();
+        self.files.bands = tables.into_iter().filter_map(|(_, written)| written).collect();
         Ok(())
     }
 
-    /// Writes one of them, and sorts its rows in this much memory.
-    fn write_bands<F: Fingerprint>(
-        &self,
-        number: u16,
+    /// Returns the rows of each of these tables, after one pass over the documents.
+    fn sorted_rows<'s, F: Fingerprint>(
+        &'s self,
+        tables: &[(u16, Option<FileSummary>)],
         minima: u32,
         documents: &Documents<F>,
         memory: usize,
+    ) -> Result<Vec<Sorted<'s, Row>>> {
+        let files = ScratchFiles::InDatabase(self.folder);
+        let sorter = |&(band, _): &(u16, _)| (u32::from(band), Sorter::new(files, memory, 1));
+        let (mut sorters, mut rows): (Vec<_>, _) =
+            (tables.iter().map(sorter).collect(), Vec::new());
+        let count = documents.originals();
+        documents.for_each_leaf(|page, sketches| {
+            for (band, sorter) in &mut sorters {
+                rows_of_leaf(sketches, (*band, minima), count, page, &mut rows);
+                rows.iter().try_for_each(|&row| sorter.push(row))?;
+            }
+            Ok(())
+        })?;
+        let finish = |(_, sorter): (u32, Sorter<'s, Row>)| sorter.finish(&|_| Ok(()));
+        sorters.into_iter().map(finish).collect()
+    }
+
+    /// Writes the table of a band with these rows.
+    fn write_bands<F: Fingerprint>(
+        &self,
+        band: u16,
+        rows: Sorted<'_, Row>,
+        documents: &Documents<F>,
         wrote: &(dyn Fn(u64) -> Result<()> + Sync),
     ) -> Result<FileSummary> {
         let files = ScratchFiles::InDatabase(self.folder);
-        let header = self.settings.header(FileKind::Bands, number, self.id);
+        let header = self.settings.header(FileKind::Bands, band, self.id);
         let size = (documents.originals(), documents.leaf_pages());
-        let mut builder = self
-            .create(FileName::Band(self.id.number, number), |storage, name| {
-                BandBuilder::create(storage, name, &header, size, files)
-            })?;
-        let (mut sorter, mut rows) = (Sorter::new(files, memory, 1), Vec::new());
-        documents.for_each_leaf(|page, sketches| {
-            rows_of_leaf(sketches, (number.into(), minima), size.0, page, &mut rows);
-            rows.iter().try_for_each(|&row| sorter.push(row))
+        let mut builder = self.create(FileName::Band(self.id.number, band), |storage, name| {
+            BandBuilder::create(storage, name, &header, size, files)
         })?;
-        let sorted = sorter.finish(&|_| Ok(()))?.with_passes(1);
-        sorted.for_each(&mut |rows| {
+        rows.with_passes(1).for_each(&mut |rows| {
             builder.push_all(rows)?;
             wrote(rows.len() as u64)
         })?;

@@ -7,6 +7,7 @@ use crate::index::bands;
 use crate::index::tables::block::bound::{most_blocks, most_remaining_bits};
 use crate::index::tables::table::{TableOptions, most_index_bytes};
 use crate::settings::{IndexSettings, Settings};
+use crate::store::segment::BandsPlan;
 use crate::store::segment::Segment;
 use crate::store::segment::writer::SORT_MEMORY;
 
@@ -119,10 +120,8 @@ impl MostBytes {
 /// this many threads.
 pub(crate) fn bands_scratch(settings: &Settings, fingerprints: u64, threads: usize) -> u64 {
     let Some(rule) = settings.index.bands() else { return 0 };
-    let together = u64::from(rule.bands).min(threads.max(1) as u64);
-    let rows = fingerprints * size_of::<u128>() as u64 * together;
-    // Some of the memory is for sorting.
-    if rows <= SORT_MEMORY as u64 / 2 { 0 } else { rows }
+    let plan = BandsPlan::new(rule, fingerprints, threads, SORT_MEMORY);
+    plan.bytes_on_disk(fingerprints, 1).saturating_mul(plan.tables_at_a_time(rule) as u64)
 }
 
 /// Returns the most bytes that a file takes on disk whose body has this length: with checksums and

@@ -11,6 +11,7 @@ mod index;
 mod meta;
 mod writer;
 
+pub(crate) use bands::BandsPlan;
 pub(crate) use ids::IdFinder;
 pub(crate) use meta::{DocumentsMeta, IndexFiles, SegmentMeta};
 pub(crate) use writer::{Replaced, SegmentContents, SegmentWriter, TableContents};

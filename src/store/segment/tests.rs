@@ -4,10 +4,11 @@ use crate::file::codec::header::{FileHeader, HEADER_LEN};
 use crate::file::names::FileId;
 use crate::file::paged::PagedWriter;
 use crate::file::scratch::{Scratch, ScratchFiles};
-use crate::file::storage::{Disk, LockedFolder, MemoryBudget, READ_AHEAD, Sim};
+use crate::file::sorter::Sorter;
+use crate::file::storage::{Disk, LockedFolder, MemoryBudget, PageBudget, READ_AHEAD, Sim};
 use crate::fingerprint::Entry;
 use crate::fingerprint::Ids as KindOfIds;
-use crate::index::bands::Jaccard;
+use crate::index::bands::{Jaccard, Row};
 use crate::index::rule::MatchRule;
 use crate::index::tables::block::{self, Job};
 use crate::index::tables::layout::Layout;
@@ -351,11 +352,44 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
 }
 
 #[test]
+fn rows_of_bands_fit_in_the_memory_of_a_plan_without_scratch_files() {
+    let rule = MatchRule::of_bands(Jaccard::at_least(0.8), (3, 5), 38, 186).unwrap();
+    let rule = rule.band_rule().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (missing, pages) = (folder.path().join("missing"), Arc::new(PageBudget::new(0)));
+    let files = ScratchFiles::InFolder(&missing, &pages);
+    let (mut random, mut in_memory) = (fastrand::Rng::with_seed(1), 0);
+    for documents in [1, 1 << 10, 1 << 15, 100_000] {
+        for memory in (16..26).flat_map(|bits| [1 << bits, 3 << (bits - 1)]) {
+            for threads in [1, 2, 8] {
+                let plan = BandsPlan::new(rule, documents, threads, memory);
+                let together = plan.tables_at_a_time(rule) * plan.memory;
+                assert!(together <= memory && plan.threads <= threads, "{plan:?}");
+                if plan.is_on_disk {
+                    continue;
+                }
+                in_memory += 1;
+                let mut sorter = Sorter::new(files, plan.memory, 1);
+                for _ in 0..documents {
+                    let row = random.u128(..) >> 80 << 80 | random.u128(..) >> 80;
+                    sorter.push(Row(row)).unwrap();
+                }
+                assert_eq!(sorter.finish(&|_| Ok(())).unwrap().len(), documents);
+            }
+        }
+    }
+    assert!(in_memory > 50);
+    // As few passes as there are threads.
+    let plan = BandsPlan::new(rule, 1 << 20, 2, 1 << 30);
+    assert_eq!((plan.threads, plan.in_one_pass, plan.is_on_disk), (2, 2, false));
+}
+
+#[test]
 fn scratch_files_of_bands_count_if_their_rows_do_not_fit_in_memory() {
     let rule = MatchRule::of_bands(Jaccard::at_least(0.8), (3, 5), 38, 186).unwrap();
     let of_sketches = with_index(IndexSettings::Bands(rule.band_rule().unwrap()));
-    let rows = |documents: u64, tables: u64| documents * 16 * tables;
-    for (threads, tables) in [(1, 1), (2, 2), (64, 3)] {
+    let rows = |documents: u64, tables: u64| documents * 12 * tables;
+    for (threads, tables) in [(1, 3), (2, 3), (64, 3)] {
         assert_eq!(bound::bands_scratch(&of_sketches, 1 << 19, threads), 0);
         let most = bound::bands_scratch(&of_sketches, 1 << 23, threads);
         assert_eq!(most, rows(1 << 23, tables));

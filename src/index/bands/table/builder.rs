@@ -55,10 +55,9 @@ impl<'a> BandBuilder<'a> {
     }
 
     /// Adds rows, ascending, none less than those before.
-    pub(crate) fn push_all(&mut self, rows: &[u128]) -> Result<()> {
+    pub(crate) fn push_all(&mut self, rows: &[Row]) -> Result<()> {
         self.bytes.clear();
         for &row in rows {
-            let row = Row(row);
             self.end_buckets(row.bucket(self.bucket_bits).into())?;
             self.bytes.extend_from_slice(&row.rest(self.bucket_bits).to_le_bytes());
             let page = row.page().to_le_bytes();

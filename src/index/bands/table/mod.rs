@@ -19,9 +19,9 @@ mod verify;
 pub(crate) use builder::{BandBuilder, most_body_bytes};
 pub(crate) use numbers::{NumberSet, for_each_number};
 pub(crate) use reader::{BandTable, BandView, MOST_AT_ONCE};
-pub(crate) use row::rows_of_leaf;
 #[cfg(test)]
 pub(crate) use row::{MAX_BUCKET_BITS, REST_BITS, bucket_bits};
+pub(crate) use row::{Row, rows_of_leaf};
 
 /// The most originals of a segment of sketches, and the most pages of its leaves: 32 bits number
 /// them.

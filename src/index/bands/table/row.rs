@@ -1,5 +1,6 @@
 //! A row: a band, and a leaf of documents in which one has it.
 
+use crate::file::sorter::Record;
 use crate::fingerprint::Fingerprint;
 
 /// Bits of the rest of a band.
@@ -37,7 +38,7 @@ pub(crate) struct Row(pub(crate) u128);
 
 impl Row {
     /// Makes the row of a band in a leaf. Of the band, the bits of bucket and rest count.
-    fn new(band: u64, documents: u64, page: u32, place: u16) -> Self {
+    pub(super) fn new(band: u64, documents: u64, page: u32, place: u16) -> Self {
         let place = u128::from(page) << PLACE_BITS | u128::from(place);
         Self(u128::from(band & band_mask(bucket_bits(documents))) << u64::BITS | place)
     }
@@ -72,6 +73,54 @@ impl Row {
     }
 }
 
+/// Bits of the page and the place.
+const LOW_BITS: u32 = 32 + PLACE_BITS;
+/// Leading bits that are stored: at least those of bucket and rest.
+const HIGH_BITS: u32 = 48;
+const _: () = assert!((MAX_BUCKET_BITS + REST_BITS) as u32 <= HIGH_BITS);
+
+/// While rows are sorted, the zeros are not stored.
+impl Record for Row {
+    const LEN: usize = (HIGH_BITS + LOW_BITS) as usize / 8;
+    const ZERO: Self = Self(0);
+    const BITS: u32 = u128::BITS;
+
+    #[inline]
+    fn put(self, to: &mut [u8]) {
+        let low = self.0 & ((1 << LOW_BITS) - 1);
+        let stored = self.0 >> (u128::BITS - HIGH_BITS) << LOW_BITS | low;
+        if let (Some(to), Some(bytes)) =
+            (to.first_chunk_mut::<{ Self::LEN }>(), stored.to_le_bytes().first_chunk())
+        {
+            *to = *bytes;
+        }
+    }
+
+    #[inline]
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (low, high) = bytes.first_chunk::<{ Self::LEN }>()?.split_first_chunk()?;
+        let high = u32::from_le_bytes(*high.first_chunk()?);
+        let stored = u128::from(high) << u64::BITS | u128::from(u64::from_le_bytes(*low));
+        let high = stored >> LOW_BITS << (u128::BITS - HIGH_BITS);
+        Some(Self(high | stored & ((1 << LOW_BITS) - 1)))
+    }
+
+    #[inline]
+    fn add_differing(self, other: Self, bits: Self) -> Self {
+        Self(self.0 ^ other.0 | bits.0)
+    }
+
+    #[inline]
+    fn leading_zeros(self) -> u32 {
+        self.0.leading_zeros()
+    }
+
+    #[inline]
+    fn window(self, from: u32) -> u64 {
+        self.0.window(from)
+    }
+}
+
 /// Returns the bits of a band that bucket and rest have.
 pub(super) fn band_mask(bucket_bits: u8) -> u64 {
     let unused = u64::BITS - u32::from(bucket_bits + REST_BITS);
@@ -97,11 +146,10 @@ pub(crate) fn rows_of_leaf<F: Fingerprint>(
     (number, minima): (u32, u32),
     documents: u64,
     page: u32,
-    rows: &mut Vec<u128>,
+    rows: &mut Vec<Row>,
 ) {
     rows.clear();
-    let row = |(place, sketch): (u16, &F)| {
-        Row::new(sketch.band(number, minima), documents, page, place).0
-    };
+    let row =
+        |(place, sketch): (u16, &F)| Row::new(sketch.band(number, minima), documents, page, place);
     rows.extend((0..).zip(sketches).map(row));
 }

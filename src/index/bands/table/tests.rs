@@ -11,6 +11,7 @@ use crate::documents::{Documents, DocumentsBuilder, SymbolTable};
 use crate::file::codec::header::{FileHeader, FileKind};
 use crate::file::paged::{FileSummary, OpenPaged};
 use crate::file::scratch::ScratchFiles;
+use crate::file::sorter::Record;
 use crate::file::storage::{LockedFolder, Sim, Storage};
 use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Document, Fingerprint, Sketch};
@@ -138,6 +139,22 @@ fn bands_of_other_documents_are_found_by_verify() {
     built.documents = build(&others).documents;
     let found = errors(&built);
     assert!(found.len() == 1 && found[0].contains("do not match the sketches"), "{found:?}");
+}
+
+#[test]
+fn rows_are_the_same_after_they_were_stored_by_a_sorter() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut bytes = [0; Row::LEN];
+    for documents in [1, 1 << 6, 1 << 20, u64::from(u32::MAX)] {
+        for (page, place) in [(0, 0), (u32::MAX, u16::MAX), (random.u32(..), random.u16(..))] {
+            for band in [0, u64::MAX, random.u64(..)] {
+                let row = Row::new(band, documents, page, place);
+                row.put(&mut bytes);
+                assert_eq!(Row::read(&bytes), Some(row));
+            }
+        }
+    }
+    assert_eq!(Row::read(&bytes[1..]), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Checking an entire table of bands.
 
 use super::reader::BandTable;
-use super::row::{Row, rows_of_leaf};
+use super::row::rows_of_leaf;
 use crate::base::error::{Error, Result};
 use crate::base::inspection::Inspection;
 use crate::documents::Documents;
@@ -63,7 +63,7 @@ fn sum_of<F: Fingerprint>(band: (u32, u32), documents: &Documents<F>) -> Result<
     let (count, mut sum, mut rows) = (documents.originals(), 0u64, Vec::new());
     documents.for_each_leaf(|page, sketches| {
         rows_of_leaf(sketches, band, count, page, &mut rows);
-        let hashes = rows.iter().map(|&row| set_hash(Row(row).stored().0));
+        let hashes = rows.iter().map(|&row| set_hash(row.stored().0));
         sum = hashes.fold(sum, u64::wrapping_add);
         Ok(())
     })?;
