@@ -1,6 +1,6 @@
 """Measures the Spark jobs and prints the tables of docs/scale.md.
 
-    python benches/spark.py [--engine sail] [--only pairs,similarity,task,stored] [--folder /tmp]
+    python benches/spark.py [--engine sail] [--only pairs,similarity,task,crowd,stored] [--folder /tmp]
 
 The engine is Sail, or Apache Spark with --engine spark. Everything takes about three minutes on two
 cores with Sail, and needs Linux, 8 GB of memory and 4 GB in the folder. --help lists the sizes.
@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import corpus
 
 K = 3
-PARTS = ["pairs", "similarity", "task", "stored"]
+PARTS = ["pairs", "similarity", "task", "crowd", "stored"]
 ENGINES = {"sail": ("Sail", "pysail"), "spark": ("Spark", "pyspark")}
 Result = TypeVar("Result")
 
@@ -121,17 +121,43 @@ def start(engine: str, cores: int) -> Any:
     return session
 
 
+FEATURES = 500
+"""Of each sketch."""
+
+
+def similar(rng: np.random.Generator, planes: np.ndarray, parities: np.ndarray, similarity: float) -> None:
+    """Changes sketches to those of sets that have this similarity to theirs."""
+    differs = rng.random((len(planes), 128), np.float32) < 1 - similarity
+    others = rng.integers(0, 1 << 64, planes.shape, np.uint64)
+    planes ^= others & np.tile(np.packbits(differs, axis=1, bitorder="little").view(np.uint64), 6)
+    # Each feature that only one of the sets has flips a parity.
+    for _ in range(2 * int(FEATURES * (1 - similarity) / (1 + similarity))):
+        places = rng.integers(0, 1024, len(parities))
+        parities[np.arange(len(parities)), places // 64] ^= np.uint64(1) << (places % 64).astype(np.uint64)
+
+
+def sketches_of(planes: np.ndarray, parities: np.ndarray) -> np.ndarray:
+    """Returns sketches as bytes: planes, the number of features, parities."""
+    features = np.full((len(planes), 1), FEATURES, np.uint32)
+    parts = [part.view(np.uint8) for part in (planes, features, parities)]
+    return np.concatenate(parts, axis=1).view("V228").reshape(-1)
+
+
+def uniform(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the planes and the parities of unrelated sketches."""
+    return rng.integers(0, 1 << 64, (count, 12), np.uint64), rng.integers(0, 1 << 64, (count, 16), np.uint64)
+
+
 def planted(count: int, similarity: float | None) -> np.ndarray:
     """Returns fingerprints of 64 bits, or sketches if there is a similarity."""
     rng = np.random.default_rng(20261123)
     if similarity is not None:
-        sketches = rng.integers(0, 1 << 64, (count, 12), np.uint64)
-        at = rng.integers(0, count, count // 20)
-        differs = rng.random((len(at), 128), np.float32) < 1 - similarity
-        others = rng.integers(0, 1 << 64, (len(at), 12), np.uint64)
-        errors = others & np.tile(np.packbits(differs, axis=1).view(np.uint64), 6)
-        sketches[at] = sketches[rng.integers(0, count, len(at))] ^ errors
-        return sketches.view("V228").reshape(-1)
+        planes, parities = uniform(rng, count)
+        at, near = rng.integers(0, count, (2, count // 20))
+        of_near = planes[near], parities[near]
+        similar(rng, *of_near, similarity)
+        planes[at], parities[at] = of_near
+        return sketches_of(planes, parities)
     fingerprints = rng.integers(0, 1 << 64, count, np.uint64)
     for flips in range(1, K + 2):
         at = rng.integers(0, count, count // 20 // (K + 1))
@@ -249,6 +275,28 @@ def measured_task(size: int, rows: int) -> tuple[Any, ...]:
     return size, in_cell, count, cost.each(count)[1], f"{memory:.0f}"
 
 
+def measure_crowd(sizes: list[int], tasks: int) -> None:
+    """Measures the task that has to compare most pairs if all sketches are of one template, with a similarity of .65
+    to each other, so that none match."""
+    from fpdb_engine.spark import _bands
+
+    print_head("rows of a template", "tasks", "pairs that the task compares", "CPU s", "ns per pair")
+    for count in sizes:
+        rng = np.random.default_rng(11)
+        planes, parities = (np.repeat(part, count, axis=0) for part in uniform(rng, 1))
+        similar(rng, planes, parities, 0.65**0.5)
+        sketches = sketches_of(planes, parities)
+        rule = fpdb.MatchRule(0.8, expected_entries=10_000_000)
+        candidates = np.zeros(tasks, np.int64)
+        for owner, band in zip(_bands.owners(sketches, rule, tasks), _bands.bands_of(sketches, rule)):
+            _, first, together = np.unique(band, return_index=True, return_counts=True)
+            np.add.at(candidates, owner[first], together * (together - 1) // 2)
+        task = int(candidates.argmax())
+        _, cost = measured(lambda: sum(1 for _ in _bands.pairs_of_task(sketches, task, rule, tasks)))
+        most = int(candidates[task])
+        print_row(count, tasks, most, f"{cost.cpu:.1f}", f"{cost.cpu / most * 1e9:.1f}")
+
+
 def most_memory() -> int:
     """Returns the most memory that this process has had, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -356,6 +404,7 @@ def arguments() -> Any:
     add("--sketch-tasks", "tasks that find their pairs", type=numbers, default="2,16,64")
     add("--corpora", "sizes for one task", type=numbers, default="1e8,1e9,1e10,1e11")
     add("--task-rows", "fingerprints of one task", type=float, default="6e6")
+    add("--crowds", "rows of a template", type=numbers, default="1e4,1e5")
     add("--stored", "stored fingerprints", type=numbers, default="2e7,1e8")
     add("--segments", "databases of a stored corpus", type=int, default=8)
     add("--queries", "queries of a batch, at most a tenth of what is stored", type=numbers,
@@ -377,7 +426,7 @@ def main() -> None:
     options = arguments()
     engine = ENGINES[options.engine][0]
     # One task alone runs without an engine.
-    session = None if options.only == ["task"] else started(options.engine, options.cores)
+    session = None if set(options.only) <= {"task", "crowd"} else started(options.engine, options.cores)
     with tempfile.TemporaryDirectory(prefix="fpdb-bench-", dir=options.folder) as name:
         folder = Path(name)
         if "pairs" in options.only:
@@ -387,6 +436,8 @@ def main() -> None:
                           options.similarity, folder)
         if "task" in options.only:
             measure_task(options.corpora, int(options.task_rows))
+        if "crowd" in options.only:
+            measure_crowd(options.crowds, max(options.sketch_tasks))
         if "stored" in options.only:
             corpora = [(rows, None) for rows in options.stored]
             corpora += [(rows, options.similarity) for rows in options.sketches]

@@ -2,10 +2,10 @@
 
 use fpdb::{Jaccard, Sketch};
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::base::arrays::array;
+use crate::base::arrays::{array, byte};
 use crate::base::errors::{self, OrRaise};
 use crate::base::numbers::Number;
 use crate::base::width::Bits;
@@ -132,6 +132,36 @@ impl MatchRule {
                 Ok(array::<u8>(a.py(), found.collect()))
             })
         })
+    }
+
+    /// Compares the sketch at each place with those after it, up to the end that is given for it,
+    /// and returns those that match: the places of both, and their distance.
+    fn _pairs<'py>(
+        &self,
+        py: Python<'py>,
+        sketches: &Bound<'py, PyAny>,
+        ends: PyReadonlyArray1<'py, i64>,
+    ) -> PyResult<[Bound<'py, PyAny>; 3]> {
+        let (matcher, ends) = (self.rule.matcher(), ends.as_slice()?);
+        let (a, b, distances) = Sketch::with_batch(sketches, |sketches| {
+            Ok(py.detach(|| {
+                let mut found: (Vec<i64>, Vec<i64>, Vec<u8>) = Default::default();
+                for (before, (&sketch, &end)) in sketches.iter().zip(ends).enumerate() {
+                    let others = (0..end).zip(sketches).skip(before);
+                    let mut others = others.map(|(place, &sketch)| (place, sketch));
+                    let Some((place, _)) = others.next() else { break };
+                    for (other, of_other) in others {
+                        if let Some(distance) = matcher.distance(sketch, of_other) {
+                            found.0.push(place);
+                            found.1.push(other);
+                            found.2.push(byte(distance));
+                        }
+                    }
+                }
+                found
+            }))
+        })?;
+        Ok([array(py, a), array(py, b), array(py, distances)])
     }
 
     fn __repr__(&self) -> String {

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from fpdb_engine import MatchRule
 
 from ._arrow import Fingerprints, Words, as_given
-from ._near import Near, Positions
+from ._near import Near
 from ._sending import Tasks, task_of
 
-NO_MATCH = 255
-CANDIDATES = 1 << 18
-"""Pairs that are compared at a time, more or less."""
+CANDIDATES = 1 << 22
+"""Pairs that are compared at a time, more or less. A sketch counts as many as it takes to copy it."""
+COPIED = 16
 
 
 def bands_of(sketches: Fingerprints, rule: MatchRule) -> list[Words]:
@@ -39,26 +39,30 @@ def pairs_of_task(sketches: Fingerprints, task: int, rule: MatchRule, tasks: int
     bands = bands_of(sketches, rule)
     for number, of_number in enumerate(bands):
         rows = np.flatnonzero(task_of(of_number, number, tasks) == task)
+        if len(rows) < 2:
+            continue
         rows = rows[np.argsort(of_number[rows], kind="stable")]
-        for some, others in _with_equal(of_number[rows]):
-            a, b = rows[some], rows[others]
-            distances = rule.distances(as_given(sketches[a]), as_given(sketches[b]))
-            is_match = distances != NO_MATCH
+        is_equal = of_number[rows[1:]] == of_number[rows[:-1]]
+        rows = rows[np.append(is_equal, False) | np.append(False, is_equal)]
+        ordered = sketches[rows]
+        for first, ends in _with_equal(of_number[rows]):
+            some, others, distances = rule._pairs(as_given(ordered[first : ends[-1]]), ends - first)
+            a, b = rows[first + some], rows[first + others]
+            is_ours = np.ones(len(a), bool)
             for earlier in bands[:number]:
-                is_match &= earlier[a] != earlier[b]
-            yield a[is_match], b[is_match], distances[is_match]
+                is_ours &= earlier[a] != earlier[b]
+            yield a[is_ours], b[is_ours], distances[is_ours]
 
 
-def _with_equal(bands: Words) -> Iterator[tuple[Positions, Positions]]:
-    """Returns the positions of each two bands that are equal. The bands are sorted."""
+def _with_equal(bands: Words) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """Divides bands, which are sorted, into parts. Returns where each part begins, and for each of its bands the place
+    after the last one that is equal."""
     ends: npt.NDArray[np.int64] = np.searchsorted(bands, bands, side="right")
     partners = ends - np.arange(len(bands)) - 1
-    before = np.append(0, np.cumsum(partners))
+    before = np.append(0, np.cumsum(partners + COPIED))
     start = 0
     while start < len(bands):
         # At least one band.
         end = max(int(np.searchsorted(before, before[start] + CANDIDATES, side="right")) - 1, start + 1)
-        some = np.repeat(np.arange(start, end), partners[start:end])
-        place = np.arange(before[start], before[end]) - np.repeat(before[start:end], partners[start:end])
-        yield some, some + 1 + place
+        yield start, ends[start:end]
         start = end
