@@ -8,14 +8,11 @@
 //! | `bands` | tables that lead from bands of sketches to documents, and which sketches match |
 //! | `rule` | what matches, of either kind |
 //! | `tables` | fingerprints in several bit orders |
-//! | `orders` | how recent fingerprints are kept, of either kind |
 
 pub(crate) mod bands;
 mod indexed;
-mod orders;
 pub(crate) mod prediction;
 pub(crate) mod rule;
 pub(crate) mod tables;
 
 pub(crate) use indexed::Indexed;
-pub(crate) use orders::Orders;

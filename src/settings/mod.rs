@@ -7,7 +7,6 @@ use crate::file::codec::bytes::{Fields, PutFields};
 use crate::file::codec::header::{FileHeader, FileKind};
 use crate::file::names::FileId;
 use crate::fingerprint::{Fingerprint, Ids, Sketch};
-use crate::index::Orders;
 use crate::index::bands::BandRule;
 use crate::index::prediction::Prediction;
 use crate::index::rule::MatchRule;
@@ -222,14 +221,6 @@ impl Settings {
     /// Returns the bit orders of the tables; none in a database of sketches.
     pub(crate) fn bit_orders(&self) -> Vec<BitOrder> {
         self.index.tables().map_or_else(Vec::new, |tables| tables.layout.bit_orders())
-    }
-
-    /// Returns the orders in which recent fingerprints are kept.
-    pub(crate) fn orders(&self) -> Orders {
-        match &self.index {
-            IndexSettings::Tables(tables) => Orders::Tables(tables.layout.bit_orders()),
-            IndexSettings::Bands(rule) => Orders::Bands(*rule),
-        }
     }
 
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {

@@ -42,11 +42,7 @@ const LAYERS: [(&str, &str, Layers); 15] = [
         &[&["error", "cpu"], &["events", "parallel", "process", "progress"], &["inspection"]],
     ),
     ("src", "file", &[&["codec", "names", "storage"], &["scratch"], &["paged", "sorter"]]),
-    (
-        "src",
-        "index",
-        &[&["indexed", "prediction"], &["bands"], &["rule"], &["tables"], &["orders"]],
-    ),
+    ("src", "index", &[&["indexed", "prediction"], &["bands"], &["rule"], &["tables"]]),
     ("src", "index/bands", &[&["rule", "table"], &["part"]]),
     (
         "src",

@@ -115,7 +115,7 @@ fn load_once<F: Fingerprint>(
 ) -> Result<State<F>> {
     let settings = &manifest.settings;
     let segments = open_segments(storage, manifest, known)?;
-    let memtable = Memtable::new(settings.orders(), manifest.next_doc);
+    let memtable = Memtable::new(&settings.index, manifest.next_doc);
     let bytes_log = replay(&**storage, manifest, ReadMode::Follow, &memtable)?.log_bytes;
     let seq = memtable.last_seq().max(manifest.last_seq);
     let flushed = manifest.last_seq;

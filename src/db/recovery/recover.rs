@@ -108,7 +108,7 @@ pub(crate) fn recover<F: Fingerprint>(
     recovery.report(storage.root());
 
     let (seq, settings) = (writer.seq, Arc::new(manifest.settings.clone()));
-    let active = Memtable::new(settings.orders(), manifest.next_doc);
+    let active = Memtable::new(&settings.index, manifest.next_doc);
     let (active, pages) = (Arc::new(active), storage.page_budget());
     let version = Version {
         segments,
@@ -191,7 +191,7 @@ fn write_replayed<F: Fingerprint>(
 ) -> Result<(RecoveryReport, Option<Arc<Segment<F>>>)> {
     let storage = folder.storage();
     let settings = manifest.settings.clone();
-    let memtable = Memtable::<F>::new(settings.orders(), manifest.next_doc);
+    let memtable = Memtable::<F>::new(&settings.index, manifest.next_doc);
     let mut report = replay(&**storage, manifest, ReadMode::Recover, &memtable)?;
     // Only now: if an older manifest was put back, what it does not name must not be lost.
     report.orphans = orphans::remove::<F>(folder, manifest)?;
@@ -389,7 +389,7 @@ mod tests {
     }
 
     fn replayed(sim: &Sim, manifest: &Manifest) -> Result<RecoveryReport> {
-        let memtable = Memtable::<u64>::new(manifest.settings.orders(), manifest.next_doc);
+        let memtable = Memtable::<u64>::new(&manifest.settings.index, manifest.next_doc);
         replay(sim, manifest, ReadMode::Recover, &memtable)
     }
 

@@ -18,7 +18,7 @@ pub(super) fn replay<F: Fingerprint>(
     manifest: &Manifest,
     report: &mut BuildReport,
 ) -> Result<Memtable<F>> {
-    let memtable = Memtable::new(manifest.settings.orders(), manifest.next_doc);
+    let memtable = Memtable::new(&manifest.settings.index, manifest.next_doc);
     for log in &manifest.logs {
         let path = storage.root().join(FileName::Log(log.id.number).to_string());
         let (commits, lost) = read(storage, manifest, log, report)?;

@@ -41,7 +41,7 @@ pub(super) fn check_opening<F: Fingerprint>(
         report.damage.extend(strays);
     }
     if report.damage.is_empty() {
-        let memtable = Memtable::<F>::new(manifest.settings.orders(), manifest.next_doc);
+        let memtable = Memtable::<F>::new(&manifest.settings.index, manifest.next_doc);
         let opened = manifest
             .settings
             .check()

@@ -79,7 +79,7 @@ fn switch_logs<F: Fingerprint>(
     // It did not include the files of another segment.
     writer.space.grant = 0;
     core.log.bytes.store(writer.committed_end, Ordering::Relaxed);
-    let active = Arc::new(Memtable::new(core.settings.orders(), writer.next_doc));
+    let active = Arc::new(Memtable::new(&core.settings.index, writer.next_doc));
     core.current.update(|version| Version {
         frozen: Some(version.active.clone()),
         active,

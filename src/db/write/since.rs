@@ -51,7 +51,7 @@ impl<'a, F: Fingerprint> Since<'a, F> {
         next_doc: u64,
         documents: usize,
     ) -> Self {
-        let memtable = || Memtable::for_batch(documents, || core.settings.orders(), next_doc);
+        let memtable = || Memtable::for_batch(documents, &core.settings.index, next_doc);
         let changes = (documents > 1).then(memtable);
         let given = BTreeMap::new();
         Self { core, version, seen, ops: Vec::new(), changes, depends_on: 0, given }

@@ -56,6 +56,8 @@ pub(super) struct Documents<F> {
     changes: usize,
     /// By how much the number of documents is greater than in the older sources.
     gain: i64,
+    /// The same for originals.
+    original_gain: i64,
     /// The next id of a database with names.
     next_doc: u64,
 }
@@ -71,6 +73,7 @@ impl<F: Fingerprint> Documents<F> {
             most_bytes: 0,
             changes: 0,
             gain: 0,
+            original_gain: 0,
             next_doc,
         }
     }
@@ -109,6 +112,8 @@ impl<F: Fingerprint> Documents<F> {
         };
         self.changes += 1;
         self.gain += i64::from(change.after.is_some()) - i64::from(replaces);
+        let is_original = change.after.is_some_and(|after| after.is_original());
+        self.original_gain += i64::from(is_original) - i64::from(replaces_original);
         if change.name.is_some() {
             self.by_id.insert(change.id, at);
             self.next_doc = self.next_doc.max(change.id.0 + 1);
@@ -178,6 +183,10 @@ impl<F: Fingerprint> Documents<F> {
 
     pub(super) fn gain(&self) -> i64 {
         self.gain
+    }
+
+    pub(super) fn original_gain(&self) -> i64 {
+        self.original_gain
     }
 
     pub(super) fn next_doc(&self) -> u64 {

@@ -9,41 +9,35 @@ mod buckets;
 mod documents;
 mod history;
 mod sketches;
+mod tables;
 
 pub(crate) use documents::RecentDocument;
 pub(crate) use history::Net;
 pub(crate) use sketches::Similar;
 
-use std::collections::{BTreeMap, btree_map};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use bands::add_bands;
-use buckets::Buckets;
+use bands::RecentBands;
 use documents::Documents;
-use history::{Change, History};
+use tables::{RecentTables, SCAN_NEWER};
 
-use crate::base::cpu;
 use crate::base::error::{Error, Result};
-use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Word};
-use crate::index::Orders;
+use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::index::tables::layout::Plan;
-use crate::store::log::Op;
+use crate::settings::IndexSettings;
+use crate::store::log::{DocumentChange, Op};
 
 /// Bytes of names that fill a memtable as much as an entry does.
 const LONG_NAME: usize = 512;
 
-/// Most newer entries that are compared one by one. With more of them, probing costs less.
-const SCAN_NEWER: usize = 1024;
-/// The same for sketches.
+/// Most documents in a batch of sketches that are compared one by one.
 const SCAN_SKETCHES: usize = 64;
 
 /// What the memtable held after a commit.
 #[derive(Debug, Clone, Copy)]
 struct Commit {
     seq: u64,
-    /// Number of entries inserted up to and including this commit.
-    inserted: usize,
     /// By how much the number of live entries after this commit is greater than in the older
     /// sources.
     gain: i64,
@@ -51,32 +45,82 @@ struct Commit {
     document_gain: i64,
 }
 
+/// How recent fingerprints are found: by one of the two kinds of index.
+#[derive(Debug)]
+enum Recent<F: Fingerprint> {
+    Tables(RecentTables<F::Word>),
+    Bands(RecentBands),
+    /// Not at all: the few sketches of a batch are compared one by one.
+    FewSketches,
+}
+
+impl<F: Fingerprint> Recent<F> {
+    fn new(index: &IndexSettings) -> Self {
+        match index {
+            IndexSettings::Tables(tables) => {
+                Self::Tables(RecentTables::new(tables.layout.bit_orders()))
+            }
+            IndexSettings::Bands(rule) => Self::Bands(RecentBands::new(*rule)),
+        }
+    }
+
+    /// Returns the entries in a database of fingerprints.
+    fn tables(&self) -> Option<&RecentTables<F::Word>> {
+        match self {
+            Self::Tables(tables) => Some(tables),
+            Self::Bands(_) | Self::FewSketches => None,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Inner<F: Fingerprint> {
-    tables: Vec<Buckets<F::Word>>,
-    entries: BTreeMap<Entry<F::Word>, History>,
-    /// Inserted entries in commit order.
-    inserted: Vec<Entry<F::Word>>,
+    recent: Recent<F>,
     commits: Vec<Commit>,
     documents: Documents<F>,
     /// Operations applied: more than entries, if some are inserted and removed again.
     changes: usize,
-    gain: i64,
 }
 
 impl<F: Fingerprint> Inner<F> {
+    /// Returns the number of commits up to and including `seq`.
+    fn commits_until(&self, seq: u64) -> usize {
+        self.commits.partition_point(|commit| commit.seq <= seq)
+    }
+
     /// Returns the state after commit `seq`.
     fn after(&self, seq: u64) -> Commit {
-        let commits = self.commits.partition_point(|commit| commit.seq <= seq);
-        let last = commits.checked_sub(1).map(|last| self.commits[last]);
-        last.unwrap_or(Commit { seq: 0, inserted: 0, gain: 0, document_gain: 0 })
+        let last = self.commits_until(seq).checked_sub(1).map(|last| self.commits[last]);
+        last.unwrap_or(Commit { seq: 0, gain: 0, document_gain: 0 })
+    }
+
+    /// Applies the change of a document.
+    fn change(&mut self, seq: u64, change: &DocumentChange<F>) -> Result<()> {
+        if let Some(problem) = self.documents.contradiction(change) {
+            return Err(Error::corruption(problem));
+        }
+        let (number, was_same) = self.documents.apply(seq, change);
+        match &mut self.recent {
+            Recent::Tables(tables) => {
+                let (removed, inserted) = change.entries();
+                let word = |entry: Option<Entry<F>>| entry.and_then(Entry::word);
+                word(removed).into_iter().for_each(|entry| tables.remove(seq, entry));
+                word(inserted).into_iter().for_each(|entry| tables.insert(seq, entry));
+            }
+            Recent::Bands(bands) => {
+                let original = change.after.and_then(Document::entry).filter(|_| !was_same);
+                let sketch = original.as_ref().and_then(|entry| entry.fingerprint.sketch());
+                sketch.into_iter().for_each(|sketch| bands.add(number, sketch));
+            }
+            Recent::FewSketches => {}
+        }
+        Ok(())
     }
 }
 
 /// Recent entries in memory. See the [module documentation](self).
 #[derive(Debug)]
 pub(crate) struct Memtable<F: Fingerprint> {
-    orders: Orders,
     /// Number of entries changed here. A reader that sees a commit sees it counted.
     entries: AtomicUsize,
     /// Whether any entry was ever removed here. If not, readers need not check each id.
@@ -89,38 +133,33 @@ pub(crate) struct Memtable<F: Fingerprint> {
 impl<F: Fingerprint> Memtable<F> {
     /// Makes an empty memtable, which takes little memory. `next_doc` is the next document id of a
     /// database with names.
-    pub(crate) fn new(orders: Orders, next_doc: u64) -> Self {
-        let tables = match &orders {
-            Orders::Tables(bit_orders) => bit_orders.len(),
-            Orders::Bands(rule) => rule.bands as usize,
-        };
-        let inner = Inner {
-            tables: (0..tables).map(|_| Buckets::new()).collect(),
-            entries: BTreeMap::new(),
-            inserted: Vec::new(),
-            commits: Vec::new(),
-            documents: Documents::new(next_doc),
-            changes: 0,
-            gain: 0,
-        };
-        let has_removals = AtomicBool::new(false);
-        let entries = AtomicUsize::new(0);
-        let flushed = Arc::default();
-        Self { orders, entries, has_removals, flushed, inner: RwLock::new(inner) }
+    pub(crate) fn new(index: &IndexSettings, next_doc: u64) -> Self {
+        Self::with(Recent::new(index), next_doc)
     }
 
     /// Makes an empty memtable for the changes of a batch of this many documents, in which only
-    /// [`newer_match`](Self::newer_match) searches. That compares few entries one by one, so they
-    /// need no tables.
-    pub(crate) fn for_batch(
-        documents: usize,
-        orders: impl FnOnce() -> Orders,
-        next_doc: u64,
-    ) -> Self {
-        let is_small = documents <= if F::BITS > u128::BITS { SCAN_SKETCHES } else { SCAN_NEWER };
-        let new = Self::new(if is_small { Orders::Tables(Vec::new()) } else { orders() }, next_doc);
+    /// [`newer_match`](Self::newer_match) and [`newer_similar`](Self::newer_similar) search. They
+    /// compare few entries one by one, so these need no index.
+    pub(crate) fn for_batch(documents: usize, index: &IndexSettings, next_doc: u64) -> Self {
+        let new = Self::with(
+            match index {
+                IndexSettings::Tables(_) if documents <= SCAN_NEWER => {
+                    Recent::Tables(RecentTables::new(Vec::new()))
+                }
+                IndexSettings::Bands(_) if documents <= SCAN_SKETCHES => Recent::FewSketches,
+                index => Recent::new(index),
+            },
+            next_doc,
+        );
         new.write().documents.reserve(documents);
         new
+    }
+
+    fn with(recent: Recent<F>, next_doc: u64) -> Self {
+        let documents = Documents::new(next_doc);
+        let inner = RwLock::new(Inner { recent, commits: Vec::new(), documents, changes: 0 });
+        let (entries, has_removals) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Self { entries, has_removals, flushed: Arc::default(), inner }
     }
 
     // A panic while the lock is held at worst leaves an entry whose commit never becomes visible.
@@ -135,64 +174,40 @@ impl<F: Fingerprint> Memtable<F> {
     /// Applies the operations of commit `seq`, which is higher than those before. Returns the next
     /// document id of a database with names.
     pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<u64> {
-        let mut inner = self.write();
+        let inner = &mut *self.write();
         inner.changes += ops.len();
         for op in ops {
-            match op {
-                Op::Insert { fingerprint, id } => {
+            match (op, &mut inner.recent) {
+                (Op::Change(change), _) => inner.change(seq, change)?,
+                (Op::Insert { fingerprint, id }, Recent::Tables(tables)) => {
                     let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
-                    entry.into_iter().for_each(|entry| self.insert(&mut inner, seq, entry));
+                    entry.into_iter().for_each(|entry| tables.insert(seq, entry));
                 }
-                Op::Remove { fingerprint, id } => {
+                (Op::Remove { fingerprint, id }, Recent::Tables(tables)) => {
                     let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
-                    entry.into_iter().for_each(|entry| self.remove(&mut inner, seq, entry));
+                    entry.into_iter().for_each(|entry| tables.remove(seq, entry));
                 }
-                Op::Change(change) => {
-                    if let Some(problem) = inner.documents.contradiction(change) {
-                        return Err(Error::corruption(problem));
-                    }
-                    let (number, was_same) = inner.documents.apply(seq, change);
-                    let (removed, inserted) = change.entries();
-                    if let Orders::Bands(rule) = &self.orders {
-                        inner.gain += i64::from(inserted.is_some()) - i64::from(removed.is_some());
-                        // Older sources do not count for documents that are here.
-                        let original = change.after.and_then(Document::entry);
-                        let new = original.filter(|_| !was_same);
-                        new.into_iter().for_each(|e| add_bands(&mut inner.tables, number, e, rule));
-                        continue;
-                    }
-                    let words = |entry: Option<Entry<F>>| entry.and_then(Entry::word).into_iter();
-                    words(removed).for_each(|entry| self.remove(&mut inner, seq, entry));
-                    words(inserted).for_each(|entry| self.insert(&mut inner, seq, entry));
+                (_, Recent::Bands(_) | Recent::FewSketches) => {
+                    return Err(Error::corruption(
+                        "an operation on an entry, in a database of documents",
+                    ));
                 }
             }
         }
-        let (inserted, gain) = (inner.inserted.len(), inner.gain);
-        let document_gain = inner.documents.gain();
-        inner.commits.push(Commit { seq, inserted, gain, document_gain });
-        let entries = inner.entries.len().max(inner.documents.len());
+        let documents = inner.documents.len();
+        let (gain, entries) = match &mut inner.recent {
+            Recent::Tables(tables) => {
+                tables.end_commit();
+                if tables.has_removals() {
+                    self.has_removals.store(true, Ordering::Relaxed);
+                }
+                (tables.gain(), tables.len().max(documents))
+            }
+            Recent::Bands(_) | Recent::FewSketches => (inner.documents.original_gain(), documents),
+        };
+        inner.commits.push(Commit { seq, gain, document_gain: inner.documents.gain() });
         self.entries.store(entries, Ordering::Relaxed);
         Ok(inner.documents.next_doc())
-    }
-
-    fn insert(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F::Word>) {
-        if let Orders::Tables(bit_orders) = &self.orders {
-            for (table, order) in inner.tables.iter_mut().zip(bit_orders) {
-                let value = order.apply(entry.fingerprint);
-                // Another entry may have it. Then all tables have it.
-                if table.contains(value) {
-                    break;
-                }
-                table.insert(value);
-            }
-        }
-        change(inner, entry, Change { seq, inserted: true });
-        inner.inserted.push(entry);
-    }
-
-    fn remove(&self, inner: &mut Inner<F>, seq: u64, entry: Entry<F::Word>) {
-        self.has_removals.store(true, Ordering::Relaxed);
-        change(inner, entry, Change { seq, inserted: false });
     }
 
     /// Returns how full the memtable is, in entries: the operations applied or, with long names,
@@ -241,14 +256,12 @@ impl<F: Fingerprint> Memtable<F> {
     /// Returns about how many bytes the memtable occupies.
     pub(crate) fn memory(&self) -> usize {
         let inner = self.read();
-        let tables = inner.tables.iter().map(Buckets::memory).sum::<usize>();
-        // B-tree nodes are three quarters full on average.
-        let per_entry = (size_of::<Entry<F::Word>>() + size_of::<History>()) * 4 / 3;
-        tables
-            + inner.entries.len() * per_entry
-            + inner.inserted.len() * size_of::<Entry<F::Word>>()
-            + inner.commits.len() * size_of::<Commit>()
-            + inner.documents.memory()
+        let recent = match &inner.recent {
+            Recent::Tables(tables) => tables.memory(),
+            Recent::Bands(bands) => bands.memory(),
+            Recent::FewSketches => 0,
+        };
+        recent + inner.commits.len() * size_of::<Commit>() + inner.documents.memory()
     }
 
     /// Visits every fingerprint that matches the query, each once, whether or not one of its
@@ -259,37 +272,11 @@ impl<F: Fingerprint> Memtable<F> {
         query: F::Word,
         plan: &Plan,
         distance: u32,
-        mut visit: impl FnMut(F::Word, u32),
+        visit: impl FnMut(F::Word, u32),
     ) {
-        let inner = self.read();
-        if plan.is_scan() {
-            // Not over the buckets: there are many of them even if there are few entries.
-            let mut near = near_entries(&inner.inserted, query, distance);
-            near.sort_unstable();
-            near.dedup_by_key(|(_, entry)| entry.fingerprint);
-            near.into_iter().for_each(|(d, entry)| visit(entry.fingerprint, d));
-            return;
+        if let Some(tables) = self.read().recent.tables() {
+            tables.search(query, plan, distance, visit);
         }
-        cpu::with_native_instructions(
-            #[inline(always)]
-            || {
-                for table in plan.tables() {
-                    let buckets = &inner.tables[table.number()];
-                    let permuted = table.order().apply(query);
-                    for probe in table.probes() {
-                        let mask = F::Word::prefix_mask(u32::from(probe.depth));
-                        let low = (permuted ^ probe.flips()) & mask;
-                        let bounds = (low, low | !mask);
-                        buckets.for_each_near(bounds, permuted, distance, |value, d| {
-                            let fingerprint = table.order().invert(value);
-                            if plan.reports(table.number(), fingerprint ^ query) {
-                                visit(fingerprint, d);
-                            }
-                        });
-                    }
-                }
-            },
-        );
     }
 
     /// Returns the nearest (and lowest) of the matching live entries that a commit after
@@ -304,36 +291,17 @@ impl<F: Fingerprint> Memtable<F> {
         accept: impl Fn(Entry<F::Word>) -> bool,
     ) -> Option<(u64, Entry<F::Word>, u32)> {
         let inner = self.read();
-        let newer = &inner.inserted[inner.after(seq).inserted..];
-        if newer.len() <= SCAN_NEWER {
-            let mut near = near_entries(newer, query, distance);
-            near.sort_unstable();
-            return near.into_iter().find_map(|(d, entry)| {
-                let last = inner.entries.get(&entry)?.at(u64::MAX)?;
-                (last.inserted && accept(entry)).then_some((last.seq, entry, d))
-            });
-        }
-        let plan = plan(inner.entries.len());
-        drop(inner);
-        let mut near = Vec::new();
-        self.search(query, plan, distance, |fingerprint, d| near.push((d, fingerprint)));
-        near.sort_unstable();
-        let inner = self.read();
-        near.into_iter().find_map(|(d, fingerprint)| {
-            entries_of(&inner, fingerprint)
-                .filter_map(|(entry, history)| Some((history.at(u64::MAX)?, *entry)))
-                .find(|(last, entry)| last.inserted && last.seq > seq && accept(*entry))
-                .map(|(last, entry)| (last.seq, entry, d))
-        })
+        let after = (seq, inner.commits_until(seq));
+        inner.recent.tables()?.newer_match(query, plan, distance, after, accept)
     }
 
     /// Returns whether the entry is live here at commit `seq`, or `None` if no commit up to then
     /// changed it.
     pub(crate) fn state(&self, entry: Entry<F>, seq: u64) -> Option<bool> {
         let inner = self.read();
-        match entry.word() {
-            Some(entry) => Some(inner.entries.get(&entry)?.at(seq)?.inserted),
-            None => inner.documents.is_original(entry, seq),
+        match &inner.recent {
+            Recent::Tables(tables) => Some(tables.history(entry.word()?)?.at(seq)?.inserted),
+            Recent::Bands(_) | Recent::FewSketches => inner.documents.is_original(entry, seq),
         }
     }
 
@@ -345,13 +313,17 @@ impl<F: Fingerprint> Memtable<F> {
 
     /// Returns whether the entry is removed from older sources, up to and including commit `seq`.
     pub(crate) fn removes(&self, entry: Entry<F::Word>, seq: u64) -> bool {
-        self.read().entries.get(&entry).is_some_and(|h| h.net(seq).removes_older)
+        let inner = self.read();
+        let history = inner.recent.tables().and_then(|tables| tables.history(entry));
+        history.is_some_and(|history| history.net(seq).removes_older)
     }
 
     /// Returns the live ids of a fingerprint at commit `seq`, ascending, at most `limit`.
     pub(crate) fn ids(&self, fingerprint: F::Word, seq: u64, limit: usize) -> Vec<DocId> {
         let inner = self.read();
-        entries_of(&inner, fingerprint)
+        let tables = inner.recent.tables().into_iter();
+        tables
+            .flat_map(|tables| tables.entries_of(fingerprint))
             .filter(|(_, history)| history.at(seq).is_some_and(|c| c.inserted))
             .map(|(entry, _)| entry.id)
             .take(limit)
@@ -360,8 +332,7 @@ impl<F: Fingerprint> Memtable<F> {
 
     /// Returns the sum of changes of every entry up to and including commit `seq`, in order.
     pub(crate) fn net_changes(&self, seq: u64) -> Vec<(Entry<F::Word>, Net)> {
-        let inner = self.read();
-        inner.entries.iter().map(|(&entry, history)| (entry, history.net(seq))).collect()
+        self.read().recent.tables().map_or_else(Vec::new, |tables| tables.net_changes(seq))
     }
 
     /// Returns the state of a document at commit `seq` and the commit that made it, if one up to
@@ -393,53 +364,21 @@ impl<F: Fingerprint> Memtable<F> {
     }
 }
 
-fn change<F: Fingerprint>(inner: &mut Inner<F>, entry: Entry<F::Word>, change: Change) {
-    let mut before = Net::default();
-    let history = match inner.entries.entry(entry) {
-        btree_map::Entry::Vacant(place) => place.insert(History::new(change)),
-        btree_map::Entry::Occupied(place) => {
-            let history = place.into_mut();
-            before = history.net;
-            history.push(change);
-            history
-        }
-    };
-    inner.gain += history.net.gain() - before.gain();
-}
-
-/// Returns the entries that match the query, with their distances.
-fn near_entries<F: Word>(entries: &[Entry<F>], query: F, distance: u32) -> Vec<(u32, Entry<F>)> {
-    let mut near = Vec::new();
-    cpu::with_native_instructions(
-        #[inline(always)]
-        || {
-            for &entry in entries {
-                let d = entry.fingerprint.distance(query);
-                if d <= distance {
-                    near.push((d, entry));
-                }
-            }
-        },
-    );
-    near
-}
-
-fn entries_of<F: Fingerprint>(
-    inner: &Inner<F>,
-    fingerprint: F::Word,
-) -> impl Iterator<Item = (&Entry<F::Word>, &History)> {
-    let (first, last) = (DocId(0), DocId(u64::MAX));
-    inner.entries.range(Entry { fingerprint, id: first }..=Entry { fingerprint, id: last })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::index::tables::layout::{Layout, Terms};
+    use crate::settings::TableSettings;
     use crate::store::log::{Before, DocumentChange};
 
     fn memtable(layout: &Layout) -> Memtable<u64> {
-        Memtable::new(Orders::Tables(layout.bit_orders()), 0)
+        Memtable::new(&index(layout), 0)
+    }
+
+    fn index(layout: &Layout) -> IndexSettings {
+        let layout = layout.clone();
+        let tables = TableSettings { layout, distance: 3, block_size: 1024, filter_bits: 0 };
+        IndexSettings::Tables(tables)
     }
 
     fn within(distance: u32) -> u32 {
@@ -521,7 +460,7 @@ mod tests {
         let layout = Layout::preset("half-2", 64).unwrap();
         let plan = layout.plan_for(1000, 3, &Terms::default());
         for documents in [2, SCAN_NEWER, SCAN_NEWER + 1] {
-            let batch = Memtable::for_batch(documents, || Orders::Tables(layout.bit_orders()), 0);
+            let batch = Memtable::for_batch(documents, &index(&layout), 0);
             for id in 0..documents as u64 {
                 assert_eq!(batch.newer_match(id << 32, |_| &plan, within(0), 0, |_| true), None);
                 batch.apply(id + 1, &[insert(id << 32, id)]).unwrap();

@@ -2,11 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::Memtable;
-use super::bands::{NUMBER_BITS, candidates};
+use super::{Memtable, Recent};
 use crate::base::cpu;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
-use crate::index::Orders;
 use crate::index::bands::SketchTest;
 use crate::index::bands::{NumberSet, for_each_number};
 
@@ -34,10 +32,10 @@ impl<F: Fingerprint> Memtable<F> {
     ) {
         let inner = self.read();
         let documents = inner.documents.len();
-        let is_small = documents < 1 << NUMBER_BITS;
-        let mut led_to: Vec<NumberSet> = match &self.orders {
-            Orders::Bands(rule) if test.shares_band && is_small => {
-                candidates(&inner.tables, sketches, rule, documents)
+        let mut led_to: Vec<NumberSet> = match &inner.recent {
+            Recent::Bands(bands) if test.shares_band => {
+                let sketches: Vec<_> = sketches.iter().filter_map(F::sketch).collect();
+                bands.candidates(&sketches, documents)
             }
             _ => sketches.iter().map(|_| NumberSet::all(documents)).collect(),
         };
