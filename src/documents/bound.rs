@@ -1,12 +1,12 @@
 //! The most bytes that a file of documents can take, before its keys are sorted and compressed.
 
 use crate::file::paged::PAGE;
-use crate::fingerprint::Fingerprint;
 
 /// Bytes of every file: the symbol table, the ends of the leaves, inner nodes and filter.
 pub(crate) const MAX_FIXED_BYTES: u64 = 6 * PAGE as u64;
 
-/// Returns the most bytes that a record with a key of this length adds to a file.
+/// Returns the most bytes that a record with a key of this length adds to a file of fingerprints of
+/// `width` bytes.
 ///
 /// A record takes r bytes in a leaf. Besides, a page is never full:
 ///
@@ -17,7 +17,7 @@ pub(crate) const MAX_FIXED_BYTES: u64 = 6 * PAGE as u64;
 ///   much as its leaf. Together that is less than 2 r.
 /// - A longer record may waste as much of the leaf before as it takes, and every inner node may
 ///   have only two children. Beyond a page, it also wastes the ends of its own last pages.
-pub(crate) fn most_record_bytes<F: Fingerprint>(key_len: usize) -> u64 {
+pub(crate) fn most_record_bytes(width: usize, key_len: usize) -> u64 {
     /// Ids, stamps and originals, and the lengths and bits that say which there are.
     const COLUMNS: u64 = 3 * 8 + 6;
     /// A chunk of the locator, a page number in it, and bits of the filter.
@@ -26,7 +26,7 @@ pub(crate) fn most_record_bytes<F: Fingerprint>(key_len: usize) -> u64 {
     const SHORT: u64 = PAGE_LEN / 8;
     const LONG: u64 = PAGE_LEN / 3;
     // Without a fitting symbol, a byte of a key takes two.
-    let record = F::BYTES as u64 + COLUMNS + 2 * key_len as u64;
+    let record = width as u64 + COLUMNS + 2 * key_len as u64;
     let in_tree = match record {
         _ if record <= SHORT => record * 3 / 2,
         _ if record <= LONG => record * 3,

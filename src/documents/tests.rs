@@ -99,7 +99,7 @@ fn neighbours(key: &[u8]) -> Vec<Vec<u8>> {
 
 /// Returns the most bytes that the file may take.
 fn most_bytes<F: Word>(records: &Records<F>) -> u64 {
-    let bytes: u64 = records.keys().map(|key| most_record_bytes::<F>(key.len())).sum();
+    let bytes: u64 = records.keys().map(|key| most_record_bytes(F::BYTES, key.len())).sum();
     // With the checksums of its pages.
     (MAX_FIXED_BYTES + bytes) * 1000 / 999
 }

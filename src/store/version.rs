@@ -14,7 +14,7 @@ use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
 use crate::index::tables::table::Table;
 use crate::store::log::document_key;
 use crate::store::memtable::Memtable;
-use crate::store::segment::Segment;
+use crate::store::segment::{Loadable, Segment};
 
 /// How many entries are looked up together. Each may need a page of every segment.
 const TOGETHER: usize = 1 << 13;
@@ -82,25 +82,21 @@ impl<F: Fingerprint> Version<F> {
     /// Takes back memory that is set aside for files until the others and the copies of indexes
     /// fit, because more queries use the copies. The next operation frees the pages of these files.
     pub(crate) fn make_room_for_copies(&self) {
-        let mut files: Vec<_> = self.files().filter(|file| file.set_aside() > 0).collect();
-        files.sort_by_key(|file| file.set_aside());
-        let mut kept: u64 = files.iter().map(|file| file.set_aside()).sum();
-        let most = self.pages.most_fixed();
-        let mut is_changed = false;
-        // The copy of an index takes the place of pages only if memory is set aside for the file.
-        while let Some(missing) = (kept + self.count_copies()).checked_sub(most + 1)
-            && !files.is_empty()
-        {
-            // The smallest file that is enough, or else the largest.
-            let at = files.partition_point(|file| file.set_aside() <= missing);
-            let file = files.remove(at.min(files.len() - 1));
-            kept -= file.set_aside();
-            file.release();
-            is_changed = true;
-        }
-        if is_changed {
-            self.pages.begin_generation();
-        }
+        let files = self.files().filter(|file| file.set_aside() > 0).collect();
+        make_room(&self.pages, files, &|| self.count_copies());
+    }
+
+    /// Returns whether anything is not loaded into memory yet that should be.
+    pub(crate) fn needs_loading(&self) -> bool {
+        let needs =
+            |segment: &Arc<Segment<F>>| segment.needs_indexes() || segment.missing_pages_len() > 0;
+        self.segments.iter().any(needs)
+    }
+
+    /// Returns the segments, to load them.
+    pub(crate) fn loadable(&self) -> Vec<Arc<dyn Loadable>> {
+        let segments = self.segments.iter().cloned();
+        segments.map(|segment| segment as Arc<dyn Loadable>).collect()
     }
 
     /// Takes back all memory that is set aside for files, and lets the next operation drop all
@@ -224,6 +220,28 @@ impl<F: Fingerprint> Version<F> {
         let in_segments: i64 = self.segments.iter().map(|s| s.meta().document_gain()).sum();
         let recent: i64 = self.memtables().map(|m| m.net_documents(seq)).sum();
         u64::try_from(in_segments + recent).unwrap_or(0)
+    }
+}
+
+/// Takes back memory that is set aside for these files until the others and the copies fit.
+fn make_room(pages: &PageBudget, mut files: Vec<&PagedFile>, count_copies: &dyn Fn() -> u64) {
+    files.sort_by_key(|file| file.set_aside());
+    let mut kept: u64 = files.iter().map(|file| file.set_aside()).sum();
+    let most = pages.most_fixed();
+    let mut is_changed = false;
+    // The copy of an index takes the place of pages only if memory is set aside for the file.
+    while let Some(missing) = (kept + count_copies()).checked_sub(most + 1)
+        && !files.is_empty()
+    {
+        // The smallest file that is enough, or else the largest.
+        let at = files.partition_point(|file| file.set_aside() <= missing);
+        let file = files.remove(at.min(files.len() - 1));
+        kept -= file.set_aside();
+        file.release();
+        is_changed = true;
+    }
+    if is_changed {
+        pages.begin_generation();
     }
 }
 

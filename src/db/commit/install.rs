@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::parallel::lock;
-use crate::db::state::core::Core;
+use crate::db::state::core::{Base, Core};
 use crate::file::names::{FileName, MANIFEST};
 use crate::file::storage::LockedFolder;
 use crate::fingerprint::Fingerprint;
@@ -23,8 +23,8 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 ///
 /// After a failure the old manifest is still valid, or no more writes are accepted if it is unknown
 /// which of the two the next open will find.
-pub(crate) fn manifest<F: Fingerprint>(
-    core: &Core<F>,
+pub(crate) fn manifest(
+    core: &Base,
     folder: &LockedFolder,
     change: &mut dyn FnMut(&mut Manifest),
 ) -> Result<()> {
@@ -61,23 +61,23 @@ pub(crate) fn expect_installed(folder: &LockedFolder, manifest: &Manifest) -> Re
 
 /// Does the same as [`manifest`], for a manifest that names new segments. Removes their files at
 /// once if no manifest can name them any more.
-pub(crate) fn segments<F: Fingerprint>(
-    core: &Core<F>,
+pub(crate) fn segments(
+    core: &Base,
     folder: &LockedFolder,
-    segments: &[Arc<Segment<F>>],
+    segments: &[SegmentMeta],
     change: &mut dyn FnMut(&mut Manifest),
 ) -> Result<()> {
     let installed = manifest(core, folder, change);
     if let Err(error) = &installed
         && cannot_be_named(core, error)
     {
-        segments.iter().for_each(|segment| remove_segment(folder, segment.meta()));
+        segments.iter().for_each(|segment| remove_segment(folder, segment));
     }
     installed
 }
 
 /// Returns whether no manifest can name a new file, after this failure to install one.
-pub(crate) fn cannot_be_named<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
+pub(crate) fn cannot_be_named(core: &Base, error: &Error) -> bool {
     // That the folder was replaced or the handle closed was noticed before anything was renamed.
     !core.poison.is_set() || matches!(error.kind(), ErrorKind::Replaced | ErrorKind::Closed)
 }
@@ -89,16 +89,26 @@ pub(crate) fn open_new<F: Fingerprint>(
     core: &Core<F>,
     folder: &LockedFolder,
     meta: SegmentMeta,
-    change: impl FnOnce(&mut Manifest),
+    change: &dyn Fn(&mut Manifest),
 ) -> Result<Arc<Segment<F>>> {
+    let meta = write_spare(core, folder, meta, change)?;
+    Segment::open(&core.storage, &core.settings, meta.clone())
+        .inspect_err(|_| remove_segment(folder, &meta))
+        .map(Arc::new)
+}
+
+fn write_spare(
+    core: &Base,
+    folder: &LockedFolder,
+    meta: SegmentMeta,
+    change: &dyn Fn(&mut Manifest),
+) -> Result<SegmentMeta> {
     let mut manifest = lock(&core.manifest).clone();
     change(&mut manifest);
     let meta = spare::write(folder, manifest, meta.clone())
         .inspect_err(|_| remove_segment(folder, &meta))?;
     core.storage.sync_dir().map_err(|e| core.poison.set(e))?;
-    Segment::open(&core.storage, &core.settings, meta.clone())
-        .inspect_err(|_| remove_segment(folder, &meta))
-        .map(Arc::new)
+    Ok(meta)
 }
 
 /// Does the same with all segments that a merge wrote, or opens none.
@@ -109,7 +119,7 @@ pub(crate) fn open_all_new<F: Fingerprint>(
 ) -> Result<Vec<Arc<Segment<F>>>> {
     let mut opened: Vec<Arc<Segment<F>>> = Vec::new();
     for (at, meta) in written.iter().enumerate() {
-        match open_new(core, folder, meta.clone(), |_| ()) {
+        match open_new(core, folder, meta.clone(), &|_| ()) {
             Ok(segment) => opened.push(segment),
             Err(error) => {
                 opened.iter().for_each(|segment| remove_segment(folder, segment.meta()));
@@ -150,5 +160,5 @@ pub(crate) fn version<F: Fingerprint>(
     }
     // Copies of segments that are no longer used are freed first.
     drop(replaced);
-    core.indexes.offer(&core.current.get());
+    core.indexes.offer(core.current.get().needs_loading());
 }

@@ -7,18 +7,17 @@ use std::sync::atomic::Ordering;
 use crate::base::error::Result;
 use crate::base::parallel::lock;
 use crate::db::commit::install;
-use crate::db::state::core::{Core, Writer};
+use crate::db::state::core::{Base, Writer};
 use crate::file::codec::header::FileKind;
 use crate::file::names::{FileId, FileName};
 use crate::file::storage::{LockedFolder, WriteFile};
-use crate::fingerprint::Fingerprint;
 use crate::store::log::{LogWriter, Start};
 use crate::store::manifest::LogRef;
 
 /// Begins the session, unless it has begun. Whatever creates files must call this before: the next
 /// open takes them for files of somebody else if no manifest names the session. The caller does not
 /// have the writer.
-pub(crate) fn begin<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+pub(crate) fn begin(core: &Base) -> Result<()> {
     if core.log.bytes.load(Ordering::Relaxed) > 0 {
         return Ok(());
     }
@@ -26,7 +25,7 @@ pub(crate) fn begin<F: Fingerprint>(core: &Core<F>) -> Result<()> {
 }
 
 /// Does the same for a caller that has the writer.
-pub(crate) fn begin_with<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Result<()> {
+pub(crate) fn begin_with(core: &Base, writer: &mut Writer) -> Result<()> {
     if writer.has_begun() {
         return Ok(());
     }
@@ -39,8 +38,8 @@ pub(crate) fn begin_with<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) ->
     })
 }
 
-fn begin_log<F: Fingerprint>(
-    core: &Core<F>,
+fn begin_log(
+    core: &Base,
     folder: &LockedFolder,
     writer: &mut Writer,
     id: FileId,
@@ -61,8 +60,8 @@ fn begin_log<F: Fingerprint>(
 
 /// Creates the file of a new log, still empty, and makes its name durable: no manifest may name it
 /// earlier.
-pub(crate) fn create_log<F: Fingerprint>(
-    core: &Core<F>,
+pub(crate) fn create_log(
+    core: &Base,
     folder: &LockedFolder,
 ) -> Result<(FileId, Arc<dyn WriteFile>)> {
     let id = FileId { number: core.next_number(folder)?, nonce: folder.session() };
@@ -79,7 +78,7 @@ pub(crate) fn create_log<F: Fingerprint>(
 
 /// Returns the locked folder, for an operation that creates or removes files, and begins the
 /// session. Fails if the folder belongs to somebody else now.
-pub(crate) fn own_folder<F: Fingerprint>(core: &Core<F>) -> Result<Arc<LockedFolder>> {
+pub(crate) fn own_folder(core: &Base) -> Result<Arc<LockedFolder>> {
     let folder = core.keep_folder()?;
     {
         let manifest = lock(&core.manifest);

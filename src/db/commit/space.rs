@@ -22,7 +22,7 @@ use std::time::Instant;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::events::Event;
 use crate::base::parallel::lock;
-use crate::db::state::core::{Core, Writer};
+use crate::db::state::core::{Base, Core, Writer};
 use crate::db::state::disk_space::Claim;
 use crate::documents::{MAX_FIXED_BYTES, most_record_bytes};
 use crate::file::storage::Storage;
@@ -161,7 +161,7 @@ fn in_advance(usable: u64) -> u64 {
 }
 
 /// Returns the error of a write for which there is no space, and counts it.
-fn refuse<F: Fingerprint>(core: &Core<F>, writer: &mut Writer) -> Error {
+fn refuse(core: &Base, writer: &mut Writer) -> Error {
     let free = core.storage.free_space().unwrap_or(0);
     let message = format!(
         "the disk is full: the {free} bytes left are needed to flush recent entries, to remove \
@@ -186,10 +186,15 @@ fn too_little(storage: &dyn Storage, operation: &str, needed: u64, usable: u64) 
 /// Ends the grant, and returns how many bytes can be granted or claimed now, so that `reserve`
 /// bytes are left.
 fn usable<F: Fingerprint>(core: &Core<F>, writer: &mut Writer, reserve: u64) -> Result<u64> {
+    unpromised(core, writer, needed_to_close(core) + reserve)
+}
+
+/// Does the same, so that `kept` bytes are left.
+fn unpromised(core: &Base, writer: &mut Writer, kept: u64) -> Result<u64> {
     writer.space.grant = 0;
     let not_in_log = writer.log.len() - writer.log.durable();
     // The free space is read last. What is written in between counts twice, rather than never.
-    let taken = not_in_log + writer.space.claimed() + needed_to_close(core) + reserve;
+    let taken = not_in_log + writer.space.claimed() + kept;
     Ok(core.storage.free_space()?.saturating_sub(taken))
 }
 
@@ -212,7 +217,7 @@ fn cost<F: Fingerprint>(core: &Core<F>, ops: &[Op<F>]) -> u64 {
         Op::Change(change) => {
             let (removed, inserted) = change.entries();
             let entries = u64::from(removed.is_some()) + u64::from(inserted.is_some());
-            entries * per_entry + most_record_bytes::<F>(change.key().len())
+            entries * per_entry + most_record_bytes(F::BYTES, change.key().len())
         }
     };
     FRAMES + ops.iter().map(|op| op.encoded_len() as u64 + in_segment(op)).sum::<u64>()
@@ -235,7 +240,7 @@ pub(crate) fn flush_bytes<F: Fingerprint>(settings: &Settings, memtable: &Memtab
     let documents = memtable.most_document_bytes();
     let expected = Expected { documents, ..Expected::of_entries(memtable.len() as u64, u64::MAX) };
     let scratch = bands_scratch(settings, expected.fingerprints, 1);
-    let most = most_bytes::<F>(settings, &expected) + scratch;
+    let most = most_bytes(settings, &expected) + scratch;
     most.saturating_sub(memtable.flushed().load(Ordering::Acquire))
 }
 
@@ -244,7 +249,7 @@ fn empty_segment<F: Fingerprint>(core: &Core<F>) -> u64 {
     if core.current.get().active.is_empty() {
         let documents = if core.settings.ids.identify_documents() { MAX_FIXED_BYTES } else { 0 };
         let expected = Expected { documents, ..Expected::of_entries(0, u64::MAX) };
-        most_bytes::<F>(&core.settings, &expected)
+        most_bytes(&core.settings, &expected)
     } else {
         0
     }

@@ -6,27 +6,22 @@ use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::base::parallel::lock;
-use crate::db::state::core::{Core, Writer};
+use crate::db::state::core::{Base, Writer};
 use crate::db::state::group::Role;
 use crate::db::state::poison::PanicGuard;
 use crate::file::storage::LockedFolder;
-use crate::fingerprint::Fingerprint;
 use crate::store::log::Unwritten;
 
 /// The right to write to the log's file and to sync it. Taken before any other lock.
 pub(crate) type SyncPermit<'a> = MutexGuard<'a, ()>;
 
 /// Waits for the sync permit. The caller holds no other lock.
-pub(crate) fn permit<F: Fingerprint>(core: &Core<F>) -> SyncPermit<'_> {
+pub(crate) fn permit(core: &Base) -> SyncPermit<'_> {
     lock(&core.log.permit)
 }
 
 /// Releases the writer, and waits until commit `seq` may be acknowledged: until it is visible.
-pub(crate) fn acknowledge<F: Fingerprint>(
-    core: &Core<F>,
-    mut writer: MutexGuard<'_, Writer>,
-    seq: u64,
-) -> Result<()> {
+pub(crate) fn acknowledge(core: &Base, mut writer: MutexGuard<'_, Writer>, seq: u64) -> Result<()> {
     let is_visible = || core.visible.load(Ordering::Acquire) >= seq;
     if is_visible() {
         return Ok(());
@@ -57,7 +52,7 @@ pub(crate) fn acknowledge<F: Fingerprint>(
 }
 
 /// Waits until the open group is complete, or its leader's patience ends.
-fn gather<F: Fingerprint>(core: &Core<F>) -> MutexGuard<'_, Writer> {
+fn gather(core: &Base) -> MutexGuard<'_, Writer> {
     let writer = lock(&core.log.writer);
     let patience = writer.groups.patience();
     let is_incomplete = |writer: &mut Writer| !writer.groups.is_gathered();
@@ -66,14 +61,14 @@ fn gather<F: Fingerprint>(core: &Core<F>) -> MutexGuard<'_, Writer> {
 }
 
 /// Makes all commits so far durable and visible.
-pub(crate) fn sync_log<F: Fingerprint>(core: &Core<F>) -> Result<()> {
+pub(crate) fn sync_log(core: &Base) -> Result<()> {
     let permit = permit(core);
     sync(core, &permit, lock(&core.log.writer))
 }
 
 /// Does the same for a caller that has the permit. The writer is released during the sync.
-pub(crate) fn sync<F: Fingerprint>(
-    core: &Core<F>,
+pub(crate) fn sync(
+    core: &Base,
     _: &SyncPermit<'_>,
     mut writer: MutexGuard<'_, Writer>,
 ) -> Result<()> {
@@ -112,10 +107,6 @@ pub(crate) fn sync<F: Fingerprint>(
 /// Requires that the log that was just synced is still in the folder, and that this process still
 /// has its lock. Otherwise the next writer may not have seen these commits, so they are not
 /// acknowledged. If it locks the folder after this, it finds them.
-pub(crate) fn expect_own<F: Fingerprint>(
-    core: &Core<F>,
-    folder: &LockedFolder,
-    synced: &Unwritten,
-) -> Result<()> {
+pub(crate) fn expect_own(core: &Base, folder: &LockedFolder, synced: &Unwritten) -> Result<()> {
     folder.check().and_then(|()| synced.check_name()).map_err(|e| core.poison.set(e))
 }

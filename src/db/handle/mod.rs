@@ -81,7 +81,7 @@ impl<F: Fingerprint> WriteHandle<F> {
         let description = Description::of(lock(&core.manifest).clone());
         let shared = Shared { core: Arc::new(core), threads, recovery, description };
         background::start(&shared.core, &mut lock(&shared.threads))?;
-        let core: Arc<dyn HasVersion<F>> = shared.core.clone();
+        let core: Arc<dyn HasVersion> = shared.core.clone();
         shared.core.indexes.begin(Arc::downgrade(&core));
         Ok(Self { shared: Arc::new(shared), watch })
     }

@@ -16,7 +16,7 @@ use crate::db::upkeep::backup;
 use crate::file::storage::Storage;
 use crate::fingerprint::Fingerprint;
 use crate::query::Planner;
-use crate::store::version::Version;
+use crate::store::segment::Loadable;
 
 /// A database that is open for reading, while another process may write to it.
 pub(crate) struct ReadOnlyHandle<F: Fingerprint> {
@@ -35,7 +35,7 @@ struct Shared<F: Fingerprint> {
 struct Shown<F: Fingerprint> {
     state: RwLock<State<F>>,
     /// Copies the indexes of the state's version to memory.
-    indexes: Arc<IndexLoader<F>>,
+    indexes: Arc<IndexLoader>,
 }
 
 /// Shows the folder only: everything else would fill pages.
@@ -75,14 +75,22 @@ impl<F: Fingerprint> Shown<F> {
         let current = state.reader.clone();
         drop(state);
         drop(reader);
-        self.indexes.offer(&current.version);
+        self.indexes.offer(current.version.needs_loading());
         current
     }
 }
 
-impl<F: Fingerprint> HasVersion<F> for Shown<F> {
-    fn version(&self) -> Arc<Version<F>> {
-        self.reader().version
+impl<F: Fingerprint> HasVersion for Shown<F> {
+    fn segments(&self) -> Vec<Arc<dyn Loadable>> {
+        self.reader().version.loadable()
+    }
+
+    fn make_room_for_copies(&self) {
+        self.reader().version.make_room_for_copies();
+    }
+
+    fn needs_loading(&self) -> bool {
+        self.reader().version.needs_loading()
     }
 }
 
@@ -106,7 +114,7 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         let threads = options.tuning.resolved(options.storage.is_none()).threads.unwrap_or(1);
         let state = RwLock::new(load(&storage, manifest, None, &planner, threads, &[])?);
         let shown = Arc::new(Shown { state, indexes });
-        let database: Arc<dyn HasVersion<F>> = shown.clone();
+        let database: Arc<dyn HasVersion> = shown.clone();
         shown.indexes.begin(Arc::downgrade(&database));
         let shared = Arc::new(Shared { storage, description, shown });
         Ok(Self { shared, watch: options.watch })
@@ -136,7 +144,7 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         }
         let is_newer = current.age() > seen;
         drop(current);
-        self.shared.shown.indexes.offer(&self.reader().version);
+        self.shared.shown.indexes.offer(self.reader().version.needs_loading());
         Ok(is_newer)
     }
 

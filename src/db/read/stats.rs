@@ -16,7 +16,7 @@ use crate::index::tables::table::Table;
 use crate::query::QueryStats;
 use crate::settings::{IndexSettings, PassageSettings, Settings};
 use crate::store::manifest::Manifest;
-use crate::store::segment::{IndexFiles, Part, Segment, SegmentMeta};
+use crate::store::segment::{IndexFiles, Loadable, Part, Segment, SegmentMeta};
 use crate::store::version::Version;
 
 /// Statistics about a database; see [`Db::stats`](crate::Db::stats). Sizes are in bytes.
@@ -242,7 +242,7 @@ impl Stats {
         (entries, documents): (u64, u64),
         manifest: &Manifest,
         bytes_log: u64,
-        indexes: &IndexLoader<F>,
+        indexes: &IndexLoader,
     ) -> Self {
         let metas = || version.segments.iter().map(|s| s.meta());
         let sum = |of: &dyn Fn(&SegmentMeta) -> u64| metas().map(of).sum::<u64>();

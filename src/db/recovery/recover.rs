@@ -11,7 +11,7 @@ use crate::db::commit::install;
 use crate::db::options::Options;
 use crate::db::options::mismatch::{other_extraction, other_recipe};
 use crate::db::recovery::orphans;
-use crate::db::state::core::{Core, Log, Writer, next_number};
+use crate::db::state::core::{Base, Core, Log, Writer, next_number};
 use crate::db::state::index_loader::IndexLoader;
 use crate::db::state::poison::Poison;
 use crate::db::state::signals::Signals;
@@ -124,12 +124,11 @@ pub(crate) fn recover<F: Fingerprint>(
     let indexes = IndexLoader::new(&options.tuning, storage.page_budget());
     let on_renewal = {
         let indexes = indexes.clone();
-        move |version: &Version<F>| indexes.offer(version)
+        move |version: &Version<F>| indexes.offer(version.needs_loading())
     };
     let candidates = options.tuning.most_candidate_pages(storage.page_budget().limit());
-    let core = Core {
+    let base = Base {
         planner: Arc::new(Planner::of(&settings, options.costs, candidates)),
-        current: Current::new(Arc::new(version), on_renewal),
         visible: AtomicU64::new(seq),
         log: Log::new(writer),
         manifest: Mutex::new(manifest),
@@ -145,7 +144,8 @@ pub(crate) fn recover<F: Fingerprint>(
         settings,
         tuning: options.tuning.resolved(options.storage.is_none()),
     };
-    Ok((core, recovery))
+    let current = Current::new(Arc::new(version), on_renewal);
+    Ok((Core { base, current }, recovery))
 }
 
 /// Reads the manifest, or explains that there is none.

@@ -10,6 +10,7 @@
 //! `manifest` the only storage calls are those that compare or install it.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -29,16 +30,23 @@ use crate::query::Planner;
 use crate::settings::{IndexSettings, Settings};
 use crate::store::log::LogWriter;
 use crate::store::manifest::Manifest;
+use crate::store::segment::Loadable;
 use crate::store::version::{Current, Version};
 
 /// The shared state of one open database.
 pub(crate) struct Core<F: Fingerprint> {
+    /// What does not depend on the type of fingerprint, so that it is compiled once.
+    pub(crate) base: Base,
+    /// The live sources of entries.
+    pub(crate) current: Current<F>,
+}
+
+/// The part of the shared state that is the same for all types of fingerprints.
+pub(crate) struct Base {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) tuning: Tuning,
     pub(crate) planner: Arc<Planner>,
-    /// The live sources of entries.
-    pub(crate) current: Current<F>,
     /// The last visible commit: readers see commits up to this one.
     pub(crate) visible: AtomicU64,
     pub(crate) log: Log,
@@ -53,11 +61,21 @@ pub(crate) struct Core<F: Fingerprint> {
     /// until it ends.
     pub(crate) folder: Mutex<Option<Arc<LockedFolder>>>,
     /// Copies the indexes of the current version to memory.
-    pub(crate) indexes: Arc<IndexLoader<F>>,
+    pub(crate) indexes: Arc<IndexLoader>,
     /// Nanoseconds that writers have waited for flush and compaction.
     pub(crate) stalled: AtomicU64,
     /// How many writes were refused because the disk is full.
     pub(crate) refused: AtomicU64,
+}
+
+/// What works with a [`Base`] works with the entire state.
+impl<F: Fingerprint> Deref for Core<F> {
+    type Target = Base;
+
+    #[inline]
+    fn deref(&self) -> &Base {
+        &self.base
+    }
 }
 
 /// Shows the folder only: everything else would fill pages.
@@ -131,9 +149,17 @@ pub(crate) fn closed(storage: &dyn Storage) -> Error {
     Error::new(ErrorKind::Closed, message).at_path(storage.root())
 }
 
-impl<F: Fingerprint> HasVersion<F> for Core<F> {
-    fn version(&self) -> Arc<Version<F>> {
-        self.current.get()
+impl<F: Fingerprint> HasVersion for Core<F> {
+    fn segments(&self) -> Vec<Arc<dyn Loadable>> {
+        self.current.get().loadable()
+    }
+
+    fn make_room_for_copies(&self) {
+        self.current.get().make_room_for_copies();
+    }
+
+    fn needs_loading(&self) -> bool {
+        self.current.get().needs_loading()
     }
 }
 
@@ -150,7 +176,9 @@ impl<F: Fingerprint> Core<F> {
         self.storage.page_budget().fit();
         drop(self.current.get());
     }
+}
 
+impl Base {
     /// How many threads bulk loads, full compactions and batches of queries may use.
     pub(crate) fn threads(&self) -> usize {
         self.tuning.threads.unwrap_or(1)

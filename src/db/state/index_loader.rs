@@ -22,21 +22,26 @@ use crate::base::process::{Process, let_others_go_first};
 use crate::base::progress::{Meter, Phase, Watch};
 use crate::db::options::Tuning;
 use crate::file::storage::{MemoryBudget, PageBudget};
-use crate::fingerprint::Fingerprint;
-use crate::store::segment::Segment;
-use crate::store::version::Version;
+use crate::store::segment::Loadable;
 
-/// What has the current version of a database.
-pub(crate) trait HasVersion<F: Fingerprint>: Send + Sync {
-    /// Returns the current version. It is a [renewed](Version::renewed) one if necessary.
-    fn version(&self) -> Arc<Version<F>>;
+/// What has the current version of a database, of any type of fingerprints.
+pub(crate) trait HasVersion: Send + Sync {
+    /// Returns the segments of the current version. It is a [renewed](crate::store::version::Version::renewed) one if
+    /// necessary.
+    fn segments(&self) -> Vec<Arc<dyn Loadable>>;
+
+    /// Takes back memory that is set aside for files, if more copies need it.
+    fn make_room_for_copies(&self);
+
+    /// Returns whether the current version has anything that should be loaded.
+    fn needs_loading(&self) -> bool;
 }
 
 /// The copies of one database: what may be copied, and the thread that copies.
-pub(crate) struct IndexLoader<F> {
+pub(crate) struct IndexLoader {
     budget: Arc<MemoryBudget>,
     /// The database, from the time when it is open.
-    database: OnceLock<Weak<dyn HasVersion<F>>>,
+    database: OnceLock<Weak<dyn HasVersion>>,
     /// The process that has the thread.
     process: Process,
     /// Whether a thread may copy in the background.
@@ -58,7 +63,7 @@ struct State {
     running: bool,
 }
 
-impl<F: Fingerprint> IndexLoader<F> {
+impl IndexLoader {
     pub(crate) fn new(tuning: &Tuning, pages: Arc<PageBudget>) -> Arc<Self> {
         let budget = match tuning.index_memory {
             Some(bytes) => MemoryBudget::new(bytes),
@@ -87,23 +92,20 @@ impl<F: Fingerprint> IndexLoader<F> {
     }
 
     /// Loads in the background what the database has, which is open now.
-    pub(crate) fn begin(self: &Arc<Self>, database: Weak<dyn HasVersion<F>>) {
-        let version = database.upgrade().map(|database| database.version());
+    pub(crate) fn begin(self: &Arc<Self>, database: Weak<dyn HasVersion>) {
         // It is set once.
         let _ = self.database.set(database);
-        if let Some(version) = version {
-            self.offer(&version);
+        if let Some(database) = self.database() {
+            self.offer(database.needs_loading());
         }
     }
 
-    /// Loads in the background what this version has and is not loaded yet. The thread ends when
-    /// nothing is left to load. If it cannot be started, the files are used as they are. Without
+    /// Loads in the background what the database has and is not loaded yet, if there is anything.
+    /// The thread ends when nothing is left to load. If it cannot be started, the files are used as they are. Without
     /// memory for copies, nothing is loaded: the caller expects few queries.
-    pub(crate) fn offer(self: &Arc<Self>, version: &Version<F>) {
-        let needs =
-            |segment: &Arc<Segment<F>>| segment.needs_indexes() || segment.missing_pages_len() > 0;
+    pub(crate) fn offer(self: &Arc<Self>, needs_loading: bool) {
         let enabled = self.background && self.budget.limit() > 0 && self.process.is_current();
-        if !enabled || !version.segments.iter().any(needs) {
+        if !enabled || !needs_loading {
             return;
         }
         let mut state = lock(&self.state);
@@ -148,19 +150,24 @@ impl<F: Fingerprint> IndexLoader<F> {
         self.load_all(watch, || ())
     }
 
-    fn version(&self) -> Option<Arc<Version<F>>> {
-        self.database.get().and_then(Weak::upgrade).map(|database| database.version())
+    fn database(&self) -> Option<Arc<dyn HasVersion>> {
+        self.database.get().and_then(Weak::upgrade)
+    }
+
+    /// Lets pages be dropped for which no memory is set aside any more.
+    fn renew_version(&self) {
+        drop(self.database().map(|database| database.segments()));
     }
 
     /// Returns the segments of the current version, the largest first. Each is looked up when it is
     /// its turn, and referenced only until the next, so that pages that are dropped meanwhile are
     /// freed.
-    fn segments(&self) -> impl Iterator<Item = Arc<Segment<F>>> {
+    fn segments(&self) -> impl Iterator<Item = Arc<dyn Loadable>> {
         (0..).map_while(|number| {
-            let version = self.version().filter(|_| !self.stopped.load(Ordering::Relaxed))?;
-            let mut segments: Vec<_> = version.segments.iter().collect();
+            let database = self.database().filter(|_| !self.stopped.load(Ordering::Relaxed))?;
+            let mut segments = database.segments();
             segments.sort_by_cached_key(|segment| std::cmp::Reverse(segment.index_memory()));
-            segments.get(number).map(|segment| Arc::clone(segment))
+            segments.get(number).cloned()
         })
     }
 
@@ -172,11 +179,11 @@ impl<F: Fingerprint> IndexLoader<F> {
         for segment in self.segments() {
             result = result.and(segment.load_indexes(&self.budget, &|| !is_stopped()));
         }
-        if let Some(version) = self.version() {
-            version.make_room_for_copies();
+        if let Some(database) = self.database() {
+            database.make_room_for_copies();
         }
         // If memory is no longer set aside for a file, this drops its pages.
-        drop(self.version());
+        self.renew_version();
         pages_begin();
         let total = self.segments().map(|segment| segment.missing_pages_len()).sum();
         let meter = Meter::new(watch, Phase::Copy, Some(total));
@@ -185,7 +192,7 @@ impl<F: Fingerprint> IndexLoader<F> {
             segment.load_pages(&|bytes| {
                 // If less memory is available by now, this gives up what is set aside for some
                 // files.
-                drop(self.version());
+                self.renew_version();
                 !is_stopped() && meter.advance(bytes).is_ok()
             });
             meter.check()?;
@@ -196,13 +203,13 @@ impl<F: Fingerprint> IndexLoader<F> {
 }
 
 /// Shows nothing: the database would fill pages.
-impl<F> fmt::Debug for IndexLoader<F> {
+impl fmt::Debug for IndexLoader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IndexLoader").finish_non_exhaustive()
     }
 }
 
-impl<F> IndexLoader<F> {
+impl IndexLoader {
     /// Ends the thread, and starts no other.
     pub(crate) fn stop(&self) {
         if !self.process.is_current() {
@@ -220,7 +227,7 @@ impl<F> IndexLoader<F> {
     }
 }
 
-impl<F> Drop for IndexLoader<F> {
+impl Drop for IndexLoader {
     fn drop(&mut self) {
         if !self.process.is_current() {
             // A child of the process has no such thread that could be joined or detached.

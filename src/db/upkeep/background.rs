@@ -8,7 +8,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::events::Event;
 use crate::db::commit::sync;
 use crate::db::options::Durability;
-use crate::db::state::core::Core;
+use crate::db::state::core::{Base, Core};
 use crate::db::state::poison::PanicGuard;
 use crate::db::state::signals::RETRY_AFTER;
 use crate::db::upkeep::compact;
@@ -28,24 +28,20 @@ pub(crate) fn start<F: Fingerprint>(
     if !core.tuning.background {
         return Ok(());
     }
-    threads.push(spawn(core, "fpdb-compaction", flush_and_compact)?);
+    let shared = core.clone();
+    let work = Box::new(move || flush_and_compact(&shared));
+    threads.push(spawn(core, "fpdb-compaction", work)?);
     if core.tuning.durability != Durability::Sync {
-        threads.push(spawn(core, "fpdb-sync", sync_at_intervals)?);
+        let shared = core.clone();
+        threads.push(spawn(core, "fpdb-sync", Box::new(move || sync_at_intervals(&shared)))?);
     }
     core.signals.request_work();
     Ok(())
 }
 
-fn spawn<F: Fingerprint>(
-    core: &Arc<Core<F>>,
-    name: &str,
-    work: fn(&Core<F>),
-) -> Result<JoinHandle<()>> {
-    let shared = core.clone();
+fn spawn(core: &Base, name: &str, work: Box<dyn FnOnce() + Send>) -> Result<JoinHandle<()>> {
     let thread = std::thread::Builder::new().name(name.to_owned());
-    thread
-        .spawn(move || work(&shared))
-        .map_err(|e| Error::io("start a background thread", core.storage.root(), e))
+    thread.spawn(work).map_err(|e| Error::io("start a background thread", core.storage.root(), e))
 }
 
 /// The first thread: flushes, then runs one compaction after another.
@@ -91,14 +87,14 @@ impl Retries {
     }
 }
 
-fn report_failure<F: Fingerprint>(core: &Core<F>, error: &Error) {
+fn report_failure(core: &Base, error: &Error) {
     if !core.signals.is_stopped() {
         Event::BackgroundFailed { path: core.storage.root(), error }.report();
     }
 }
 
 /// A poisoned handle has reported its error to the writers, and damage does not go away.
-fn is_worth_a_retry<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
+fn is_worth_a_retry(core: &Base, error: &Error) -> bool {
     !core.poison.is_set() && error.kind() != ErrorKind::Corruption
 }
 
@@ -141,7 +137,7 @@ fn work_until_done<F: Fingerprint>(core: &Core<F>, compaction: &mut Retries) -> 
 }
 
 /// The second thread, under `Durability::Buffered`.
-fn sync_at_intervals<F: Fingerprint>(core: &Core<F>) {
+fn sync_at_intervals(core: &Base) {
     let Some(interval) = core.tuning.durability.interval() else { return };
     loop {
         let goes_on = core.signals.wait_for_sync(interval);

@@ -14,7 +14,7 @@ use crate::base::progress::{Meter, Phase, Watch};
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::commit::space;
-use crate::db::state::core::Core;
+use crate::db::state::core::{Base, Core};
 use crate::db::state::disk_space::Claim;
 use crate::db::upkeep::flush;
 use crate::file::storage::LockedFolder;
@@ -114,7 +114,7 @@ fn weight(meta: &SegmentMeta) -> Weight {
 }
 
 /// Whether a merge failed for lack of space only.
-fn is_full<F: Fingerprint>(core: &Core<F>, error: &Error) -> bool {
+fn is_full(core: &Base, error: &Error) -> bool {
     error.kind() == ErrorKind::NoSpace && !core.poison.is_set()
 }
 
@@ -243,12 +243,13 @@ fn merge<F: Fingerprint>(
     let outputs = install::open_all_new(core, folder, &written)?;
     let ids: Vec<u64> = inputs.iter().map(|s| s.meta().id).collect();
     let is_input = |id: u64| ids.contains(&id);
-    let output_ids: Vec<u64> = outputs.iter().map(|s| s.meta().id).collect();
-    let bytes_out = bytes(&outputs);
-    install::segments(core, folder, &outputs, &mut |manifest| {
+    let written: Vec<SegmentMeta> = outputs.iter().map(|s| s.meta().clone()).collect();
+    let output_ids: Vec<u64> = written.iter().map(|meta| meta.id).collect();
+    let bytes_out = written.iter().map(SegmentMeta::bytes).sum();
+    install::segments(core, folder, &written, &mut |manifest| {
         manifest.segments.retain(|s| !is_input(s.id));
         manifest.bytes_compacted += bytes_out;
-        outputs.iter().for_each(|output| manifest.add_segment(output.meta().clone()));
+        written.iter().for_each(|meta| manifest.add_segment(meta.clone()));
     })?;
     install::version(core, |version| {
         let mut segments = version.segments.clone();

@@ -87,11 +87,11 @@ fn write_and_install<F: Fingerprint>(core: &Core<F>, frozen: &Memtable<F>) -> Re
         manifest.last_seq = manifest.last_seq.max(frozen.last_seq());
     };
     let segment =
-        written.map(|meta| install::open_new(core, &counting, meta, count)).transpose()?;
+        written.map(|meta| install::open_new(core, &counting, meta, &count)).transpose()?;
     let meta = segment.as_ref().map(|segment| segment.meta().clone());
     let bytes = meta.as_ref().map_or(0, SegmentMeta::bytes);
     let mut ended = Vec::new();
-    install::segments(core, folder, segment.as_slice(), &mut |manifest| {
+    install::segments(core, folder, meta.as_slice(), &mut |manifest| {
         manifest.bytes_flushed += bytes;
         meta.clone().into_iter().for_each(|meta| manifest.add_segment(meta));
         // Everything in the logs before the last one is in segments now.

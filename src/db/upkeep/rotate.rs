@@ -9,7 +9,7 @@ use crate::base::parallel::lock;
 use crate::db::commit::install;
 use crate::db::commit::session;
 use crate::db::commit::sync::{self, SyncPermit};
-use crate::db::state::core::{Core, Writer};
+use crate::db::state::core::{Base, Core, Writer};
 use crate::db::state::poison::PanicGuard;
 use crate::file::codec::header::FileKind;
 use crate::file::names::{FileId, FileName};
@@ -90,11 +90,7 @@ fn switch_logs<F: Fingerprint>(
 
 /// Makes the last commits of the log durable and returns where it ends. The manifest will record
 /// that end, so everything up to it must be on disk.
-fn end_log<F: Fingerprint>(
-    core: &Core<F>,
-    folder: &LockedFolder,
-    writer: &mut Writer,
-) -> Result<u64> {
+fn end_log(core: &Base, folder: &LockedFolder, writer: &mut Writer) -> Result<u64> {
     let unwritten = writer.log.take();
     writer.groups.close(writer.seq);
     unwritten.write_and_sync().map_err(|e| core.poison.set(e))?;

@@ -9,7 +9,7 @@ use crate::base::events::Event;
 use crate::base::parallel::lock;
 use crate::db::commit::space;
 use crate::db::commit::sync;
-use crate::db::state::core::{Core, Writer};
+use crate::db::state::core::{Base, Core, Writer};
 use crate::db::upkeep::compact;
 use crate::db::upkeep::flush;
 use crate::db::upkeep::rotate;
@@ -101,7 +101,7 @@ fn can_freeze<F: Fingerprint>(core: &Core<F>, version: &Version<F>) -> bool {
 }
 
 /// Waits as long as a write must that finds the memtable `excess` entries over its capacity.
-fn delay<F: Fingerprint>(core: &Core<F>, excess: usize, capacity: usize) {
+fn delay(core: &Base, excess: usize, capacity: usize) {
     let excess = u32::try_from(excess).unwrap_or(u32::MAX);
     let delay = MAX_DELAY * excess / u32::try_from(capacity).unwrap_or(u32::MAX).max(1);
     if delay >= MIN_DELAY {
@@ -112,7 +112,7 @@ fn delay<F: Fingerprint>(core: &Core<F>, excess: usize, capacity: usize) {
 }
 
 /// Waits, adds the time to what `stats` reports, and returns it.
-fn stall<F: Fingerprint>(core: &Core<F>, wait: impl FnOnce()) -> Duration {
+fn stall(core: &Base, wait: impl FnOnce()) -> Duration {
     let start = Instant::now();
     wait();
     let duration = start.elapsed();

@@ -143,8 +143,8 @@ pub(super) fn add_segment<F: Fingerprint>(
     next_doc: u64,
 ) -> Result<()> {
     let count = |manifest: &mut Manifest| manifest.next_doc = manifest.next_doc.max(next_doc);
-    let segment = install::open_new(core, folder, meta, count)?;
-    install::segments(core, folder, std::slice::from_ref(&segment), &mut |manifest| {
+    let segment = install::open_new(core, folder, meta, &count)?;
+    install::segments(core, folder, std::slice::from_ref(segment.meta()), &mut |manifest| {
         manifest.add_segment(segment.meta().clone());
         count(manifest);
     })?;

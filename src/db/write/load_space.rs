@@ -65,7 +65,7 @@ pub(super) fn segment_space<F: Fingerprint>(
         return u64::MAX;
     }
     let expected = Expected { documents, ..Expected::of_entries(entries, greatest_id) };
-    let files = MostBytes::of::<F>(&core.settings, &expected);
+    let files = MostBytes::of(&core.settings, &expected);
     let peak = match &core.settings.index {
         IndexSettings::Tables(tables) => peak_with_tables(core, tables, entries, files),
         IndexSettings::Bands(rule) => peak_with_bands(core, *rule, entries, files),

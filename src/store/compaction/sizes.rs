@@ -60,7 +60,7 @@ impl<'a, F: Fingerprint> MergeSizes<'a, F> {
         let segments = self.segments.get(run).unwrap_or_default().iter().map(|s| &**s);
         let expected = Expected::of_merge(segments, greatest_id);
         let scratch = bands_scratch(self.settings, expected.fingerprints, self.threads);
-        most_bytes::<F>(self.settings, &expected) + scratch
+        most_bytes(self.settings, &expected) + scratch
     }
 }
 

@@ -103,7 +103,7 @@ impl<F: Fingerprint> Documents<F> {
             None => {
                 let (key, at): (Arc<[u8]>, _) = (key.into(), self.histories.len());
                 self.key_bytes += key.len();
-                self.most_bytes += most_record_bytes::<F>(key.len());
+                self.most_bytes += most_record_bytes(F::BYTES, key.len());
                 self.by_key.insert(key.clone(), at);
                 let (first, more) = (state, Vec::new());
                 self.histories.push(History { key, replaces, replaces_original, first, more });

@@ -2,7 +2,7 @@
 //! that it does not fill the disk.
 
 use crate::file::paged::PAGE;
-use crate::fingerprint::{Fingerprint, Word};
+use crate::fingerprint::Fingerprint;
 use crate::index::bands;
 use crate::index::tables::block::bound::{most_blocks, most_remaining_bits};
 use crate::index::tables::table::{TableOptions, most_index_bytes};
@@ -68,8 +68,8 @@ impl Expected {
 }
 
 /// Returns the most bytes that the files of a new segment take on disk.
-pub(crate) fn most_bytes<F: Fingerprint>(settings: &Settings, expected: &Expected) -> u64 {
-    let MostBytes { first, others, spare } = MostBytes::of::<F>(settings, expected);
+pub(crate) fn most_bytes(settings: &Settings, expected: &Expected) -> u64 {
+    let MostBytes { first, others, spare } = MostBytes::of(settings, expected);
     first + others.iter().sum::<u64>() + spare
 }
 
@@ -85,17 +85,18 @@ pub(crate) struct MostBytes {
 }
 
 impl MostBytes {
-    pub(crate) fn of<F: Fingerprint>(settings: &Settings, expected: &Expected) -> Self {
+    pub(crate) fn of(settings: &Settings, expected: &Expected) -> Self {
         let documents = file(expected.documents);
         match &settings.index {
             IndexSettings::Tables(tables) => {
+                let bits = tables.layout.bits();
                 let table = |table: usize| {
                     let remaining = expected.remaining.get(table).copied();
                     let options = tables.options(table);
-                    file(table_body::<F::Word>(options, expected.fingerprints, remaining))
+                    file(table_body(bits, options, expected.fingerprints, remaining))
                 };
-                let blocks = blocks_of::<F::Word>(tables.options(0), expected.fingerprints, None);
-                let tombstones = expected.removed * (F::BYTES as u64 + 8);
+                let blocks = blocks_of(bits, tables.options(0), expected.fingerprints, None);
+                let tombstones = expected.removed * (u64::from(bits) / 8 + 8);
                 let ids = file(postings_body(expected, blocks)) + file(tombstones);
                 let others = (1..tables.layout.tables()).map(table);
                 Self::with_spare(table(0) + documents + ids, others.collect())
@@ -134,17 +135,17 @@ fn file(body: u64) -> u64 {
     (pages + checksums.div_ceil(PAGE as u64) + 1) * PAGE as u64
 }
 
-fn blocks_of<W: Word>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
-    let most = most_remaining_bits(W::BITS, count);
+fn blocks_of(bits: u32, options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
+    let most = most_remaining_bits(bits, count);
     let remaining = remaining.map_or(most, |remaining| remaining.min(most));
-    most_blocks(options.block_size, W::BITS, count, remaining)
+    most_blocks(options.block_size, bits, count, remaining)
 }
 
-fn table_body<W: Word>(options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
-    let blocks = blocks_of::<W>(options, count, remaining);
+fn table_body(bits: u32, options: TableOptions, count: u64, remaining: Option<u64>) -> u64 {
+    let blocks = blocks_of(bits, options, count, remaining);
     let filter = (count * u64::from(options.filter_bits)).div_ceil(64) * 8;
-    let lengths = u64::from(W::BITS);
-    blocks * options.block_size as u64 + most_index_bytes::<W>(blocks) + filter + lengths
+    let lengths = u64::from(bits);
+    blocks * options.block_size as u64 + most_index_bytes(bits, blocks) + filter + lengths
 }
 
 /// Each section has a head, and possibly the wide ends of its groups and a bit and samples per id.

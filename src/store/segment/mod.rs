@@ -13,6 +13,7 @@ mod writer;
 
 pub(crate) use bands::BandsPlan;
 pub(crate) use ids::IdFinder;
+pub(crate) use index::Loadable;
 pub(crate) use meta::{DocumentsMeta, IndexFiles, SegmentMeta};
 pub(crate) use writer::{Replaced, SegmentContents, SegmentWriter, TableContents};
 
@@ -191,15 +192,6 @@ impl<F: Fingerprint> Segment<F> {
     /// Returns the document with this id and its name, if the segment has it.
     pub(crate) fn document_by_id(&self, id: DocId) -> Result<Option<(String, Document<F>)>> {
         self.documents.as_ref().map_or(Ok(None), |documents| documents.by_id(id))
-    }
-
-    /// Returns the bytes that should be in memory for fast answers.
-    pub(crate) fn index_memory(&self) -> u64 {
-        let part = match &self.part {
-            Part::Tables(part) => part.index_memory(),
-            Part::Bands(part) => part.index_memory(),
-        };
-        part + self.documents.as_ref().map_or(0, Documents::memory) as u64
     }
 
     /// Reads and checks every byte of every file, and that all tables hold the same fingerprints.

@@ -34,8 +34,8 @@ pub(super) fn slots_for(blocks: u64) -> u64 {
 }
 
 /// Returns the most bytes that the directory and the overflow over this many blocks take.
-pub(crate) fn most_index_bytes<F: Word>(blocks: u64) -> u64 {
-    slots_for(blocks) * SLOT_LEN as u64 + blocks * F::BYTES as u64
+pub(crate) fn most_index_bytes(bits: u32, blocks: u64) -> u64 {
+    slots_for(blocks) * SLOT_LEN as u64 + blocks * u64::from(bits) / 8
 }
 
 /// Returns the slot of a fingerprint, and its part: what the slot stores of it if it is a key.
