@@ -1,7 +1,6 @@
 //! Answers a batch of queries: in one sweep, or one by one.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use crate::base::error::Result;
 use crate::base::parallel;
@@ -30,14 +29,13 @@ impl<F: Fingerprint> Reader<F> {
         let options = QueryOptions::within(batch.within);
         let options = if batch.nearest { options.limit(1) } else { options };
         let (matches, is_full) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let parts = Mutex::new(Vec::new());
-        let chunks = batch.queries.chunks(QUERIES).enumerate();
+        let chunks = batch.queries.chunks(QUERIES);
+        let mut parts: Vec<_> = chunks.clone().map(|_| Answers::new()).collect();
         parallel::for_each(
             batch.threads,
-            chunks,
+            chunks.zip(&mut parts),
             || (),
-            |(), (number, queries)| {
-                let mut part = Answers::new();
+            |(), (queries, part)| {
                 for queries in queries.chunks(TOGETHER) {
                     (batch.check)()?;
                     if is_full.load(Ordering::Relaxed) {
@@ -45,24 +43,21 @@ impl<F: Fingerprint> Reader<F> {
                     }
                     let before = part.matches().len();
                     let is_within =
-                        self.read(|view| view.query_each(queries, options, batch.most, &mut part))?;
+                        self.read(|view| view.query_each(queries, options, batch.most, part))?;
                     let found = part.matches().len() - before;
                     let all = matches.fetch_add(found, Ordering::Relaxed) + found;
                     if !is_within || all > batch.most {
                         is_full.store(true, Ordering::Relaxed);
                     }
                 }
-                parts.lock().unwrap_or_else(PoisonError::into_inner).push((number, part));
                 Ok(())
             },
         )?;
         if is_full.into_inner() {
             return Ok(None);
         }
-        let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
-        parts.sort_unstable_by_key(|&(number, _)| number);
         let mut answers = Answers::new();
-        parts.iter().for_each(|(_, part)| answers.append(part));
+        parts.iter().for_each(|part| answers.append(part));
         Ok(Some(answers))
     }
 }

@@ -40,11 +40,11 @@ impl<F: Fingerprint> Reader<F> {
     /// Returns the names of several documents, in the order of `ids`.
     pub(crate) fn names(&self, ids: &[DocId]) -> Result<Vec<Option<String>>> {
         // Ids that were assigned together are often close in the file.
-        let mut order: Vec<usize> = (0..ids.len()).collect();
-        order.sort_unstable_by_key(|&at| ids[at]);
+        let mut order: Vec<(u64, usize)> = ids.iter().map(|id| id.0).zip(0..).collect();
+        order.sort_unstable();
         let mut names = vec![None; ids.len()];
-        for at in order {
-            names[at] = self.name(ids[at])?;
+        for (id, at) in order {
+            names[at] = self.name(DocId(id))?;
         }
         Ok(names)
     }

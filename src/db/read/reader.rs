@@ -42,10 +42,14 @@ impl<F: Fingerprint> fmt::Debug for Reader<F> {
 impl<F: Fingerprint> Reader<F> {
     /// Lets `read` read the version.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&View<'_, F>) -> T) -> T {
-        if self.renewed.get().is_none() && !self.version.is_spent() {
-            return read(&View::new(&self.version, self.seq, &self.planner));
-        }
-        read(&View::new(&self.renewed_version(), self.seq, &self.planner))
+        let renewed;
+        let version = if self.renewed.get().is_none() && !self.version.is_spent() {
+            &self.version
+        } else {
+            renewed = self.renewed_version();
+            &renewed
+        };
+        read(&View::new(version, self.seq, &self.planner))
     }
 
     /// Returns the version with memory for pages that can be freed.

@@ -49,18 +49,18 @@ impl<F: Fingerprint> Parts<F> {
                     let name = FileName::Table(id.number, part);
                     let read = |file| Table::from_file(file).map(|table| (table.count(), table));
                     let header = header(FileKind::Table, part);
-                    tables.push(files.open(name, &header, file, meta.fingerprints, read)?);
+                    tables.push(files.open(name, &header, file, meta.fingerprints, &read)?);
                 }
                 let (name, file) = (FileName::Postings(id.number), of_index.postings);
                 let read = |file| Postings::from_file(file).map(|part| (part.entries(), part));
                 let expected = header(FileKind::Postings, 0);
-                postings = files.open(name, &expected, file, meta.entries, read)?;
+                postings = files.open(name, &expected, file, meta.entries, &read)?;
                 if let Some(file) = of_index.tombstones {
                     let name = FileName::Tombstones(id.number);
                     let read =
                         |file| Tombstones::from_file(file).map(|part| (part.count() as u64, part));
                     let header = header(FileKind::Tombstones, 0);
-                    tombstones = files.open(name, &header, file, meta.removed, read)?;
+                    tombstones = files.open(name, &header, file, meta.removed, &read)?;
                 }
             }
             IndexFiles::Bands(of_index) => {
@@ -69,7 +69,7 @@ impl<F: Fingerprint> Parts<F> {
                     let read =
                         |file| BandTable::from_file(file).map(|bands| (bands.rows() as u64, bands));
                     // Bands are made of the documents, so they prove nothing.
-                    files.open(name, &header(FileKind::Bands, part), file, meta.entries, read)?;
+                    files.open(name, &header(FileKind::Bands, part), file, meta.entries, &read)?;
                 }
             }
         }
@@ -77,7 +77,7 @@ impl<F: Fingerprint> Parts<F> {
             let (name, header) = (FileName::Documents(id.number), header(FileKind::Documents, 0));
             let read = |file| Documents::from_file(file, settings.ids);
             let read = |file| read(file).map(|part| (part.records(), part));
-            files.open(name, &header, file, live + removed, read)
+            files.open(name, &header, file, live + removed, &read)
         });
         let documents = documents.transpose()?.flatten();
         if let Some(file) = meta.spare {
@@ -106,7 +106,7 @@ impl Files<'_, '_> {
         header: &FileHeader,
         file: FileSummary,
         expected: u64,
-        read: impl Fn(PagedFile) -> Result<(u64, T)>,
+        read: &dyn Fn(PagedFile) -> Result<(u64, T)>,
     ) -> Result<Option<T>> {
         let (storage, name_in_folder) = (self.storage, name.to_string());
         let path = storage.root().join(&name_in_folder);

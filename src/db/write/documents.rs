@@ -70,7 +70,7 @@ pub(super) enum Edit {
 pub(super) fn edit<F: Fingerprint>(
     core: &Core<F>,
     keys: &[DocumentKey<'_>],
-    edit: impl Fn(usize, &Document<F>) -> Edit,
+    edit: &dyn Fn(usize, &Document<F>) -> Edit,
 ) -> Result<Vec<bool>> {
     loop {
         let (version, seq) = core.visible_version();

@@ -99,7 +99,7 @@ impl<F: Fingerprint> Expiry<'_, F> {
             true => Edit::Remove,
             false => Edit::Keep,
         };
-        let edited = documents::edit(self.core, &keys, edit)?;
+        let edited = documents::edit(self.core, &keys, &edit)?;
         self.removed += edited.into_iter().filter(|&removed| removed).count() as u64;
         self.old.clear();
         self.old_bytes = 0;

@@ -94,7 +94,7 @@ pub(crate) fn remove<F: Fingerprint>(
         let given =
             keys.iter().map(|&key| DocumentKey::new(core.settings.ids, key, "has no names"));
         if let Ok(given) = given.collect::<Result<Vec<_>>>() {
-            return documents::edit(core, &given, |_, _| Edit::Remove);
+            return documents::edit(core, &given, &|_, _| Edit::Remove);
         }
     }
     keys.iter().map(|&key| remove_one(core, reader, key)).collect()
@@ -111,7 +111,7 @@ fn remove_one<F: Fingerprint>(core: &Core<F>, reader: &Reader<F>, key: Key<'_>) 
         Key::Name(_) => {
             let key = DocumentKey::new(core.settings.ids, key, "has no names");
             let key = key.map_err(|e| e.at_path(core.storage.root()))?;
-            let removed = documents::edit(core, &[key], |_, _| Edit::Remove)?;
+            let removed = documents::edit(core, &[key], &|_, _| Edit::Remove)?;
             Ok(removed == [true])
         }
     }
@@ -141,7 +141,7 @@ fn remove_if<F: Fingerprint>(
         return core.poison.check().map(|()| false);
     };
     let key = DocumentKey::of_stored(name.as_deref().map_or(Key::Id(id), Key::Name));
-    let removed = documents::edit(core, &[key], |_, document| {
+    let removed = documents::edit(core, &[key], &|_, document| {
         let fingerprint = document.entry().map(|entry| entry.fingerprint);
         if document.id == id && accept(fingerprint) { Edit::Remove } else { Edit::Keep }
     })?;
@@ -174,5 +174,5 @@ pub(crate) fn touch<F: Fingerprint>(
     let key = |&(key, _): &(_, _)| DocumentKey::new(core.settings.ids, key, "has no stamps");
     let keys = documents.iter().map(key).collect::<Result<Vec<_>>>();
     let keys = keys.map_err(|e| e.at_path(core.storage.root()))?;
-    documents::edit(core, &keys, |at, _| Edit::Stamp(documents[at].1))
+    documents::edit(core, &keys, &|at, _| Edit::Stamp(documents[at].1))
 }

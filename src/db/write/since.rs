@@ -142,8 +142,10 @@ impl<'a, F: Fingerprint> Since<'a, F> {
             }
         };
         let mut newer = self.all_newer(near);
-        newer.sort_unstable_by_key(|candidate| candidate.found);
-        newer.retain(|candidate| seen.is_none_or(|seen| candidate.found < seen));
+        newer.sort_unstable();
+        newer.retain(|&found| seen.is_none_or(|seen| found < seen));
+        let given = |found: &Match<F>| self.given.get(&found.entry()).copied();
+        let newer = newer.into_iter().map(|found| Candidate { found, given: given(&found) });
         let nearest = confirm.first(folder, position, newer)?.or(seen);
         // Whichever was refused may be as new as the one that was confirmed.
         self.depends_on = self.depends_on.max(self.version.active.last_seq());
@@ -189,7 +191,7 @@ impl<'a, F: Fingerprint> Since<'a, F> {
 
     /// Returns the matches that were committed since the lookup, and those among the earlier
     /// documents in the batch, in any order.
-    fn all_newer(&self, near: Near<F>) -> Vec<Candidate<F>> {
+    fn all_newer(&self, near: Near<F>) -> Vec<Match<F>> {
         let Version { frozen, active, .. } = self.version;
         // A search for the nearest entry, which accepts none, shows every match to `accept`.
         let found = RefCell::new(Vec::new());
@@ -197,30 +199,28 @@ impl<'a, F: Fingerprint> Since<'a, F> {
             found.borrow_mut().extend(counts.then_some(entry));
             false
         };
-        self.nearest_in(active, near, self.seen, |entry| note(entry, self.counts(entry, near)));
+        self.nearest_in(active, near, self.seen, &|entry| note(entry, self.counts(entry, near)));
         if let Some(frozen) = frozen {
             let counts = |entry| self.counts(entry, near) && !is_gone(active, entry);
-            self.nearest_in(frozen, near, self.seen, |entry| note(entry, counts(entry)));
+            self.nearest_in(frozen, near, self.seen, &|entry| note(entry, counts(entry)));
         }
         if let Some(changes) = &self.changes {
-            self.nearest_in(changes, near, 0, |entry| note(entry, Some(entry) != near.own));
+            self.nearest_in(changes, near, 0, &|entry| note(entry, Some(entry) != near.own));
         }
-        let candidate = |entry: Entry<F>| {
-            let Entry { fingerprint, id } = entry;
+        let found_at = |Entry { fingerprint, id }| {
             let distance = near.fingerprint.distance(fingerprint);
-            let found = Match { distance, fingerprint, id };
-            Candidate { found, given: self.given.get(&entry).copied() }
+            Match { distance, fingerprint, id }
         };
-        found.into_inner().into_iter().map(candidate).collect()
+        found.into_inner().into_iter().map(found_at).collect()
     }
 
     /// Returns the nearest of the entries that were committed since the lookup, and its commit.
     fn newer(&self, near: Near<F>) -> Option<(Match<F>, u64)> {
         let Version { frozen, active, .. } = self.version;
-        let recent = self.nearest_in(active, near, self.seen, |entry| self.counts(entry, near));
+        let recent = self.nearest_in(active, near, self.seen, &|entry| self.counts(entry, near));
         let older = frozen.as_ref().and_then(|frozen| {
             let counts = |entry| self.counts(entry, near) && !is_gone(active, entry);
-            self.nearest_in(frozen, near, self.seen, counts)
+            self.nearest_in(frozen, near, self.seen, &counts)
         });
         recent.into_iter().chain(older).min()
     }
@@ -228,16 +228,18 @@ impl<'a, F: Fingerprint> Since<'a, F> {
     /// Returns the nearest of the earlier documents in the batch. It belongs to no earlier commit.
     fn in_batch(&self, near: Near<F>) -> Option<(Match<F>, u64)> {
         let changes = self.changes.as_ref()?;
-        let found = self.nearest_in(changes, near, 0, |entry| Some(entry) != near.own)?;
+        let found = self.nearest_in(changes, near, 0, &|entry| Some(entry) != near.own)?;
         Some((found.0, 0))
     }
 
+    /// Returns the nearest entry of a memtable that a commit after `after` inserted and that
+    /// `accept` accepts, which is asked about matches only.
     fn nearest_in(
         &self,
         memtable: &Memtable<F>,
         near: Near<F>,
         after: u64,
-        accept: impl Fn(Entry<F>) -> bool,
+        accept: &dyn Fn(Entry<F>) -> bool,
     ) -> Option<(Match<F>, u64)> {
         let Near { fingerprint, within, .. } = near;
         let planner = &self.core.planner;

@@ -168,7 +168,13 @@ impl<F: Fingerprint> Documents<F> {
 
     /// Returns all documents that a commit up to `seq` changed, by key.
     pub(super) fn sorted(&self, seq: u64) -> Vec<RecentDocument<F>> {
-        let recent = self.histories.iter().filter_map(|history| {
+        // Not the documents themselves, so that sorting is compiled once for all widths.
+        let numbered = self.histories.iter().zip(0usize..);
+        let mut order: Vec<(&[u8], usize)> =
+            numbered.map(|(h, number)| (&*h.key, number)).collect();
+        order.sort_unstable();
+        let recent = order.into_iter().filter_map(|(_, number)| {
+            let history = &self.histories[number];
             let &(_, document) = history.at(seq)?;
             let History { replaces, replaces_original, .. } = *history;
             let key = history.key.clone();
@@ -176,9 +182,7 @@ impl<F: Fingerprint> Documents<F> {
             let is_left = replaces || document.is_some();
             is_left.then_some(RecentDocument { key, replaces, replaces_original, document })
         });
-        let mut recent: Vec<_> = recent.collect();
-        recent.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        recent
+        recent.collect()
     }
 
     pub(super) fn gain(&self) -> i64 {
