@@ -10,7 +10,7 @@ use super::leaf_builder::LeafBuilder;
 use super::locator::LocatorBuilder;
 use super::meta::Meta;
 use super::symbols::SymbolTable;
-use super::{Document, MAX_KEY};
+use super::{Document, EncodedDocument, MAX_KEY};
 use crate::base::error::{Error, Result};
 use crate::file::codec::header::FileHeader;
 use crate::file::paged::{FileSummary, PAGE, PagedWriter};
@@ -24,11 +24,11 @@ use crate::fingerprint::Ids;
 /// In memory are one leaf, one inner node per level, and with scratch files a few tens of megabytes
 /// for sorting. Without scratch files, the inner nodes, and 24 bytes per document.
 #[derive(Debug)]
-pub(crate) struct DocumentsBuilder<'a, F> {
+pub(crate) struct DocumentsBuilder<'a> {
     writer: PagedWriter<'a>,
     ids: Ids,
     encoder: Encoder,
-    leaf: LeafBuilder<F>,
+    leaf: LeafBuilder,
     /// The encoded leaf.
     encoded: Vec<u8>,
     tree: TreeBuilder<'a>,
@@ -37,10 +37,12 @@ pub(crate) struct DocumentsBuilder<'a, F> {
     filter: FilterBuilder<'a>,
     /// The last key.
     last: Vec<u8>,
+    /// The bytes of the last fingerprint.
+    fingerprint: Vec<u8>,
     meta: Meta,
 }
 
-impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
+impl<'a> DocumentsBuilder<'a> {
     /// Creates the file, for at most `most` records.
     pub(crate) fn create(
         storage: &dyn Storage,
@@ -60,13 +62,14 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
             writer,
             ids,
             encoder: Encoder::new(&symbols),
-            leaf: LeafBuilder::new(ids),
+            leaf: LeafBuilder::new(ids, header.bits as usize / 8),
             encoded,
             tree: TreeBuilder::new(scratch),
             locator: LocatorBuilder::new(most, scratch),
             hasher: KeyHasher::of_database(header.database_id),
             filter: FilterBuilder::new(most, scratch),
             last: Vec::new(),
+            fingerprint: Vec::new(),
             meta: Meta::default(),
         })
     }
@@ -74,7 +77,20 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
     /// Adds what the segment says about the document with this key; `None` if it was removed. Fails
     /// unless the key is greater than those before and has 1 to 65,535 bytes, and, if users choose
     /// ids, is the document's id.
-    pub(crate) fn push(&mut self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {
+    pub(crate) fn push<F: Fingerprint>(
+        &mut self,
+        key: &[u8],
+        document: Option<&Document<F>>,
+    ) -> Result<()> {
+        let mut bytes = std::mem::take(&mut self.fingerprint);
+        bytes.clear();
+        document.into_iter().for_each(|document| document.fingerprint.write_le(&mut bytes));
+        let pushed = self.push_encoded(key, document.map(|document| document.with(&*bytes)));
+        self.fingerprint = bytes;
+        pushed
+    }
+
+    fn push_encoded(&mut self, key: &[u8], document: Option<EncodedDocument<'_>>) -> Result<()> {
         self.check(key, document)?;
         self.filter.push(self.hasher.hash(key))?;
         self.count(document);
@@ -105,7 +121,7 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
         originals >= most || self.meta.leaf_pages >= most - most / 64
     }
 
-    fn check(&self, key: &[u8], document: Option<&Document<F>>) -> Result<()> {
+    fn check(&self, key: &[u8], document: Option<EncodedDocument<'_>>) -> Result<()> {
         if key.is_empty() || key.len() > MAX_KEY {
             return Err(Error::corruption("a key is empty or too long"));
         }
@@ -121,7 +137,7 @@ impl<'a, F: Fingerprint> DocumentsBuilder<'a, F> {
         Ok(())
     }
 
-    fn count(&mut self, document: Option<&Document<F>>) {
+    fn count(&mut self, document: Option<EncodedDocument<'_>>) {
         let meta = &mut self.meta;
         meta.records += 1;
         let Some(document) = document else {

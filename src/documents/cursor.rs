@@ -2,20 +2,27 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::marker::PhantomData;
+
 use super::Document;
-use super::reader::Documents;
+use super::reader::DocumentFile;
+use super::typed::{Documents, decode};
 use crate::base::error::{ErrorKind, Result};
 use crate::file::paged::Sequential;
 use crate::fingerprint::Ids;
 use crate::fingerprint::{Fingerprint, Record};
 
 /// The records of one leaf, decoded.
-#[derive(Debug)]
-pub(super) struct LeafRecords<F> {
+#[derive(Debug, Default)]
+pub(super) struct LeafRecords {
     /// All keys, one after another, and where each ends.
     keys: Vec<u8>,
     ends: Vec<usize>,
-    documents: Vec<Option<Document<F>>>,
+    /// In place of each fingerprint, where its bytes begin.
+    documents: Vec<Option<Document<usize>>>,
+    fingerprints: Vec<u8>,
+    /// Bytes of a fingerprint.
+    width: usize,
     /// Pages of the leaf.
     pub(super) pages: u64,
     /// Bytes that hold keys.
@@ -23,28 +30,29 @@ pub(super) struct LeafRecords<F> {
     key: Vec<u8>,
 }
 
-impl<F: Fingerprint> LeafRecords<F> {
-    pub(super) fn new() -> Self {
-        let (keys, ends, documents, key) = Default::default();
-        Self { keys, ends, documents, pages: 0, keys_len: 0, key }
-    }
-
+impl LeafRecords {
     pub(super) fn len(&self) -> usize {
         self.documents.len()
     }
 
-    pub(super) fn get(&self, index: usize) -> Option<(&[u8], Option<Document<F>>)> {
-        let document = *self.documents.get(index)?;
+    pub(super) fn get(&self, index: usize) -> Option<Record<'_, &[u8]>> {
+        let document = self.documents.get(index)?.and_then(|document| {
+            let at = document.fingerprint;
+            Some(document.with(self.fingerprints.get(at..at + self.width)?))
+        });
         let start = index.checked_sub(1).map_or(Some(0), |last| self.ends.get(last).copied())?;
         Some((self.keys.get(start..*self.ends.get(index)?)?, document))
     }
 
     /// Replaces the records with the records of another leaf.
-    pub(super) fn read(&mut self, documents: &Documents<F>, page: u64) -> Result<()> {
-        let Self { keys, ends, documents: decoded, pages, keys_len, key } = self;
+    pub(super) fn read(&mut self, documents: &DocumentFile, page: u64) -> Result<()> {
+        let Self { keys, ends, documents: decoded, fingerprints, width, pages, keys_len, key } =
+            self;
+        *width = documents.width;
         keys.clear();
         ends.clear();
         decoded.clear();
+        fingerprints.clear();
         let (symbols, leaf) = (documents.symbols()?, documents.leaf(page)?);
         let mut read = || {
             let suffixes = leaf.keys.for_each(symbols, key, |key| {
@@ -60,7 +68,11 @@ impl<F: Fingerprint> LeafRecords<F> {
                 if is_named && std::str::from_utf8(key).is_err() {
                     return Err("a name is not valid UTF-8");
                 }
-                decoded.push(document);
+                decoded.push(document.map(|document| {
+                    let at = fingerprints.len();
+                    fingerprints.extend_from_slice(document.fingerprint);
+                    document.with(at)
+                }));
                 start = end;
             }
             Ok(())
@@ -73,11 +85,18 @@ impl<F: Fingerprint> LeafRecords<F> {
 /// Goes through records in key order.
 #[derive(Debug)]
 pub(crate) struct DocumentsCursor<'a, F> {
-    shared: &'a Documents<F>,
-    reader: Sequential<'a, Documents<F>>,
+    records: Records<'a>,
+    width: PhantomData<F>,
+}
+
+/// Does the same, whatever the width.
+#[derive(Debug)]
+struct Records<'a> {
+    shared: &'a DocumentFile,
+    reader: Sequential<'a, DocumentFile>,
     /// The key to begin after, until the first leaf is read.
     after: Option<Vec<u8>>,
-    leaf: LeafRecords<F>,
+    leaf: LeafRecords,
     /// The place of the next record in the leaf.
     next: usize,
     /// The page of the next leaf.
@@ -93,22 +112,12 @@ pub(crate) struct DocumentsCursor<'a, F> {
 impl<F: Fingerprint> Documents<F> {
     /// Returns the records whose keys are greater than `after`, or all of them.
     pub(crate) fn iter_from(&self, after: Option<&[u8]>) -> DocumentsCursor<'_, F> {
-        DocumentsCursor {
-            shared: self,
-            reader: Sequential::new(self),
-            after: after.map(<[u8]>::to_vec),
-            leaf: LeafRecords::new(),
-            next: 0,
-            page: 0,
-            end: self.meta.leaf_pages,
-            last: Vec::new(),
-            skips_damage: false,
-        }
+        DocumentsCursor { records: Records::new(self, after, false), width: PhantomData }
     }
 
     /// Returns all records that can be read.
     pub(crate) fn iter_readable(&self) -> DocumentsCursor<'_, F> {
-        DocumentsCursor { skips_damage: true, ..self.iter_from(None) }
+        DocumentsCursor { records: Records::new(self, None, true), width: PhantomData }
     }
 }
 
@@ -117,12 +126,34 @@ impl<F: Fingerprint> DocumentsCursor<'_, F> {
     /// and after an error.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Record<'_, F>>> {
+        let record = self.records.next()?;
+        Ok(record.map(|(key, document)| (key, document.map(decode))))
+    }
+}
+
+impl<'a> Records<'a> {
+    fn new(shared: &'a DocumentFile, after: Option<&[u8]>, skips_damage: bool) -> Self {
+        Self {
+            shared,
+            reader: Sequential::new(shared),
+            after: after.map(<[u8]>::to_vec),
+            leaf: LeafRecords::default(),
+            next: 0,
+            page: 0,
+            end: shared.meta.leaf_pages,
+            last: Vec::new(),
+            skips_damage,
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<Option<Record<'_, &[u8]>>> {
         while self.next >= self.leaf.len() {
             if self.page >= self.end {
                 return Ok(None);
             }
             if let Err(error) = self.advance() {
-                self.leaf = LeafRecords::new();
+                self.leaf = LeafRecords::default();
                 if self.skips_damage && error.kind() == ErrorKind::Corruption {
                     self.page += 1;
                     continue;

@@ -2,11 +2,9 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::marker::PhantomData;
-
 use super::column::{Column, len_of};
 use super::keys::{Damage, Keys, MAX_WIDTH};
-use super::{Document, flags};
+use super::{Document, EncodedDocument, flags};
 use crate::file::codec::bits::low_word;
 use crate::file::paged::PAGE;
 use crate::fingerprint::Ids;
@@ -97,7 +95,7 @@ fn record_of_rank(count: usize, rank: usize, count_before: impl Fn(usize) -> usi
 
 /// The records of a leaf.
 #[derive(Debug)]
-pub(super) struct Leaf<'a, F> {
+pub(super) struct Leaf<'a> {
     pub(super) keys: Keys<'a>,
     pub(super) pages: usize,
     /// Bytes of the column of lengths.
@@ -112,7 +110,8 @@ pub(super) struct Leaf<'a, F> {
     originals: Column<'a>,
     stamps: Option<Column<'a>>,
     fingerprints: &'a [u8],
-    width: PhantomData<F>,
+    /// Bytes of a fingerprint.
+    width: usize,
 }
 
 /// Returns the number of pages of the leaf or inner node that begins with these bytes.
@@ -124,10 +123,10 @@ pub(super) fn pages_of(bytes: &[u8]) -> Result<usize, Damage> {
     if (1..=MAX_PAGES).contains(&pages) { Ok(pages) } else { Err(BAD_HEADER) }
 }
 
-impl<'a, F: Fingerprint> Leaf<'a, F> {
-    /// Reads a leaf, which must have all of these bytes.
+impl<'a> Leaf<'a> {
+    /// Reads a leaf of fingerprints of `width` bytes. It must have all of these bytes.
     #[inline]
-    pub(super) fn read(bytes: &'a [u8], ids: Ids) -> Result<Self, Damage> {
+    pub(super) fn read(bytes: &'a [u8], ids: Ids, width: usize) -> Result<Self, Damage> {
         let mut parts = Parts(bytes);
         let (count, pages) = (parts.u16()?, parts.u16()?);
         let flags = parts.u8()?;
@@ -171,7 +170,7 @@ impl<'a, F: Fingerprint> Leaf<'a, F> {
         let id_column = parts.column(live, id_width, least_id)?;
         let originals = parts.column(in_bitmap(duplicates), original_width, least_original)?;
         let stamp_column = parts.column(stamps, stamp_width, least_stamp)?;
-        let fingerprints = parts.bytes(live * F::BYTES)?;
+        let fingerprints = parts.bytes(live * width)?;
         Ok(Self {
             keys: Keys::new(count, widths, lengths, parts.0),
             pages,
@@ -184,7 +183,7 @@ impl<'a, F: Fingerprint> Leaf<'a, F> {
             originals,
             stamps: (flags & flags::STAMPS != 0).then_some(stamp_column),
             fingerprints,
-            width: PhantomData,
+            width,
         })
     }
 
@@ -195,13 +194,18 @@ impl<'a, F: Fingerprint> Leaf<'a, F> {
 
     /// Returns what the record at this place says. `key` is its key.
     #[inline]
-    pub(super) fn document(&self, index: usize, key: &[u8]) -> Result<Option<Document<F>>, Damage> {
+    pub(super) fn document(
+        &self,
+        index: usize,
+        key: &[u8],
+    ) -> Result<Option<EncodedDocument<'a>>, Damage> {
         let rank = match self.removed {
             Some(removed) if removed.contains(index) => return Ok(None),
             Some(removed) => index - removed.count_before(index),
             None => index,
         };
-        let fingerprint = self.fingerprints.get(rank * F::BYTES..).and_then(F::read_le);
+        let (at, width) = (rank * self.width, self.width);
+        let fingerprint = self.fingerprints.get(at..at + width);
         let id = match self.ids {
             Some(ids) => ids.get(rank),
             None => key.try_into().map(u64::from_be_bytes).map_err(|_| "a key is not an id")?,
@@ -227,7 +231,7 @@ impl<'a, F: Fingerprint> Leaf<'a, F> {
 
     /// Passes the place and the fingerprint of each original to `visit`, in order.
     #[inline(always)]
-    pub(super) fn for_each_original(&self, mut visit: impl FnMut(usize, F)) {
+    pub(super) fn for_each_original<F: Fingerprint>(&self, mut visit: impl FnMut(usize, F)) {
         let fingerprints = self.fingerprints.chunks_exact(F::BYTES).filter_map(F::read_le);
         match (self.removed, self.duplicates) {
             (None, None) => (0..).zip(fingerprints).for_each(|(index, f)| visit(index, f)),

@@ -5,10 +5,9 @@
 use super::column::{Span, len_of};
 use super::encoder::Encoder;
 use super::keys::{BandBuilder, KeyWidths};
-use super::{Document, flags};
+use super::{Document, EncodedDocument, flags};
 use crate::file::codec::bytes::PutFields;
 use crate::file::paged::PAGE;
-use crate::fingerprint::Fingerprint;
 use crate::fingerprint::Ids;
 
 /// Bytes before the widths and the least numbers of the columns.
@@ -18,10 +17,15 @@ const BASE: usize = 9;
 
 /// Records of a leaf that is being filled.
 #[derive(Debug)]
-pub(super) struct LeafBuilder<F> {
+pub(super) struct LeafBuilder {
     ids: Ids,
+    /// Bytes of a fingerprint.
+    width: usize,
     pub(super) keys: BandBuilder,
-    records: Vec<Option<Document<F>>>,
+    /// Without fingerprints.
+    records: Vec<Option<Document<()>>>,
+    /// The fingerprints of the live records.
+    fingerprints: Vec<u8>,
     shape: Shape,
 }
 
@@ -69,7 +73,7 @@ impl Shape {
     }
 
     /// Returns the bytes of a leaf with these keys.
-    fn len<F: Fingerprint>(&self, keys: &KeyWidths, count: usize, ids: Ids) -> usize {
+    fn len(&self, keys: &KeyWidths, count: usize, (ids, width): (Ids, usize)) -> usize {
         let flags = self.flags(count);
         let with = |flag, len| if flags & flag != 0 { len } else { 0 };
         let bitmap = count.div_ceil(8);
@@ -82,14 +86,16 @@ impl Shape {
             + with(flags::DUPLICATES, originals)
             + with(flags::STAMPS, stamps)
             + with(flags::SOME_STAMPS, bitmap)
-            + self.live * F::BYTES
+            + self.live * width
             + keys.len()
     }
 }
 
-impl<F: Fingerprint> LeafBuilder<F> {
-    pub(super) fn new(ids: Ids) -> Self {
-        Self { ids, keys: BandBuilder::default(), records: Vec::new(), shape: Shape::EMPTY }
+impl LeafBuilder {
+    /// `width` is the number of bytes of a fingerprint.
+    pub(super) fn new(ids: Ids, width: usize) -> Self {
+        let (keys, records, fingerprints) = Default::default();
+        Self { ids, width, keys, records, fingerprints, shape: Shape::EMPTY }
     }
 
     /// Adds a record with a greater key than those before. Returns false if it does not fit on the
@@ -97,20 +103,23 @@ impl<F: Fingerprint> LeafBuilder<F> {
     pub(super) fn push(
         &mut self,
         key: &[u8],
-        document: Option<&Document<F>>,
+        document: Option<EncodedDocument<'_>>,
         encoder: &mut Encoder,
     ) -> bool {
         let mut shape = self.shape;
-        if let Some(document) = document {
+        if let Some(document) = &document {
             shape.add(document);
         }
-        let (count, ids) = (self.records.len() + 1, self.ids);
-        let fits = |keys: &KeyWidths| count == 1 || shape.len::<F>(keys, count, ids) <= PAGE;
+        let (count, kind) = (self.records.len() + 1, (self.ids, self.width));
+        let fits = |keys: &KeyWidths| count == 1 || shape.len(keys, count, kind) <= PAGE;
         if !self.keys.push(key, encoder, fits) {
             return false;
         }
         self.shape = shape;
-        self.records.push(document.copied());
+        self.records.push(document.map(|document| {
+            self.fingerprints.extend_from_slice(document.fingerprint);
+            document.with(())
+        }));
         true
     }
 
@@ -123,7 +132,7 @@ impl<F: Fingerprint> LeafBuilder<F> {
         self.live().map(|document| document.id.0)
     }
 
-    fn live(&self) -> impl Iterator<Item = &Document<F>> {
+    fn live(&self) -> impl Iterator<Item = &Document<()>> {
         self.records.iter().flatten()
     }
 
@@ -137,7 +146,8 @@ impl<F: Fingerprint> LeafBuilder<F> {
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         out.clear();
         let (count, shape) = (self.records.len(), self.shape);
-        let pages = shape.len::<F>(&self.keys.widths(), count, self.ids).div_ceil(PAGE);
+        let kind = (self.ids, self.width);
+        let pages = shape.len(&self.keys.widths(), count, kind).div_ceil(PAGE);
         let flags = shape.flags(count);
         out.put_u16(u16::try_from(count).unwrap_or(u16::MAX));
         out.put_u16(u16::try_from(pages).unwrap_or(u16::MAX));
@@ -155,9 +165,9 @@ impl<F: Fingerprint> LeafBuilder<F> {
             out.put_u64(span.least);
         }
         self.put_bitmap(has(flags::REMOVED), Option::is_none, out);
-        let is_duplicate = |document: &Document<F>| document.duplicate_of.is_some();
+        let is_duplicate = |document: &Document<()>| document.duplicate_of.is_some();
         self.put_bitmap(has(flags::DUPLICATES), |d| d.as_ref().is_some_and(is_duplicate), out);
-        let has_stamp = |document: &Document<F>| document.stamp.is_some();
+        let has_stamp = |document: &Document<()>| document.stamp.is_some();
         self.put_bitmap(has(flags::SOME_STAMPS), |d| d.as_ref().is_some_and(has_stamp), out);
         self.keys.put_lengths(out);
         let columns: [(Span, Vec<u64>); 3] = [
@@ -166,11 +176,12 @@ impl<F: Fingerprint> LeafBuilder<F> {
             (shape.stamps, self.live().filter_map(|d| d.stamp).collect()),
         ];
         columns.iter().for_each(|(span, numbers)| span.put(numbers, out));
-        self.live().for_each(|document| out.put_fingerprint(document.fingerprint));
+        out.extend_from_slice(&self.fingerprints);
         self.keys.put_suffixes(out);
         out.resize(pages * PAGE, 0);
         self.keys.clear();
         self.records.clear();
+        self.fingerprints.clear();
         self.shape = Shape::EMPTY;
     }
 
@@ -178,7 +189,7 @@ impl<F: Fingerprint> LeafBuilder<F> {
     fn put_bitmap(
         &self,
         is_there: bool,
-        has: impl Fn(&Option<Document<F>>) -> bool,
+        has: impl Fn(&Option<Document<()>>) -> bool,
         out: &mut Vec<u8>,
     ) {
         if !is_there {

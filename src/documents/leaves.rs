@@ -4,7 +4,8 @@
 
 use super::Document;
 use super::leaf::Leaf;
-use super::reader::Documents;
+use super::reader::DocumentFile;
+use super::typed::{Documents, decode};
 use crate::base::cpu;
 use crate::base::error::Result;
 use crate::file::paged::Sequential;
@@ -24,21 +25,12 @@ pub(crate) struct FoundInLeaf {
 }
 
 impl<F: Fingerprint> Documents<F> {
-    pub(crate) fn originals(&self) -> u64 {
-        self.meta.live().saturating_sub(self.meta.duplicates)
-    }
-
-    /// Returns the number of pages of leaves. A leaf has the number of its first page.
-    pub(crate) fn leaf_pages(&self) -> u64 {
-        self.meta.leaf_pages
-    }
-
     /// Passes the page of each leaf to `visit`, in order, with the fingerprints of its originals.
     pub(crate) fn for_each_leaf(
         &self,
         mut visit: impl FnMut(u32, &[F]) -> Result<()>,
     ) -> Result<()> {
-        let (mut reader, mut originals, mut page) = (Sequential::new(self), Vec::new(), 0);
+        let (mut reader, mut originals, mut page) = (Sequential::new(&**self), Vec::new(), 0);
         while page < self.meta.leaf_pages {
             let leaf = reader.get()?.leaf(page)?;
             originals.clear();
@@ -69,7 +61,7 @@ impl<F: Fingerprint> Documents<F> {
         mut visit: impl FnMut(&[FoundInLeaf]) -> Result<()>,
     ) -> Result<(u64, u64)> {
         let (mut leaves, mut originals, mut found) = (0, 0, Vec::new());
-        let (mut reader, mut page) = (Sequential::new(self), 0u32);
+        let (mut reader, mut page) = (Sequential::new(&**self), 0u32);
         while u64::from(page) < self.meta.leaf_pages {
             let leaf = reader.get()?.leaf(page.into())?;
             leaves += 1;
@@ -104,10 +96,22 @@ impl<F: Fingerprint> Documents<F> {
                 };
                 let (key, document) =
                     original().map_err(|damage| self.damaged_leaf(page, damage))?;
-                visit(&key, document, distance)?;
+                visit(&key, decode(document), distance)?;
             }
         }
         Ok(())
+    }
+}
+
+impl DocumentFile {
+    /// Returns the number of originals.
+    pub(crate) fn originals(&self) -> u64 {
+        self.meta.live().saturating_sub(self.meta.duplicates)
+    }
+
+    /// Returns the number of pages of leaves. A leaf has the number of its first page.
+    pub(crate) fn leaf_pages(&self) -> u64 {
+        self.meta.leaf_pages
     }
 
     /// Returns whether single pages may have to be read from the disk when they are needed.
@@ -132,7 +136,7 @@ impl<F: Fingerprint> Documents<F> {
 /// Passes the originals of a leaf for which `distance` returns a distance to `visit`. Returns how
 /// many it has.
 fn find_in<F: Fingerprint, Q>(
-    leaf: &Leaf<'_, F>,
+    leaf: &Leaf<'_>,
     page: u32,
     queries: &[Q],
     distance: &impl Fn(&Q, &F) -> Option<u32>,

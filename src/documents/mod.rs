@@ -23,6 +23,7 @@ mod meta;
 mod reader;
 mod symbols;
 mod train;
+mod typed;
 mod verify;
 
 pub(crate) use bound::{MAX_FIXED_BYTES, most_record_bytes};
@@ -30,12 +31,16 @@ pub(crate) use builder::DocumentsBuilder;
 pub(crate) use cursor::DocumentsCursor;
 pub(crate) use filter::{KeyHash, KeyHasher};
 pub(crate) use leaves::FoundInLeaf;
-pub(crate) use reader::Documents;
 pub(crate) use symbols::SymbolTable;
+pub(crate) use typed::Documents;
 
 #[cfg(test)]
 use crate::fingerprint::DocId;
 use crate::fingerprint::Document;
+
+/// A document with the bytes of its fingerprint. What does not look at fingerprints takes it in this
+/// form, so that it is compiled once.
+type EncodedDocument<'a> = Document<&'a [u8]>;
 
 /// Most bytes of a key.
 pub(crate) const MAX_KEY: usize = u16::MAX as usize;

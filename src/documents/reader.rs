@@ -2,10 +2,9 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-use super::Document;
+use super::EncodedDocument;
 use super::filter::{KeyHash, KeyHasher};
 use super::inner::Node;
 use super::keys::Damage;
@@ -13,15 +12,14 @@ use super::leaf::{Leaf, pages_of};
 use super::meta::{Meta, Places};
 use super::symbols::SymbolTable;
 use crate::base::error::{Error, Result};
-use crate::file::codec::header::{FileHeader, HEADER_LEN};
+use crate::file::codec::header::HEADER_LEN;
 use crate::file::paged::{PAGE, Paged, PagedFile};
-use crate::file::storage::Storage;
+use crate::fingerprint::DocId;
 use crate::fingerprint::Ids;
-use crate::fingerprint::{DocId, Fingerprint};
 
-/// An open file of documents.
+/// An open file of documents, whatever its width.
 #[derive(Debug)]
-pub(crate) struct Documents<F> {
+pub(crate) struct DocumentFile {
     pub(super) file: PagedFile,
     pub(super) ids: Ids,
     pub(super) meta: Meta,
@@ -29,10 +27,11 @@ pub(crate) struct Documents<F> {
     pub(super) hasher: KeyHasher,
     /// The symbol table, once it was read.
     symbols: Arc<OnceLock<SymbolTable>>,
-    width: PhantomData<F>,
+    /// Bytes of a fingerprint.
+    pub(super) width: usize,
 }
 
-impl<F: Fingerprint> Paged for Documents<F> {
+impl Paged for DocumentFile {
     fn file(&self) -> &PagedFile {
         &self.file
     }
@@ -47,24 +46,12 @@ impl<F: Fingerprint> Paged for Documents<F> {
     }
 }
 
-impl<F: Fingerprint> Documents<F> {
-    /// Opens the file; reads only its header and footer.
-    pub(crate) fn open(
-        storage: &dyn Storage,
-        name: &str,
-        header: &FileHeader,
-        len: u64,
-        ids: Ids,
-    ) -> Result<Self> {
-        Self::from_file(PagedFile::open(storage, name, header, len)?, ids)
-    }
-
-    /// Reads the footer.
-    pub(crate) fn from_file(file: PagedFile, ids: Ids) -> Result<Self> {
+impl DocumentFile {
+    /// Reads the footer of a file of fingerprints of `width` bytes.
+    pub(super) fn from_file(file: PagedFile, ids: Ids, width: usize) -> Result<Self> {
         let (meta, places) = Meta::read(&file, ids).map_err(|e| e.at_path(file.path()))?;
         let hasher = KeyHasher::of_database(file.database_id());
-        let (symbols, width) = (Arc::default(), PhantomData);
-        Ok(Self { file, ids, meta, places, hasher, symbols, width })
+        Ok(Self { file, ids, meta, places, hasher, symbols: Arc::default(), width })
     }
 
     pub(crate) fn records(&self) -> u64 {
@@ -112,7 +99,11 @@ impl<F: Fingerprint> Documents<F> {
     /// Returns what the file says about the document with this key. The outer `None`: nothing; the
     /// inner one: it was removed.
     #[inline]
-    pub(crate) fn get(&self, key: &[u8], hash: KeyHash) -> Result<Option<Option<Document<F>>>> {
+    pub(super) fn get(
+        &self,
+        key: &[u8],
+        hash: KeyHash,
+    ) -> Result<Option<Option<EncodedDocument<'_>>>> {
         if self.meta.records == 0 || !self.may_contain(hash)? {
             return Ok(None);
         }
@@ -125,7 +116,7 @@ impl<F: Fingerprint> Documents<F> {
         self.places.filter.may_contain(&self.file.body(), hash)
     }
 
-    pub(super) fn find(&self, key: &[u8]) -> Result<Option<Option<Document<F>>>> {
+    pub(super) fn find(&self, key: &[u8]) -> Result<Option<Option<EncodedDocument<'_>>>> {
         let symbols = self.symbols()?;
         let page = self.leaf_with(key)?;
         let leaf = self.leaf(page)?;
@@ -137,7 +128,7 @@ impl<F: Fingerprint> Documents<F> {
     }
 
     /// Returns the name and the document with this id, in a database with names.
-    pub(crate) fn by_id(&self, id: DocId) -> Result<Option<(String, Document<F>)>> {
+    pub(super) fn by_id(&self, id: DocId) -> Result<Option<(String, EncodedDocument<'_>)>> {
         if self.greatest_id() < Some(id) {
             return Ok(None);
         }
@@ -167,9 +158,9 @@ impl<F: Fingerprint> Documents<F> {
 
     /// Returns the leaf on a page, counted from the first leaf.
     #[inline]
-    pub(super) fn leaf(&self, page: u64) -> Result<Leaf<'_, F>> {
+    pub(super) fn leaf(&self, page: u64) -> Result<Leaf<'_>> {
         let bytes = self.pages(leaf_at(page))?;
-        Leaf::read(bytes, self.ids).map_err(|damage| self.damaged_leaf(page, damage))
+        Leaf::read(bytes, self.ids, self.width).map_err(|damage| self.damaged_leaf(page, damage))
     }
 
     /// Returns the inner node on a page, counted from the first inner node.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::symbols::Symbol;
+use super::typed::decode;
 use super::*;
 use crate::base::error::Result;
 use crate::base::inspection::Inspection;
@@ -51,8 +52,7 @@ fn write<F: Word>(
     scratch: Option<ScratchFiles<'_>>,
 ) -> Result<FileSummary> {
     let (header, most) = (header(F::BITS), records.len() as u64);
-    let mut builder =
-        DocumentsBuilder::<F>::create(sim, "d", &header, ids, symbols, most, scratch)?;
+    let mut builder = DocumentsBuilder::create(sim, "d", &header, ids, symbols, most, scratch)?;
     for (key, document) in records {
         builder.push(key, document.as_ref())?;
     }
@@ -134,13 +134,14 @@ fn check_open<F: Word>(
     assert_eq!(documents.duplicates() as usize, duplicates);
     assert_eq!(documents.greatest_id(), live().map(|d| d.id).max());
     assert_eq!(&all(documents, None).unwrap(), records);
+    let find = |key: &[u8]| documents.find(key).unwrap().map(|found| found.map(decode::<F>));
     for (key, document) in records {
         assert_eq!(get(documents, key), Some(*document));
         // Without the filter, so that leaves and inner nodes are searched.
-        assert_eq!(documents.find(key).unwrap(), Some(*document));
+        assert_eq!(find(key), Some(*document));
         for other in neighbours(key).iter().filter(|other| !records.contains_key(*other)) {
             assert_eq!(get(documents, other), None);
-            assert_eq!(documents.find(other).unwrap(), None, "{other:?}");
+            assert_eq!(find(other), None, "{other:?}");
         }
     }
     if ids == Ids::Names {
@@ -401,18 +402,11 @@ fn file_without_stamps_has_no_bytes_for_them() {
 fn builder_refuses_keys_that_are_not_allowed() {
     let sim = sim();
     let refuses = |ids, keys: &[&[u8]], document: Option<Document>| {
-        let mut builder = DocumentsBuilder::<u64>::create(
-            &*sim,
-            "d",
-            &header(64),
-            ids,
-            SymbolTable::none(),
-            2,
-            None,
-        )
-        .unwrap();
+        let mut builder =
+            DocumentsBuilder::create(&*sim, "d", &header(64), ids, SymbolTable::none(), 2, None)
+                .unwrap();
         let (last, before) = keys.split_last().unwrap();
-        before.iter().for_each(|key| builder.push(key, None).unwrap());
+        before.iter().for_each(|key| builder.push::<u64>(key, None).unwrap());
         assert!(builder.push(last, document.as_ref()).is_err());
         sim.remove("d").unwrap();
     };

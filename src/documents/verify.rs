@@ -4,14 +4,14 @@
 
 use super::cursor::LeafRecords;
 use super::meta::Meta;
-use super::reader::Documents;
+use super::reader::DocumentFile;
 use crate::base::error::{Error, Result};
 use crate::base::inspection::Inspection;
 use crate::file::paged::{FileSummary, Sequential};
+use crate::fingerprint::DocId;
 use crate::fingerprint::Ids;
-use crate::fingerprint::{DocId, Fingerprint};
 
-impl<F: Fingerprint> Documents<F> {
+impl DocumentFile {
     /// Reads the entire file and, if its checksums match, checks what is in it.
     pub(crate) fn verify(
         &self,
@@ -32,7 +32,7 @@ impl<F: Fingerprint> Documents<F> {
         self.check_nodes()?;
         let mut found = Meta { greatest_id: 0, ..Meta::default() };
         let (mut reader, mut leaf, mut last) =
-            (Sequential::new(self), LeafRecords::new(), Vec::new());
+            (Sequential::new(self), LeafRecords::default(), Vec::new());
         while found.leaf_pages < self.meta.leaf_pages {
             let page = found.leaf_pages;
             leaf.read(reader.get()?, page)?;
@@ -55,7 +55,7 @@ impl<F: Fingerprint> Documents<F> {
 
     fn check_leaf(
         &self,
-        leaf: &LeafRecords<F>,
+        leaf: &LeafRecords,
         page: u64,
         last: &[u8],
         found: &mut Meta,
@@ -95,7 +95,7 @@ impl<F: Fingerprint> Documents<F> {
 
     /// Checks that the ids of a leaf differ, and that the locator names the leaf for each of them.
     /// It names one leaf per id, and has as many ids as there are documents: then it has no others.
-    fn check_ids(&self, leaf: &LeafRecords<F>, page: u64) -> Result<()> {
+    fn check_ids(&self, leaf: &LeafRecords, page: u64) -> Result<()> {
         let documents = (0..leaf.len()).filter_map(|index| leaf.get(index)?.1);
         let mut ids: Vec<DocId> = documents.map(|document| document.id).collect();
         ids.sort_unstable();

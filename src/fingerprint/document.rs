@@ -165,6 +165,12 @@ impl<F> Match<F> {
 pub(crate) type Record<'a, F> = (&'a [u8], Option<Document<F>>);
 
 impl<F> Document<F> {
+    /// Returns the same document with another fingerprint, or another form of it.
+    pub(crate) fn with<G>(&self, fingerprint: G) -> Document<G> {
+        let Self { id, stamp, duplicate_of, .. } = *self;
+        Document { fingerprint, id, stamp, duplicate_of }
+    }
+
     /// Returns whether it is no duplicate.
     pub(crate) fn is_original(&self) -> bool {
         self.duplicate_of.is_none()

@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::base::parallel::lock;
 use crate::db::state::core::Core;
 use crate::db::state::index_loader::IndexLoader;
-use crate::documents::Documents;
 use crate::file::paged::{FileSummary, Paged};
 use crate::fingerprint::Ids;
 use crate::fingerprint::{Fingerprint, Word};
@@ -258,7 +257,7 @@ impl Stats {
         let bytes_ids = sum(&|m| tables(m).map_or(0, |(ids, _)| ids));
         let bytes_documents = sum(&|m| m.documents.map_or(0, |documents| documents.file.len));
         let files = version.segments.iter().filter_map(|s| s.documents());
-        let bytes_names = files.map(Documents::names_bytes).sum();
+        let bytes_names = files.map(|documents| documents.names_bytes()).sum();
         let bytes_tombstones =
             sum(&|m| tables(m).and_then(|(_, removed)| removed).map_or(0, |file| file.len));
         let ids = sum(&|m| m.entries);

@@ -16,7 +16,7 @@ use crate::db::state::index_loader::IndexLoader;
 use crate::db::state::poison::Poison;
 use crate::db::state::signals::Signals;
 use crate::db::upkeep::flush;
-use crate::documents::{Documents, KeyHasher};
+use crate::documents::KeyHasher;
 use crate::file::codec::header::FileKind;
 use crate::file::names::{FileId, FileName, MANIFEST, MANIFEST_COPY};
 use crate::file::storage::{LockedFolder, Storage};
@@ -270,7 +270,7 @@ pub(crate) fn open_segments<F: Fingerprint>(
                 .map(Arc::new)
                 .map_err(missing_is_corruption)?,
         };
-        let greatest_id = segment.documents().and_then(Documents::greatest_id);
+        let greatest_id = segment.documents().and_then(|documents| documents.greatest_id());
         if manifest.settings.ids == Ids::Names
             && greatest_id.is_some_and(|greatest| greatest.0 >= manifest.next_doc)
         {

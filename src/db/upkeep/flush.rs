@@ -162,7 +162,7 @@ fn write_documents<F: Fingerprint>(
         documents: count(|recent| recent.replaces),
         originals: count(|recent| recent.replaces_original),
     };
-    writer.documents(symbols, documents.len() as u64, |builder| {
+    writer.documents(symbols, documents.len() as u64, &mut |builder| {
         for recent in documents {
             builder.push(&recent.key, recent.document.as_ref())?;
         }

@@ -94,7 +94,7 @@ impl<'a, F: Fingerprint> Load<'a, F> {
         count: &mut u64,
     ) -> Result<Option<ReadEntries<'a, F>>> {
         let mut entries = None;
-        segment.documents(symbols, most, |file| {
+        segment.documents(symbols, most, &mut |file| {
             let mut originals = std::iter::from_fn(|| {
                 while !file.is_full(self.core.most_documents()) {
                     let pushed = documents.next()?.and_then(|(key, document)| {

@@ -38,7 +38,7 @@ impl<'a, F: Fingerprint> Remaining<'a, F> {
     /// Writes records until `file` has `most` documents, or to the end. Those that say that a
     /// document was removed are dropped if no older segment exists. Returns whether others are
     /// left.
-    pub(super) fn write(&mut self, file: &mut DocumentsBuilder<'_, F>, most: u64) -> Result<bool> {
+    pub(super) fn write(&mut self, file: &mut DocumentsBuilder<'_>, most: u64) -> Result<bool> {
         if let Some(document) = self.first.take() {
             file.push(self.merge.key(), document.as_ref())?;
         }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::documents::Documents;
 use crate::fingerprint::Fingerprint;
 use crate::store::segment::Segment;
 
@@ -22,6 +21,6 @@ pub(crate) fn fewest<F: Fingerprint>(segments: &[Arc<Segment<F>>], most: u64) ->
 /// Returns how many numbers the segment needs in tables of bands: for originals, or for pages.
 fn numbers<F: Fingerprint>(segment: &Segment<F>) -> u64 {
     // With other symbols, keys may take somewhat more pages.
-    let pages = segment.documents().map_or(0, Documents::leaf_pages);
+    let pages = segment.documents().map_or(0, |documents| documents.leaf_pages());
     segment.meta().entries.max(pages + pages / 32)
 }

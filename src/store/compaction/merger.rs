@@ -6,7 +6,7 @@ use super::documents::Remaining;
 use super::sizes::MergeSizes;
 use super::survey::{Survey, Surveyor};
 use crate::base::error::{Error, Result};
-use crate::documents::{Documents, SymbolTable};
+use crate::documents::SymbolTable;
 use crate::file::paged::Sequential;
 use crate::file::storage::LockedFolder;
 use crate::fingerprint::{Entry, Fingerprint, Word};
@@ -106,8 +106,7 @@ impl<F: Fingerprint> Merger<'_, F> {
         let entries: u64 = inputs.iter().map(|s| s.meta().entries).sum();
         let sorted_tables = settings.index.sorted_tables() as u64;
         let surveys = u64::from(inputs.iter().any(|s| s.meta().removed > 0));
-        let records: u64 =
-            inputs.iter().filter_map(|s| s.documents()).map(Documents::records).sum();
+        let records: u64 = inputs.iter().filter_map(|s| s.documents()).map(|d| d.records()).sum();
         (1 + surveys) * entries + sorted_tables * rows + records
     }
 
@@ -225,9 +224,8 @@ impl<F: Fingerprint> Merger<'_, F> {
         most: u64,
     ) -> Result<bool> {
         let mut are_left = false;
-        let records =
-            self.inputs.iter().filter_map(|s| s.documents()).map(Documents::records).sum();
-        writer.documents(symbols, records, |file| {
+        let records = self.inputs.iter().filter_map(|s| s.documents()).map(|d| d.records()).sum();
+        writer.documents(symbols, records, &mut |file| {
             are_left = documents.write(file, most)?;
             if are_left { Ok(Replaced::default()) } else { self.replaced(documents.dropped()) }
         })?;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{Part, Segment};
 use crate::base::error::Result;
-use crate::documents::Documents;
 use crate::file::paged::PagedFile;
 use crate::file::storage::MemoryBudget;
 use crate::fingerprint::Fingerprint;
@@ -43,7 +42,7 @@ impl<F: Fingerprint> Loadable for Segment<F> {
             Part::Tables(part) => part.index_memory(),
             Part::Bands(part) => part.index_memory(),
         };
-        part + self.documents.as_ref().map_or(0, Documents::memory) as u64
+        part + self.documents.as_ref().map_or(0, |documents| documents.memory()) as u64
     }
 
     fn needs_indexes(&self) -> bool {

@@ -114,7 +114,7 @@ impl<F: Fingerprint> Segment<F> {
         let expected = self.meta.documents.map_or((0, 0), |d| (d.live + d.removed, d.removed));
         // Each entry is an original, where documents are kept.
         let entries = if settings.ids.identify_documents() { self.meta.entries } else { 0 };
-        let duplicates = self.documents.as_ref().map_or(0, Documents::duplicates);
+        let duplicates = self.documents.as_ref().map_or(0, |d| d.duplicates());
         let (needed, live) = (entries + duplicates, expected.0 - expected.1);
         found == expected && (needed == live || needed < live && self.tables().is_some())
     }

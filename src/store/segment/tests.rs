@@ -78,7 +78,7 @@ impl TableContents<u64> for Contents {
 }
 
 /// Writes 570 documents. 20 of them replace documents of older segments.
-fn write_documents(writer: &mut DocumentsBuilder<'_, u64>) -> Result<Replaced> {
+fn write_documents(writer: &mut DocumentsBuilder<'_>) -> Result<Replaced> {
     for id in 0..570 {
         let (id, stamp) = (DocId(id), (id % 3 == 0).then_some(id));
         let document = Document { fingerprint: id.0 << 40, id, stamp, duplicate_of: None };
@@ -107,7 +107,7 @@ fn written_in_parts(
     writer.tables(&Contents { fingerprints, together }, 1).unwrap();
     let entry = |id| Entry { fingerprint: 7u64, id: DocId(id) };
     writer.tombstones(&[entry(1000), entry(1001)]).unwrap();
-    writer.documents(SymbolTable::none(), 570, write_documents).unwrap();
+    writer.documents(SymbolTable::none(), 570, &mut write_documents).unwrap();
     writer.finish().unwrap()
 }
 

@@ -11,7 +11,7 @@ use crate::file::names::{FileId, FileName};
 use crate::file::paged::FileSummary;
 use crate::file::scratch::Scratch;
 use crate::file::storage::{LockedFolder, Storage};
-use crate::fingerprint::{Entry, Fingerprint, Word};
+use crate::fingerprint::{Entry, Word};
 use crate::index::tables::TableFiles;
 use crate::index::tables::postings::PostingsBuilder;
 use crate::index::tables::table::{Profile, TableBuilder};
@@ -196,11 +196,15 @@ impl<'a> SegmentWriter<'a> {
         begin: impl FnOnce(&'a dyn Storage, &str) -> Result<T>,
     ) -> Result<T> {
         let begun = begin(&**self.folder.storage(), &name.to_string());
+        self.note_created(name, begun.as_ref().err());
+        begun
+    }
+
+    fn note_created(&self, name: FileName, error: Option<&Error>) {
         // If the name was taken, the file is somebody else's.
-        if !begun.as_ref().is_err_and(|e| e.kind() == ErrorKind::AlreadyExists) {
+        if error.is_none_or(|error| error.kind() != ErrorKind::AlreadyExists) {
             self.created.lock().unwrap_or_else(PoisonError::into_inner).push(name);
         }
-        begun
     }
 
     /// Writes the tombstones, which must ascend. Without any, no file is written.
@@ -220,11 +224,11 @@ impl<'a> SegmentWriter<'a> {
     /// Writes the documents: `write` passes at most `most` of them, in the order of their keys, and
     /// returns how many of older segments they replace. In a database of sketches, each original is
     /// an entry.
-    pub(crate) fn documents<F: Fingerprint>(
+    pub(crate) fn documents(
         &mut self,
         symbols: SymbolTable,
         most: u64,
-        write: impl FnOnce(&mut DocumentsBuilder<'a, F>) -> Result<Replaced>,
+        write: &mut dyn FnMut(&mut DocumentsBuilder<'a>) -> Result<Replaced>,
     ) -> Result<()> {
         let header = self.settings.header(FileKind::Documents, 0, self.id);
         let (ids, files) = (self.settings.ids, self.scratch.map(|scratch| scratch.files));
