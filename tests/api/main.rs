@@ -19,6 +19,7 @@ mod hostile;
 mod identity;
 mod in_memory;
 mod index_memory;
+mod limits;
 mod little_memory;
 mod load_space;
 mod merge;
@@ -33,6 +34,8 @@ mod query_stats;
 mod reading;
 #[cfg(target_os = "linux")]
 mod real_disk;
+#[cfg(feature = "text")]
+mod recipe_names;
 mod replaced;
 mod segment_limit;
 #[cfg(feature = "serde")]
