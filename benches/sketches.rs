@@ -12,9 +12,9 @@
 //! hexadecimal digits of a sketch per line, an eighth, a half and nearly all of its sketches are
 //! stored, and others of it are the queries. With `--crowd N`, queries are further pages of a
 //! template that N of the documents have, at random places: two of them have a similarity of .65.
-//! With `--cold`, queries without a match follow whose pages are on disk (Linux only), as the bench
-//! `cold` asks them: `reads` counts the pages that the device read for the process, `alone` and
-//! `together` are its times for as many random pages of a table of bands.
+//! With `--cold`, it then measures queries without a match whose pages are on disk (Linux only), as
+//! the bench `cold` does: how many pages the device reads per query, and the times that it takes for
+//! as many random pages of a table of bands, one after another and together.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
@@ -45,7 +45,7 @@ fn main() {
     println!("uniform sketches, {}\n", jaccard());
     println!(
         "| n | bands | p50, p99 us | found at .71, .75, .8, .9 | false | bytes per document | \
-         memory for directories | load s | processor us, of the kernel, per document |"
+         memory for directories | load s | processor us per document, of these in the kernel |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut notes = Vec::new();
@@ -136,17 +136,20 @@ fn jaccard() -> Jaccard {
     Jaccard::at_least(0.8).recall(0.95)
 }
 
+fn options() -> Options<Sketch> {
+    Options::sketches().ids(Ids::Unique).similar(jaccard()).durability(Durability::Buffered)
+}
+
+fn open(path: &Path) -> Db<Sketch> {
+    options().page_memory(20 << 30).open(path).unwrap()
+}
+
 /// Returns a database of these sketches.
 fn build(path: &Path, n: u64, sketch: impl Fn(u64) -> Sketch + Send) -> Db<Sketch> {
-    let options = Options::sketches()
-        .ids(Ids::Unique)
-        .similar(jaccard())
-        .expected_entries(n)
-        .bulk_memory(4 << 30)
-        .durability(Durability::Buffered);
     let documents = (0..n).map(|id| Ok((None, Document::new(sketch(id), DocId(id)))));
-    let _ = options.clone().build(path, Source::documents(None, n, documents)).unwrap();
-    options.page_memory(20 << 30).open(path).unwrap()
+    let options = options().expected_entries(n).bulk_memory(4 << 30);
+    let _ = options.build(path, Source::documents(None, n, documents)).unwrap();
+    open(path)
 }
 
 fn measure(n: u64, note: &mut dyn FnMut(String)) {
@@ -154,7 +157,8 @@ fn measure(n: u64, note: &mut dyn FnMut(String)) {
     let path = folder.path().join("db");
     let (start, before) = (Instant::now(), own_and_kernel_seconds());
     let crowd = option("--crowd", 0);
-    let db = build(&path, n, |id| if is_in_crowd(id, crowd, n) { page(id) } else { stored(id) });
+    let mut db =
+        build(&path, n, |id| if is_in_crowd(id, crowd, n) { page(id) } else { stored(id) });
     let seconds = start.elapsed().as_secs_f64();
     let [own, kernel] =
         std::array::from_fn(|i| (own_and_kernel_seconds()[i] - before[i]) * 1e6 / n as f64);
@@ -166,11 +170,12 @@ fn measure(n: u64, note: &mut dyn FnMut(String)) {
     if option("--pairs", false) {
         pairs(&db, n, note);
     }
-    insert(&db, n, option("--insert", 0), note);
     if option("--cold", false) {
         db.close().unwrap();
         cold(&path, note);
+        db = open(&path);
     }
+    insert(&db, n, option("--insert", 0), note);
 }
 
 fn is_band(path: &Path) -> bool {
@@ -183,30 +188,27 @@ fn cold(path: &Path, note: &mut dyn FnMut(String)) {
         let mut random = Random(19);
         (0..if common::is_test() { 20 } else { 300 }).map(|_| uniform(&mut random)).collect()
     };
-    for memory in [0, 1 << 30] {
+    evict(path);
+    let db = options().page_memory(0).open(path).unwrap();
+    // The directories, which take other memory.
+    db.warm().unwrap();
+    let before = bytes_read();
+    let times = times(&queries, |&query| drop(db.query(query, Within::Rule).unwrap()));
+    let reads = (bytes_read() - before) as f64 / (PAGE as f64 * queries.len() as f64);
+    drop(db);
+    let depth = (reads.round() as usize).max(1);
+    let bands = files(path).into_iter().filter(|path| is_band(path));
+    let file = bands.max_by_key(|path| path.metadata().unwrap().len()).expect("tables of bands");
+    let [alone, together] = [1, depth].map(|threads| {
         evict(path);
-        let db = Options::sketches().page_memory(memory).open(path).unwrap();
-        db.warm().unwrap();
-        let before = bytes_read();
-        let times = times(&queries, |&query| drop(db.query(query, Within::Rule).unwrap()));
-        let reads = (bytes_read() - before) as f64 / (PAGE as f64 * queries.len() as f64);
-        drop(db);
-        let depth = (reads.round() as usize).max(1);
-        let bands = files(path).into_iter().filter(|path| is_band(path));
-        let file =
-            bands.max_by_key(|path| path.metadata().unwrap().len()).expect("tables of bands");
-        let [alone, together] = [1, depth].map(|threads| {
-            evict(path);
-            device(&file, depth, threads)
-        });
-        let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share));
-        note(format!(
-            "cold, {} MiB for pages: p50 {p50:.0} us, p99 {p99:.0} us, {reads:.1} reads; the device \
-             alone {alone:.0} us, together {together:.0} us; p50 / together {:.2}",
-            memory >> 20,
-            p50 / together,
-        ));
-    }
+        device(&file, depth, threads)
+    });
+    let [p50, p99] = [0.5, 0.99].map(|share| percentile(&times, share));
+    note(format!(
+        "cold: p50 {p50:.0} us, p99 {p99:.0} us, {reads:.1} reads; the device \
+         alone {alone:.0} us, together {together:.0} us; p50 / together {:.2}",
+        p50 / together,
+    ));
 }
 
 /// Returns whether a document is one of about `crowd` of `n`, at random places.

@@ -122,7 +122,7 @@ def start(engine: str, cores: int) -> Any:
 
 
 FEATURES = 500
-"""Of each sketch."""
+"""Features of each sketch."""
 
 
 def similar(rng: np.random.Generator, planes: np.ndarray, parities: np.ndarray, similarity: float) -> None:
@@ -276,8 +276,8 @@ def measured_task(size: int, rows: int) -> tuple[Any, ...]:
 
 
 def measure_crowd(sizes: list[int], tasks: int) -> None:
-    """Measures the task that has to compare most pairs if all sketches are of one template, with a similarity of .65
-    to each other, so that none match."""
+    """Measures the task that compares the most pairs if all sketches are of one template. They have a similarity of .65
+    to each other, so none match."""
     from fpdb_engine.spark import _bands
 
     print_head("rows of a template", "tasks", "pairs that the task compares", "CPU s", "ns per pair")

@@ -18,7 +18,7 @@ pub(super) struct LeafRecords {
     /// All keys, one after another, and where each ends.
     keys: Vec<u8>,
     ends: Vec<usize>,
-    /// In place of each fingerprint, where its bytes begin.
+    /// Each has, in place of its fingerprint, the place where the bytes of the fingerprint begin.
     documents: Vec<Option<Document<usize>>>,
     fingerprints: Vec<u8>,
     /// Bytes of a fingerprint.
@@ -199,7 +199,8 @@ impl<'a> Records<'a> {
     /// Checks that the keys of the leaf are in the filter. After a damaged leaf, this may be a
     /// later page of a leaf, whose bytes only look like one.
     fn check_keys(&mut self) -> Result<()> {
-        let documents = self.reader.get()?;
+        // Not the reader in order: the filter is read at random places.
+        let documents = self.shared;
         for (key, _) in (0..self.leaf.len()).filter_map(|index| self.leaf.get(index)) {
             // The filter may be damaged, too.
             if matches!(documents.may_contain(documents.hasher.hash(key)), Ok(false)) {

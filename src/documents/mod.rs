@@ -38,7 +38,7 @@ pub(crate) use typed::Documents;
 use crate::fingerprint::DocId;
 use crate::fingerprint::Document;
 
-/// A document with the bytes of its fingerprint. What does not look at fingerprints takes it in this
+/// A document whose fingerprint is still bytes. Code that does not look at fingerprints takes this
 /// form, so that it is compiled once.
 type EncodedDocument<'a> = Document<&'a [u8]>;
 

@@ -17,7 +17,7 @@ use crate::file::paged::{PAGE, Paged, PagedFile};
 use crate::fingerprint::DocId;
 use crate::fingerprint::Ids;
 
-/// An open file of documents, whatever its width.
+/// An open file of documents, for fingerprints of any width.
 #[derive(Debug)]
 pub(crate) struct DocumentFile {
     pub(super) file: PagedFile,

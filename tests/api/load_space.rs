@@ -92,8 +92,8 @@ fn sketches_are_loaded_in_little_more_space_than_they_take_in_the_end() {
     let planes = |i: u64| [0, 7, 14, 21, 28, 35].map(|n| random(i) << 64 | random(!i) << n);
     let sketch = |i: u64| Sketch::of_parts(planes(i), 0, [0; 16]);
     let documents = || (0..COUNT).map(|i| Ok((None, Document::new(sketch(i), DocId(i)))));
-    // With less memory, the simulated disk, which cannot discard parts of files, would have two
-    // copies of each row.
+    // With less memory, two copies of each row would be on the simulated disk, which cannot discard
+    // parts of files.
     let options = || Options::sketches().ids(Ids::Unique).bulk_memory(4 * MEMORY).threads(2);
     let most = most_space(path, || {
         let report = options().build(path, Source::documents(None, COUNT, documents())).unwrap();

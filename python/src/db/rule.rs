@@ -134,34 +134,10 @@ impl MatchRule {
         })
     }
 
-    /// Compares the sketch at each place with those after it, up to the end that is given for it,
-    /// and returns those that match: the places of both, and their distance.
-    fn _pairs<'py>(
-        &self,
-        py: Python<'py>,
-        sketches: &Bound<'py, PyAny>,
-        ends: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<[Bound<'py, PyAny>; 3]> {
-        let (matcher, ends) = (self.rule.matcher(), ends.as_slice()?);
-        let (a, b, distances) = Sketch::with_batch(sketches, |sketches| {
-            Ok(py.detach(|| {
-                let mut found: (Vec<i64>, Vec<i64>, Vec<u8>) = Default::default();
-                for (before, (&sketch, &end)) in sketches.iter().zip(ends).enumerate() {
-                    let others = (0..end).zip(sketches).skip(before);
-                    let mut others = others.map(|(place, &sketch)| (place, sketch));
-                    let Some((place, _)) = others.next() else { break };
-                    for (other, of_other) in others {
-                        if let Some(distance) = matcher.distance(sketch, of_other) {
-                            found.0.push(place);
-                            found.1.push(other);
-                            found.2.push(byte(distance));
-                        }
-                    }
-                }
-                found
-            }))
-        })?;
-        Ok([array(py, a), array(py, b), array(py, distances)])
+    /// Prepares comparing these sketches with each other.
+    fn _comparison(&self, sketches: &Bound<'_, PyAny>) -> PyResult<Comparison> {
+        let matcher = self.rule.matcher();
+        Sketch::with_batch(sketches, |all| Ok(Comparison { matcher, sketches: all.to_vec() }))
     }
 
     fn __repr__(&self) -> String {
@@ -186,5 +162,42 @@ impl MatchRule {
         let parts = (self.similarity(), self.recall(), bands, self.distance(), self.margin());
         let of_parts = py.get_type::<Self>().getattr("_of_parts")?;
         Ok((of_parts, parts).into_pyobject(py)?.into_any())
+    }
+}
+
+/// Sketches that are compared with each other.
+#[pyclass(frozen, module = "fpdb_engine._native", name = "_Comparison")]
+pub(crate) struct Comparison {
+    matcher: fpdb::Matcher,
+    sketches: Vec<Sketch>,
+}
+
+#[pymethods]
+impl Comparison {
+    /// Compares the sketches from place `first` on, as many as there are ends, each with those that
+    /// follow it up to its end. Returns those that match: the places of both, and their distance.
+    fn pairs<'py>(
+        &self,
+        py: Python<'py>,
+        first: usize,
+        ends: PyReadonlyArray1<'py, i64>,
+    ) -> PyResult<[Bound<'py, PyAny>; 3]> {
+        let ends = ends.as_slice()?;
+        let (a, b, distances) = py.detach(|| {
+            let mut found: (Vec<i64>, Vec<i64>, Vec<u8>) = Default::default();
+            for (place, &end) in (first..).zip(ends) {
+                let mut following = (0..end).zip(&self.sketches).skip(place);
+                let Some((place, &sketch)) = following.next() else { continue };
+                for (other, &of_other) in following {
+                    if let Some(distance) = self.matcher.distance(sketch, of_other) {
+                        found.0.push(place);
+                        found.1.push(other);
+                        found.2.push(byte(distance));
+                    }
+                }
+            }
+            found
+        });
+        Ok([array(py, a), array(py, b), array(py, distances)])
     }
 }

@@ -49,6 +49,24 @@ def expected_pairs(sketches: list[bytes], ids: Any, rule: truth.Rule) -> dict[tu
     return found
 
 
+def test_groups_are_compared_in_parts_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fpdb_engine.spark import _bands
+
+    sketches = sorted(set(mixed(np.random.default_rng(5), centres=4)[0]))
+    distances = truth.distances(sketches, sketches, RULE)
+    expected = {(a, b, distances[a, b]) for a, b in zip(*np.nonzero(distances < 255)) if a < b}
+    rule = fpdb.MatchRule(0.8, expected_entries=ROWS)
+    number_of_parts = []
+    for candidates in [1, 7, 50, 1 << 22]:
+        monkeypatch.setattr(_bands, "CANDIDATES", candidates)
+        parts = list(_bands.pairs_of_task(np.array(sketches, "V228"), 0, rule, 1))
+        found = [(min(a, b), max(a, b), distance) for part in parts for a, b, distance in zip(*part)]
+        assert sorted(found) == sorted(expected)
+        number_of_parts.append(len(parts))
+    # One for each band at least, in the end.
+    assert number_of_parts[0] > 2 * number_of_parts[1] > 4 * number_of_parts[-1] > 0
+
+
 @pytest.mark.parametrize("tasks", [1, 4, 31])
 @pytest.mark.parametrize(
     ("options", "rule"),

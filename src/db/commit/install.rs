@@ -160,5 +160,5 @@ pub(crate) fn version<F: Fingerprint>(
     }
     // Copies of segments that are no longer used are freed first.
     drop(replaced);
-    core.indexes.offer(core.current.get().needs_loading());
+    core.indexes.offer(|| core.current.get().needs_loading());
 }

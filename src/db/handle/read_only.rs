@@ -75,7 +75,7 @@ impl<F: Fingerprint> Shown<F> {
         let current = state.reader.clone();
         drop(state);
         drop(reader);
-        self.indexes.offer(current.version.needs_loading());
+        self.indexes.offer(|| current.version.needs_loading());
         current
     }
 }
@@ -144,7 +144,7 @@ impl<F: Fingerprint> ReadOnlyHandle<F> {
         }
         let is_newer = current.age() > seen;
         drop(current);
-        self.shared.shown.indexes.offer(self.reader().version.needs_loading());
+        self.shared.shown.indexes.offer(|| self.reader().version.needs_loading());
         Ok(is_newer)
     }
 

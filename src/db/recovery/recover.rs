@@ -124,7 +124,7 @@ pub(crate) fn recover<F: Fingerprint>(
     let indexes = IndexLoader::new(&options.tuning, storage.page_budget());
     let on_renewal = {
         let indexes = indexes.clone();
-        move |version: &Version<F>| indexes.offer(version.needs_loading())
+        move |version: &Version<F>| indexes.offer(|| version.needs_loading())
     };
     let candidates = options.tuning.most_candidate_pages(storage.page_budget().limit());
     let base = Base {

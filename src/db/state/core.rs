@@ -35,10 +35,11 @@ use crate::store::version::{Current, Version};
 
 /// The shared state of one open database.
 pub(crate) struct Core<F: Fingerprint> {
+    /// The live sources of entries. Before `base`, so that their files are closed before the folder
+    /// is unlocked.
+    pub(crate) current: Current<F>,
     /// What does not depend on the type of fingerprint, so that it is compiled once.
     pub(crate) base: Base,
-    /// The live sources of entries.
-    pub(crate) current: Current<F>,
 }
 
 /// The part of the shared state that is the same for all types of fingerprints.

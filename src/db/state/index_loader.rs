@@ -26,8 +26,8 @@ use crate::store::segment::Loadable;
 
 /// What has the current version of a database, of any type of fingerprints.
 pub(crate) trait HasVersion: Send + Sync {
-    /// Returns the segments of the current version. It is a [renewed](crate::store::version::Version::renewed) one if
-    /// necessary.
+    /// Returns the segments of the current version, which is
+    /// [renewed](crate::store::version::Version::renewed) first if necessary.
     fn segments(&self) -> Vec<Arc<dyn Loadable>>;
 
     /// Takes back memory that is set aside for files, if more copies need it.
@@ -96,16 +96,17 @@ impl IndexLoader {
         // It is set once.
         let _ = self.database.set(database);
         if let Some(database) = self.database() {
-            self.offer(database.needs_loading());
+            self.offer(|| database.needs_loading());
         }
     }
 
-    /// Loads in the background what the database has and is not loaded yet, if there is anything.
-    /// The thread ends when nothing is left to load. If it cannot be started, the files are used as they are. Without
-    /// memory for copies, nothing is loaded: the caller expects few queries.
-    pub(crate) fn offer(self: &Arc<Self>, needs_loading: bool) {
+    /// Loads in the background what the database has not loaded yet, if `needs_loading` returns
+    /// true. The thread ends when nothing is left to load. If it cannot be started, the files are
+    /// used as they are. Without memory for copies, nothing is loaded: the caller expects few
+    /// queries.
+    pub(crate) fn offer(self: &Arc<Self>, needs_loading: impl FnOnce() -> bool) {
         let enabled = self.background && self.budget.limit() > 0 && self.process.is_current();
-        if !enabled || !needs_loading {
+        if !enabled || !needs_loading() {
             return;
         }
         let mut state = lock(&self.state);

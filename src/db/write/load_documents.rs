@@ -73,7 +73,10 @@ pub(crate) fn load_documents<F: Fingerprint>(
     writer.next_doc = next_doc;
     for mut segment in segments {
         segment.set_sort_memory(load.memory(FOR_ENTRIES + FOR_ROWS));
-        segment.bands::<F>(load.threads, &|rows| load.meter.advance(rows))?;
+        segment.bands::<F>(load.threads, &|rows| match rows {
+            0 => load.meter.check(),
+            rows => load.meter.advance(rows),
+        })?;
         add_segment(core, folder, segment.finish()?, next_doc)?;
     }
     load.meter.finish();

@@ -33,7 +33,8 @@ pub(super) fn documents_space<F: Fingerprint>(core: &Core<F>, documents: u64, by
     unsorted_space(core, documents).saturating_add(segment)
 }
 
-/// Returns the bytes that the entries take on disk before they are sorted. Sketches are not.
+/// Returns the bytes that the entries take on disk before they are sorted. Sketches are not
+/// sorted, so they take none.
 fn unsorted_space<F: Fingerprint>(core: &Core<F>, entries: u64) -> u64 {
     if core.settings.index.bands().is_some() {
         return 0;
@@ -115,8 +116,7 @@ fn peak_with_bands<F: Fingerprint>(
         files,
         rows: plan.bytes_on_disk(documents, copies::<F, Row>(core, documents, plan.memory)),
         sorts: plan.tables_at_a_time(rule) as u64,
-        // The numbers of pages, while a table is written.
-        beside: documents * 4,
+        beside: plan.bytes_of_pages(documents),
         in_work: plan.threads as u64,
         parts: parts(plan.memory),
         is_one_pass: false,
@@ -165,10 +165,13 @@ impl Peak {
         let MostBytes { first, others, spare } = &self.files;
         let (all, other) = (others.iter().sum::<u64>(), others.iter().max().copied().unwrap_or(0));
         let first_in_work = first + self.beside;
-        // The tables in work take this much more than in the end.
+        // A table takes this much more than in the end before it is written, and while it is.
+        let before = self.rows.saturating_sub(other);
         let more = self.rows.max(other + self.beside).saturating_sub(other);
         let peak = if self.has_bands {
-            self.unsorted.max(first_in_work).max(first + all + more * self.sorts)
+            let in_work = self.in_work.min(self.sorts);
+            let more = more * in_work + before * (self.sorts - in_work);
+            self.unsorted.max(first_in_work).max(first + all + more)
         } else if self.is_one_pass {
             self.unsorted.max(first_in_work) + all + more * self.sorts
         } else {

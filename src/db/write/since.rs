@@ -232,8 +232,8 @@ impl<'a, F: Fingerprint> Since<'a, F> {
         Some((found.0, 0))
     }
 
-    /// Returns the nearest entry of a memtable that a commit after `after` inserted and that
-    /// `accept` accepts, which is asked about matches only.
+    /// Returns the nearest entry of a memtable that a commit after `after` inserted, among those
+    /// that `accept` accepts. `accept` is called for matches only.
     fn nearest_in(
         &self,
         memtable: &Memtable<F>,

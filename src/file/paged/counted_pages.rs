@@ -41,7 +41,7 @@ impl CountedPages {
         self.set_aside > 0 && !self.is_released.load(Ordering::Relaxed)
     }
 
-    /// Makes no memory, for a sequential reader, which has its own.
+    /// Makes no memory and counts nothing: a sequential reader has memory of its own.
     pub(super) fn none() -> Result<Self> {
         let memory = PageMemory::private(0, false)?;
         let (promised, is_released) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -49,6 +49,7 @@ impl CountedPages {
         Ok(Self { memory, budget, set_aside, promised, is_released, read_ahead })
     }
 
+    /// Makes memory for the pages of a file, and sets it aside if there is room.
     pub(super) fn new(file: &OpenFile, budget: Arc<PageBudget>) -> Result<Self> {
         let len = file.body_len as u64;
         let set_aside = if budget.set_aside(len) { len } else { 0 };

@@ -14,7 +14,7 @@ use super::open_file::CHUNK;
 use crate::base::error::Result;
 use crate::base::parallel::lock;
 
-/// Pages that a reader in order keeps, at most a chunk more.
+/// Most pages that a reader in order keeps; it may keep one chunk more.
 const MOST_PAGES: usize = 8 * CHUNK;
 
 /// Reads and checks pages.
@@ -51,7 +51,7 @@ impl InOrder {
         Self { len, first, pages, ahead: AtomicUsize::new(1), free }
     }
 
-    /// Returns bytes that are in one chunk.
+    /// Returns these bytes if they are all in one chunk.
     pub(super) fn get(&self, offset: usize, len: usize) -> Option<&[u8]> {
         let mut chunk = self.first.get();
         while let Some(Chunk { start, bytes, next }) = chunk.map(|chunk| &**chunk) {
@@ -64,20 +64,21 @@ impl InOrder {
         None
     }
 
-    /// Reads a chunk that has these bytes of the body. It has more pages than the one before, so
-    /// that a reader in order waits less often, and one that reads little reads little too much.
+    /// Reads a chunk that has these bytes of the body. Each chunk has more pages than the one
+    /// before, up to [`CHUNK`], so a reader in order waits less often. One that reads little does
+    /// not read much more than it needs.
     pub(super) fn read(&self, offset: usize, len: usize, read: Read<'_>) -> Result<()> {
         let needed = offset / PAGE..offset.saturating_add(len).div_ceil(PAGE);
         let ahead = self.ahead.load(Relaxed);
         self.ahead.store((ahead * 2).min(CHUNK), Relaxed);
-        // Later reads have the same length, often.
+        // Later reads often have the same length.
         let ahead = ahead / needed.len().max(1) * needed.len();
         let end = needed.start.saturating_add(ahead).min(self.len.div_ceil(PAGE)).max(needed.end);
         let mut bytes = lock(&self.free).pop().unwrap_or_default();
         let mut pages = needed.start..end;
         let mut result = read(pages.clone(), self.room(&pages, &mut bytes));
         if result.is_err() && pages != needed {
-            // No error of a page that nobody needs matters.
+            // An error in a page that nobody needs does not matter.
             pages = needed;
             result = read(pages.clone(), self.room(&pages, &mut bytes));
         }
@@ -119,8 +120,22 @@ impl InOrder {
                 self.first = OnceLock::from(chunk);
                 break;
             };
-            lock(&self.free).push(chunk.bytes);
+            let free = &mut *lock(&self.free);
+            // A longer one was for a single read.
+            if chunk.bytes.capacity() <= CHUNK * PAGE && free.len() * CHUNK < MOST_PAGES {
+                free.push(chunk.bytes);
+            }
             first = Some(next);
+        }
+    }
+}
+
+/// Drops one chunk after another: nested calls could be too many for the stack.
+impl Drop for InOrder {
+    fn drop(&mut self) {
+        let mut first = self.first.take();
+        while let Some(mut chunk) = first {
+            first = chunk.next.take();
         }
     }
 }
@@ -143,6 +158,20 @@ mod tests {
     struct File {
         damaged: &'static [usize],
         reads: RefCell<Vec<Range<usize>>>,
+    }
+
+    impl InOrder {
+        /// Returns the bytes of all buffers.
+        fn capacity(&self) -> usize {
+            let free: usize = lock(&self.free).iter().map(Vec::capacity).sum();
+            let mut chunk = self.first.get();
+            let chunks = std::iter::from_fn(|| {
+                let Chunk { bytes, next, .. } = &**chunk?;
+                chunk = next.get();
+                Some(bytes.capacity())
+            });
+            free + chunks.sum::<usize>()
+        }
     }
 
     impl File {
@@ -181,10 +210,35 @@ mod tests {
             let pages: usize = reads.iter().map(Range::len).sum();
             assert!(pages < 1501 * 110 / 100, "{len}: {pages} pages");
             assert!(reads.len() < 1501 / CHUNK * 3 / 2 + 10, "{len}: {} reads", reads.len());
-            let buffers = memory.free.into_inner().unwrap();
-            let kept: usize = buffers.iter().map(Vec::capacity).sum();
+            let kept = memory.capacity();
             assert!(kept <= (MOST_PAGES + 2 * CHUNK) * PAGE, "{len}: {kept} bytes");
         }
+    }
+
+    #[test]
+    fn memory_of_a_long_read_is_not_kept_nor_that_of_many_short_ones() {
+        let (file, mut memory) = (File::new(&[]), InOrder::new(LEN));
+        file.bytes(&memory, 0, 1000 * PAGE).unwrap();
+        for round in 0..3 {
+            for page in 0..1500 {
+                memory.ahead.store(1, Relaxed);
+                file.bytes(&memory, page * PAGE, PAGE).unwrap();
+            }
+            memory.forget();
+            assert!(memory.capacity() <= (MOST_PAGES + CHUNK) * PAGE, "{round}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_chunks_is_dropped() {
+        let mut first = OnceLock::new();
+        for _ in 0..1 << 20 {
+            let next = std::mem::take(&mut first);
+            first = OnceLock::from(Box::new(Chunk { start: 0, bytes: Vec::new(), next }));
+        }
+        let mut memory = InOrder::new(LEN);
+        memory.first = first;
+        drop(memory);
     }
 
     #[test]

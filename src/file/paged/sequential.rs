@@ -11,7 +11,7 @@ pub(crate) trait Paged: Sized {
 
     fn file_mut(&mut self) -> &mut PagedFile;
 
-    /// Returns the same, with another memory for the pages of the file.
+    /// Returns the same reader with other memory for the pages of the file.
     fn with_file(&self, file: PagedFile) -> Self;
 
     /// Does what [`PagedFile::renewed`] does.
@@ -48,7 +48,7 @@ impl<'a, T: Paged> Sequential<'a, T> {
     }
 
     /// Returns what to read with now. Forgets pages that were read before, so it should be called
-    /// again for each part.
+    /// again for each part, of which each should take few reads.
     pub(crate) fn get(&mut self) -> Result<&T> {
         match &mut self.own {
             Some(own) if own.file().has_many_pages() => own.file_mut().forget_pages(),

@@ -189,7 +189,7 @@ impl<F: Fingerprint> Memtable<F> {
                 }
                 (_, Recent::Bands(_) | Recent::FewSketches) => {
                     return Err(Error::corruption(
-                        "an operation on an entry, in a database of documents",
+                        "the log inserts or removes a single entry, which a database of sketches does not have",
                     ));
                 }
             }
@@ -321,9 +321,9 @@ impl<F: Fingerprint> Memtable<F> {
     /// Returns the live ids of a fingerprint at commit `seq`, ascending, at most `limit`.
     pub(crate) fn ids(&self, fingerprint: F::Word, seq: u64, limit: usize) -> Vec<DocId> {
         let inner = self.read();
-        let tables = inner.recent.tables().into_iter();
+        let Some(tables) = inner.recent.tables() else { return Vec::new() };
         tables
-            .flat_map(|tables| tables.entries_of(fingerprint))
+            .entries_of(fingerprint)
             .filter(|(_, history)| history.at(seq).is_some_and(|c| c.inserted))
             .map(|(entry, _)| entry.id)
             .take(limit)

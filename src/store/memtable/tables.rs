@@ -105,6 +105,7 @@ impl<W: Word> RecentTables<W> {
     }
 
     /// Does what [`Memtable::search`](super::Memtable::search) does.
+    #[inline]
     pub(super) fn search(
         &self,
         query: W,

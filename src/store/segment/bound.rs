@@ -2,8 +2,9 @@
 //! that it does not fill the disk.
 
 use crate::file::paged::PAGE;
+use crate::file::sorter::copies;
 use crate::fingerprint::Fingerprint;
-use crate::index::bands;
+use crate::index::bands::{self, Row};
 use crate::index::tables::block::bound::{most_blocks, most_remaining_bits};
 use crate::index::tables::table::{TableOptions, most_index_bytes};
 use crate::settings::{IndexSettings, Settings};
@@ -117,12 +118,15 @@ impl MostBytes {
     }
 }
 
-/// Returns the most bytes of scratch files in which the rows of bands are sorted, by default and on
-/// this many threads.
+/// Returns the most bytes of scratch files that the tables of bands take, by default and on this
+/// many threads: for their rows, and for the numbers of pages. No part of a file is given back
+/// before its end.
 pub(crate) fn bands_scratch(settings: &Settings, fingerprints: u64, threads: usize) -> u64 {
     let Some(rule) = settings.index.bands() else { return 0 };
     let plan = BandsPlan::new(rule, fingerprints, threads, SORT_MEMORY);
-    plan.bytes_on_disk(fingerprints, 1).saturating_mul(plan.tables_at_a_time(rule) as u64)
+    let rows = plan.bytes_on_disk(fingerprints, copies::<Row>(fingerprints, plan.memory));
+    rows.saturating_mul(plan.tables_at_a_time(rule) as u64)
+        .saturating_add(plan.bytes_of_pages(fingerprints).saturating_mul(plan.threads as u64))
 }
 
 /// Returns the most bytes that a file takes on disk whose body has this length: with checksums and

@@ -8,6 +8,7 @@ use crate::file::sorter::Sorter;
 use crate::file::storage::{Disk, LockedFolder, MemoryBudget, PageBudget, READ_AHEAD, Sim};
 use crate::fingerprint::Entry;
 use crate::fingerprint::Ids as KindOfIds;
+use crate::fingerprint::Sketch;
 use crate::index::bands::{Jaccard, Row};
 use crate::index::rule::MatchRule;
 use crate::index::tables::block::{self, Job};
@@ -352,6 +353,32 @@ fn ids_are_found_alone_and_together_with_and_without_their_blocks() {
 }
 
 #[test]
+fn writing_of_bands_can_be_stopped_before_a_row_is_written_and_after() {
+    let rule = MatchRule::of_bands(Jaccard::at_least(0.8), (3, 5), 38, 186).unwrap();
+    let settings = with_index(IndexSettings::Bands(rule.band_rule().unwrap()));
+    for stops_at_once in [true, false] {
+        let sim = Sim::new();
+        sim.create_root().unwrap();
+        let folder = LockedFolder::lock(&(sim as Arc<dyn Storage>)).unwrap();
+        let mut writer = SegmentWriter::new(&folder, &settings, 1);
+        let mut all = |file: &mut DocumentsBuilder<'_>| {
+            for id in 0..200u64 {
+                let sketch = Sketch::of_parts([id.into(); 6], 5, [id; 16]);
+                file.push(format!("{id:05}").as_bytes(), Some(&Document::new(sketch, DocId(id))))?;
+            }
+            Ok(Replaced::default())
+        };
+        writer.documents(SymbolTable::train(&[]), 200, &mut all).unwrap();
+        let stop = |rows: u64| match (rows == 0) == stops_at_once {
+            true => Err(Error::invalid("stopped")),
+            false => Ok(()),
+        };
+        let error = writer.bands::<Sketch>(2, &stop).unwrap_err();
+        assert!(error.to_string().starts_with("stopped"), "{error}");
+    }
+}
+
+#[test]
 fn rows_of_bands_fit_in_the_memory_of_a_plan_without_scratch_files() {
     let rule = MatchRule::of_bands(Jaccard::at_least(0.8), (3, 5), 38, 186).unwrap();
     let rule = rule.band_rule().unwrap();
@@ -379,6 +406,9 @@ fn rows_of_bands_fit_in_the_memory_of_a_plan_without_scratch_files() {
         }
     }
     assert!(in_memory > 50);
+    // A thread with one table has no use for scratch files if its rows fit.
+    let plan = BandsPlan::new(rule, 1 << 20, 3, 60 << 20);
+    assert_eq!((plan.in_one_pass, plan.is_on_disk), (1, false));
     // As few passes as there are threads.
     let plan = BandsPlan::new(rule, 1 << 20, 2, 1 << 30);
     assert_eq!((plan.threads, plan.in_one_pass, plan.is_on_disk), (2, 2, false));
@@ -390,9 +420,11 @@ fn scratch_files_of_bands_count_if_their_rows_do_not_fit_in_memory() {
     let of_sketches = with_index(IndexSettings::Bands(rule.band_rule().unwrap()));
     let rows = |documents: u64, tables: u64| documents * 12 * tables;
     for (threads, tables) in [(1, 3), (2, 3), (64, 3)] {
-        assert_eq!(bound::bands_scratch(&of_sketches, 1 << 19, threads), 0);
+        // Numbers of pages are written by as many threads as there are tables.
+        let pages = |documents: u64| documents * 4 * threads.min(3) as u64;
+        assert_eq!(bound::bands_scratch(&of_sketches, 1 << 19, threads), pages(1 << 19));
         let most = bound::bands_scratch(&of_sketches, 1 << 23, threads);
-        assert_eq!(most, rows(1 << 23, tables));
+        assert_eq!(most, rows(1 << 23, tables) + pages(1 << 23));
         assert_eq!(bound::bands_scratch(&settings(), 1 << 23, threads), 0);
     }
 }

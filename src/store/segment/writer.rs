@@ -16,7 +16,7 @@ use crate::index::tables::TableFiles;
 use crate::index::tables::postings::PostingsBuilder;
 use crate::index::tables::table::{Profile, TableBuilder};
 use crate::index::tables::tombstones;
-use crate::settings::{IndexSettings, Settings};
+use crate::settings::Settings;
 
 /// The contents of a new segment, from which its tables are written. Flush, bulk load and
 /// compaction each provide their own; how a segment is written from them is the same for all.
@@ -75,10 +75,8 @@ pub(super) struct SegmentFiles {
     fingerprints: u64,
     entries: u64,
     removed: u64,
-    pub(super) tables: Vec<FileSummary>,
-    pub(super) bands: Vec<FileSummary>,
-    postings: Option<FileSummary>,
-    tombstones: Option<FileSummary>,
+    /// Once a table is written.
+    pub(super) index: Option<IndexFiles>,
     pub(super) documents: Option<DocumentsMeta>,
 }
 
@@ -157,20 +155,32 @@ impl<'a> SegmentWriter<'a> {
     /// Records the next table. All tables must have as many fingerprints as table 0.
     fn add_table(&mut self, table: WrittenTable) -> Result<()> {
         if let Some((postings, entries)) = table.postings {
-            self.files.postings = Some(postings);
-            self.files.fingerprints = table.fingerprints;
-            self.files.entries = entries;
-        } else if table.fingerprints != self.files.fingerprints {
+            (self.files.fingerprints, self.files.entries) = (table.fingerprints, entries);
+            let (tables, tombstones) = (vec![table.file], None);
+            let files = TableFiles { tables, postings, tombstones };
+            self.files.index = Some(IndexFiles::Tables(files));
+            return Ok(());
+        }
+        let expected = self.files.fingerprints;
+        let files = self.table_files()?;
+        if table.fingerprints != expected {
             return Err(Error::corruption(format!(
-                "table {} would have {} fingerprints, but table 0 has {}: run verify",
-                self.files.tables.len(),
+                "table {} would have {} fingerprints, but table 0 has {expected}: run verify",
+                files.tables.len(),
                 table.fingerprints,
-                self.files.fingerprints
             ))
             .at_path(self.folder.storage().root()));
         }
-        self.files.tables.push(table.file);
+        files.tables.push(table.file);
         Ok(())
+    }
+
+    /// Returns the files of the tables, of which table 0 is written.
+    fn table_files(&mut self) -> Result<&mut TableFiles> {
+        match &mut self.files.index {
+            Some(IndexFiles::Tables(files)) => Ok(files),
+            _ => Err(no_entries()),
+        }
     }
 
     fn table_builder<F: Word>(
@@ -216,7 +226,7 @@ impl<'a> SegmentWriter<'a> {
         let file = self.create(FileName::Tombstones(self.id.number), |storage, name| {
             tombstones::write(storage, name, &header, entries.iter().copied())
         })?;
-        self.files.tombstones = Some(file);
+        self.table_files()?.tombstones = Some(file);
         self.files.removed = entries.len() as u64;
         Ok(())
     }
@@ -258,17 +268,7 @@ impl<'a> SegmentWriter<'a> {
     /// `sync_dir`.
     pub(crate) fn finish(mut self) -> Result<SegmentMeta> {
         let files = std::mem::take(&mut self.files);
-        let index = match &self.settings.index {
-            IndexSettings::Tables(_) => {
-                let needs = || Error::invalid("a segment needs entries before it is finished");
-                IndexFiles::Tables(TableFiles {
-                    tables: files.tables,
-                    postings: files.postings.ok_or_else(needs)?,
-                    tombstones: files.tombstones,
-                })
-            }
-            IndexSettings::Bands(_) => IndexFiles::Bands(files.bands),
-        };
+        let index = files.index.ok_or_else(no_entries)?;
         self.finished = true;
         Ok(SegmentMeta {
             id: self.id.number,
@@ -282,6 +282,11 @@ impl<'a> SegmentWriter<'a> {
             spare: None,
         })
     }
+}
+
+#[cold]
+fn no_entries() -> Error {
+    Error::invalid("a segment needs entries before it has anything else")
 }
 
 /// A table that is written and durable.

@@ -19,8 +19,7 @@ from ._near import Near
 from ._sending import Tasks, task_of
 
 CANDIDATES = 1 << 22
-"""Pairs that are compared at a time, more or less. A sketch counts as many as it takes to copy it."""
-COPIED = 16
+"""About how many pairs are compared at a time."""
 
 
 def bands_of(sketches: Fingerprints, rule: MatchRule) -> list[Words]:
@@ -44,10 +43,10 @@ def pairs_of_task(sketches: Fingerprints, task: int, rule: MatchRule, tasks: int
         rows = rows[np.argsort(of_number[rows], kind="stable")]
         is_equal = of_number[rows[1:]] == of_number[rows[:-1]]
         rows = rows[np.append(is_equal, False) | np.append(False, is_equal)]
-        ordered = sketches[rows]
+        comparison = rule._comparison(as_given(sketches[rows]))
         for first, ends in _with_equal(of_number[rows]):
-            some, others, distances = rule._pairs(as_given(ordered[first : ends[-1]]), ends - first)
-            a, b = rows[first + some], rows[first + others]
+            some, others, distances = comparison.pairs(first, ends)
+            a, b = rows[some], rows[others]
             is_ours = np.ones(len(a), bool)
             for earlier in bands[:number]:
                 is_ours &= earlier[a] != earlier[b]
@@ -59,7 +58,7 @@ def _with_equal(bands: Words) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     after the last one that is equal."""
     ends: npt.NDArray[np.int64] = np.searchsorted(bands, bands, side="right")
     partners = ends - np.arange(len(bands)) - 1
-    before = np.append(0, np.cumsum(partners + COPIED))
+    before = np.append(0, np.cumsum(partners))
     start = 0
     while start < len(bands):
         # At least one band.
