@@ -12,7 +12,9 @@ program is a command that reads lines of `{"id", "html"}` and writes lines of `{
   place of their own. Found: the share of these pairs within 3 bits, and with a Jaccard similarity of .8, and the mean
   distance. Confused: pairs of different articles in one layout that are within 3 bits;
 * with --emptied: pages without their articles, as a page is that scripts fill. Near: the pairs of pages of one site that
-  are within 3 bits, which would be called duplicates. Without: the pages that have no text, as they should.
+  are within 3 bits, which would be called duplicates. Without: the pages that have no text, as they should;
+* with --code: the pages with at least five lines of code in their true text. Kept: the mean share of these lines that the
+  extracted text has.
 
     pip install lxml
     python3 score.py --tool target/release/fpdb-tool --program legible="target/release/readers legible" FOLDER
@@ -265,6 +267,26 @@ def report_emptied(name, pages, method, options, folder):
     print(f"| {name} | {method} | {close} of {len(pairs_of_sites):,} | {without} of {len(emptied)} |", flush=True)
 
 
+def code_lines(page):
+    """The lines of code that belong to the true text: those of elements whose white space is kept."""
+    try:
+        tree = lxml.html.document_fromstring(page["html"].encode(), parser=lxml.html.HTMLParser(encoding="utf-8"))
+    except (ValueError, lxml.etree.LxmlError):
+        return []
+    truth = flat(page["main"])
+    lines = {flat(line) for element in tree.iter("pre") for line in element.text_content().split("\n")}
+    return [line for line in lines if len(line) >= 8 and line in truth]
+
+
+def report_code(name, pages, method, options, folder):
+    lines = {page["id"]: code_lines(page) for page in pages if page.get("main")}
+    with_code = {page["id"]: page["html"] for page in pages if len(lines.get(page["id"], [])) >= 5}
+    found, _ = texts_of(method, options, with_code, folder)
+    texts = {page: flat(found[page]) for page in with_code}
+    kept = [sum(line in texts[page] for line in lines[page]) / len(lines[page]) for page in with_code]
+    print(f"| {name} | {method} | {len(kept)} | {share(kept)} |", flush=True)
+
+
 def read(path):
     """The pages of a set, or of all sets in a folder, by the names of the sets."""
     paths = sorted(path.glob("*.ndjson*")) if path.is_dir() else [path]
@@ -281,6 +303,7 @@ def main():
     parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND", help="another program")
     parser.add_argument("--layouts", action="store_true", help="print the table of layouts only")
     parser.add_argument("--emptied", action="store_true", help="print the table of pages without their articles only")
+    parser.add_argument("--code", action="store_true", help="print the table of lines of code only")
     parser.add_argument("sets", type=Path, nargs="+", help="files of labelled pages, or folders of such files")
     options = parser.parse_args()
     options.programs = dict(program.split("=", 1) for program in options.program)
@@ -291,6 +314,12 @@ def main():
             for name, pages in sets.items():
                 for method in [*EXTRACTIONS, *options.programs]:
                     report_emptied(name, pages, method, options, Path(folder))
+            return
+        if options.code:
+            print("| set | method | pages | kept |\n| --- | --- | --- | --- |")
+            for name, pages in sets.items():
+                for method in [*EXTRACTIONS, *options.programs]:
+                    report_code(name, pages, method, options, Path(folder))
             return
         if not options.layouts:
             for name, pages in sets.items():
