@@ -32,9 +32,17 @@ struct Object<'a> {
     text: Vec<&'a str>,
 }
 
+/// The text of the page's own article.
+#[derive(Debug)]
+pub(super) struct Article {
+    pub(super) text: String,
+    /// Whether it is the body of an object with the title of the page.
+    pub(super) is_titled: bool,
+}
+
 /// Returns the text of the page's own article, from scripts of linked data. It belongs to the object
 /// that has the title of the page, or else to the first object with a body.
-pub(super) fn article(scripts: &[&str], title: &str) -> Option<String> {
+pub(super) fn article(scripts: &[&str], title: &str) -> Option<Article> {
     let title = folded_title(title);
     let mut best: Option<Object> = None;
     let rank = |object: &Object| (object.is_titled, !object.body.is_empty());
@@ -71,7 +79,9 @@ pub(super) fn article(scripts: &[&str], title: &str) -> Option<String> {
         }
     }
     let best = best?;
-    Some(all_shown(if best.body.is_empty() { best.text } else { best.body }))
+    let is_titled = best.is_titled && !best.body.is_empty();
+    let text = all_shown(if best.body.is_empty() { best.text } else { best.body });
+    Some(Article { text, is_titled })
 }
 
 /// Returns the beginning of the title of the page, folded.
@@ -222,6 +232,10 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn article(scripts: &[&str], title: &str) -> Option<String> {
+        super::article(scripts, title).map(|article| article.text)
+    }
 
     const LONG: &str =
         "The river rose again in the night, and the people carried sand to the dam. ";

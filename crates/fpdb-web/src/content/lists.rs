@@ -42,6 +42,23 @@ pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
     }
 }
 
+/// Elements of a list that no reader reads to the end, and of one of links.
+const ENDLESS: u32 = 10_000;
+const LINKS: u32 = 1000;
+
+/// Lowers the scores of lists without end beside an article.
+pub(super) fn lower_endless(survey: &Survey, scores: &mut [i64]) {
+    let is_endless = |run: &Run| {
+        run.count >= ENDLESS || run.count >= LINKS && 10 * run.plain <= run.bytes && run.texts == 0
+    };
+    for (unit, score) in survey.units.iter().zip(scores) {
+        let place = survey.place(unit.element);
+        if is_endless(&place.inner) || is_endless(&place.outer) {
+            *score -= 8 * LOGIT;
+        }
+    }
+}
+
 /// Whether most of the elements of a run have a headline or a date, and a short text.
 fn is_like_list(run: &Run) -> bool {
     let most = |count: u32| 4 * count >= 3 * run.count;

@@ -94,6 +94,7 @@ mod tests {
             ("<a href=x>A link to another page</a> ", 120_000),
             ("<li><a href=x>A link to another page</a>", 120_000),
             ("<li><a href=x>A link</a>", 250_000),
+            ("<li>A line of a log without a link, 12:30", 70_000),
             ("<div><a href=x>A link to a page</a></div>", 150),
         ] {
             for html in [
@@ -133,7 +134,16 @@ mod tests {
             let page = format!("{}{menu}{shown}{footer}", data(&body));
             assert_eq!(main_content(&page), body.trim_end(), "{shown}");
         }
-        // What the page shows is the whole, or another text.
+        // What the page shows is something else, since the article with its title is much longer.
+        let body = SENTENCE.repeat(24);
+        let titled = format!("{{\"headline\":\"The flood\",\"articleBody\":\"{body}\"}}");
+        let page = format!(
+            "<title>The flood - News</title><script type='application/ld+json'>{titled}</script>\
+             {menu}<main><p>{}</main>{footer}",
+            "Other words about a storm, and what it did. ".repeat(14)
+        );
+        assert_eq!(main_content(&page), body.trim_end());
+        // It is the whole, or another text.
         let whole =
             format!("<main><p>{}<p>{}</main>", SENTENCE.repeat(8), "Other words. ".repeat(30));
         for other in [SENTENCE.repeat(4), "This is a long story about other things. ".repeat(60)] {

@@ -29,6 +29,9 @@ pub(super) fn choose_by(survey: &Survey, second: &[i64]) -> Vec<bool> {
     let mut scores = second::drawn_together(survey, second);
     lists::lower(survey, &mut scores);
     boxes::lower(survey, &mut scores);
+    if has_article(survey) {
+        lists::lower_endless(survey, &mut scores);
+    }
     if !has_content(survey, &scores) {
         return vec![false; survey.units.len()];
     }

@@ -1,7 +1,8 @@
 //! The text of a page: its chosen blocks, or the text in its data if that is fuller.
 
+use super::data::{self, Article};
+use super::phrases;
 use super::tree::Page;
-use super::{data, phrases};
 use crate::html::writer;
 
 /// Bytes of text below which the data of a page can be its text without being like it.
@@ -19,7 +20,7 @@ pub(super) fn text(page: &Page, chosen: &[bool]) -> String {
 fn or_of_data(chosen: String, page: &Page) -> String {
     let article = data::article(&page.data, page.title);
     if let Some(article) = article.filter(|article| is_fuller(article, &chosen)) {
-        return article;
+        return article.text;
     }
     if chosen.len() < NOTHING
         && let Some(state) = data::state(&page.states, &page.json, page.title)
@@ -31,16 +32,23 @@ fn or_of_data(chosen: String, page: &Page) -> String {
 }
 
 /// Returns whether the article in the data replaces the chosen text: the chosen text is a part of it,
-/// or is short and much shorter.
-fn is_fuller(article: &str, chosen: &str) -> bool {
+/// or is short and much shorter, or the article has the title of the page and is so much longer that the
+/// chosen text is something else.
+fn is_fuller(article: &Article, chosen: &str) -> bool {
     /// How many lines are compared, how many bytes a line has at least, and how many of its characters
     /// are compared.
     const LINES: usize = 20;
     const LINE: usize = 40;
     const START: usize = 60;
-    if chosen.len() < LITTLE && article.len() >= 2 * chosen.len() {
+    /// How many times as long the article with the title is.
+    const OTHER: usize = 3;
+    if chosen.len() < LITTLE && article.text.len() >= 2 * chosen.len() {
         return true;
     }
+    if article.is_titled && article.text.len() >= OTHER * chosen.len() {
+        return true;
+    }
+    let article = &article.text;
     if article.len() * 5 < chosen.len() * 6 {
         return false;
     }
