@@ -3,9 +3,10 @@
 A folder holds sets as score.py reads them. Each page has the same weight, and in it a block has one that grows with
 its length. A copy of each page counts as a third of a page: without the names of classes and identifiers, so that names alone
 never decide, or with the first paragraphs of an article only and with teasers or comments after it, so that lengths do
-not, or both. The crate's own test `write_blocks` says what the trees can ask of each block, so that nothing is
-computed twice in different ways. The second forest is fitted to first scores of pages of other sites, because it must
-not trust them too much.
+not, or both. The crate's own test `write_blocks` says what the trees can ask of each block and of each page, so that
+nothing is computed twice in different ways. The second forest is fitted to first scores of pages of other sites, because
+it must not trust them too much, and so is the forest that says whether a page has content at all: to all these pages,
+and to copies of articles without their text, which count for no block.
 
     pip install numpy catboost lxml
     python3 fit.py FOLDER
@@ -32,19 +33,21 @@ import lxml.html
 import numpy
 from catboost import CatBoostClassifier
 
-from score import flat, read, site, words
+from score import flat, layout, read, score, site, words
 
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "crates/fpdb-web/src/content/weights.rs"
 FOLDS = 5
 DEPTH = 5
-# The trees of both forests.
-TREES = 150, 150
+# The trees of the forests: those of the first and second scores of blocks, and of the scores of pages.
+TREES = 150, 150, 60
 # Blocks that weigh less are left out at random, and the others weigh this, so that fitting takes minutes.
 LEAST = 0.03
 # Pages of few, but important, sets count more, and so do blocks with pieces.
 WEIGHT = defaultdict(lambda: 1, zh=3) | dict.fromkeys(("git", "reference-en", "reference-zh"), 0.3)
 PIECE, COPY = 0.12, 0.35
+# The score of a page below which it has no content. It is so low that hardly any page with content is lost.
+EMPTY = -3.5
 # Kinds of pages that are articles, in the sets that we have.
 ARTICLES = "article", "zh-news", "Chinese", "English", "Greek", "Polish", "Russian"
 
@@ -97,6 +100,12 @@ def copy(page, lines):
     return page | {"html": text if is_article and random.random() < 0.5 else anonymous(text), "copy": True}
 
 
+def emptied(page):
+    """A copy of an article without its text, as a page is that scripts fill, or None."""
+    fill = layout(page) if page["kind"] in ARTICLES else None
+    return fill and page | {"html": fill(""), "copy": True, "empty": True, "host": site(page)}
+
+
 def increasing(places):
     """The longest sequence of places (i, j) in which both rise. They are sorted by i, and then by falling j."""
     tails, last, before = [], [], []
@@ -136,6 +145,8 @@ def aligned(page, truth):
 
 def labels(blocks, page):
     """For each block, 1 if it is content, 0 if not, and -1 if that is not known."""
+    if page.get("empty"):
+        return [0] * len(blocks)
     if not page.get("main"):
         has = lambda text, pieces: any(flat(piece) in text for piece in pieces)
         return [0 if has(text, page["without"]) else 1 if has(text, page["with"]) else -1 for text in map(flat, blocks)]
@@ -170,7 +181,7 @@ class Pages:
         for name, page in pages:
             lines[name] += [line[:300] for line in page.get("main", "").split("\n") if len(line) >= 60][:20]
         copies = [(name, copy(page, lines[name])) for name, page in pages if page.get("main")]
-        self.pages = pages + copies
+        self.pages = pages + copies + [(name, empty) for name, page in pages if page.get("main") and (empty := emptied(page))]
         self.write("pages", ({"id": page["id"], "html": page["html"]} for _, page in self.pages))
         lines, values = self.run()
         blocks = [line["blocks"] for line in lines]
@@ -179,13 +190,16 @@ class Pages:
         around = int((folder / "around").read_text())
         self.features = values[:, around:].copy()
         self.labels = numpy.array([label for (_, page), texts in zip(self.pages, blocks) for label in labels(texts, page)])
-        folds = [hashlib.sha1(site(page).encode()).digest()[0] % FOLDS for _, page in self.pages]
-        self.folds = numpy.repeat(folds, numpy.diff(self.starts))
+        hosts = [page.get("host") or site(page) for _, page in self.pages]
+        self.folds_of_pages = numpy.array([hashlib.sha1(host.encode()).digest()[0] % FOLDS for host in hosts])
+        self.folds = numpy.repeat(self.folds_of_pages, numpy.diff(self.starts))
         self.weights = numpy.concatenate([self.weigh(*item) for item in enumerate(blocks)])
         self.weights[self.labels < 0] = 0
 
     def weigh(self, number, texts):
         name, page = self.pages[number]
+        if page.get("empty"):
+            return numpy.zeros(len(texts))
         if not page.get("main"):
             return numpy.full(len(texts), PIECE)
         sizes = numpy.array([len(text.encode()) for text in texts], float)
@@ -214,10 +228,7 @@ class Pages:
         random = numpy.random.default_rng(0).random(len(self.weights))
         chosen = chosen & (random * LEAST < self.weights)
         weights = numpy.maximum(self.weights, LEAST)
-        model = CatBoostClassifier(
-            iterations=trees, depth=DEPTH, learning_rate=0.12, l2_leaf_reg=3, border_count=64, bootstrap_type="Bernoulli",
-            subsample=0.7, rsm=0.25, random_seed=0, verbose=False, allow_writing_files=False,
-        )  # fmt: skip
+        model = classifier(trees, 0.12, 0.25)
         return model.fit(values[chosen], self.labels[chosen], sample_weight=weights[chosen])
 
     def of_other_sites(self, values, trees):
@@ -229,8 +240,44 @@ class Pages:
         return scores
 
 
-def trees(model, folder):
-    """The trees as text: an expression of Rust for each."""
+class Whole:
+    """What is known of whole pages, for the trees that say whether they have content."""
+
+    def __init__(self, pages, lines):
+        self.values = numpy.array([line["whole"] for line in lines], "<i2")
+        self.folds = pages.folds_of_pages
+        self.labels = numpy.array([not page.get("empty") for _, page in pages.pages]).astype(int)
+        self.weights = numpy.array([self.weigh(page, line["text"]) for (_, page), line in zip(pages.pages, lines)])
+
+    @staticmethod
+    def weigh(page, text):
+        """A page of which little is found need not be kept."""
+        if page.get("empty") or not page.get("main"):
+            return 1
+        f1 = score(text, page["main"])[2]
+        return 0 if f1 < 0.3 else f1 * (0.3 if "copy" in page else 1)
+
+    def fit(self, chosen):
+        chosen = chosen & (self.weights > 0)
+        return classifier(TREES[2], 0.1, 0.4).fit(self.values[chosen], self.labels[chosen], sample_weight=self.weights[chosen])
+
+    def of_other_sites(self):
+        scores = numpy.zeros(len(self.labels))
+        for fold in range(FOLDS):
+            held = self.folds == fold
+            scores[held] = self.fit(~held).predict(self.values[held], prediction_type="RawFormulaVal")
+        return scores - EMPTY
+
+
+def classifier(trees, rate, share):
+    return CatBoostClassifier(
+        iterations=trees, depth=DEPTH, learning_rate=rate, l2_leaf_reg=3, border_count=64, bootstrap_type="Bernoulli",
+        subsample=0.7, rsm=share, random_seed=0, verbose=False, allow_writing_files=False,
+    )  # fmt: skip
+
+
+def trees(model, folder, least=0):
+    """The trees as text: an expression of Rust for each. The least score becomes 0."""
     path = folder / "model.json"
     model.save_model(str(path), format="json")
     model = json.loads(path.read_text())
@@ -239,15 +286,15 @@ def trees(model, folder):
         # Values are whole numbers, so one is above a border if it is above the whole part of it.
         questions = [(s["float_feature_index"], int(numpy.floor(s["border"]))) for s in tree["splits"]]
         questions += [(0, 32767)] * (DEPTH - len(questions))
-        parts = [round(1000 * (scale * value + (bias if number == 0 else 0))) for value in tree["leaf_values"]]
+        parts = [round(1000 * (scale * value + (bias - least if number == 0 else 0))) for value in tree["leaf_values"]]
         parts += [0] * (2**DEPTH - len(parts))
         yield f"    Tree {{ questions: {[*questions]}, parts: {parts} }},\n".replace("), (", "), (")
 
 
-def write_weights(first, second, folder):
+def write_weights(first, second, whole, folder):
     text = WEIGHTS.read_text()
-    for name, model in (("FIRST", first), ("SECOND", second)):
-        body = "".join(trees(model, folder))
+    for name, model, least in (("FIRST", first, 0), ("SECOND", second, 0), ("WHOLE", whole, EMPTY)):
+        body = "".join(trees(model, folder, least))
         text = re.sub(rf"(static {name}: &\[Tree\] = &\[\n).*?(\];)", lambda m: m[1] + body + m[2], text, flags=re.S)
     WEIGHTS.write_text(text)
 
@@ -261,14 +308,18 @@ def main():
         pages = Pages(read(options.folder), Path(folder))
         pages.give("first", pages.of_other_sites(pages.features, TREES[0]))
         _, terms = pages.run()
+        pages.give("second", pages.of_other_sites(terms, TREES[1]))
+        pages.write("third", ([0] for _ in pages.pages))
+        lines, _ = pages.run()
+        whole = Whole(pages, lines)
         if options.held_out:
-            pages.give("second", pages.of_other_sites(terms, TREES[1]))
+            pages.write("third", ([round(1000 * score)] for score in whole.of_other_sites()))
             lines, _ = pages.run()
             texts = ({"id": page["id"], "text": line["text"]} for (_, page), line in zip(pages.pages, lines) if "copy" not in page)
             options.held_out.write_text("".join(json.dumps(text) + "\n" for text in texts))
         everything = numpy.full(len(pages.labels), True)
         first, second = pages.fit(pages.features, TREES[0], everything), pages.fit(terms, TREES[1], everything)
-        write_weights(first, second, Path(folder))
+        write_weights(first, second, whole.fit(numpy.full(len(whole.labels), True)), Path(folder))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 //! What counts for and against a block being content.
 
 use super::marks::Marks;
+use super::numbers::{distance, part, short};
 use super::places::{Place, Run};
 use super::survey::{Shape, Survey};
 use super::units::at;
@@ -143,22 +144,6 @@ pub(super) fn of_block(survey: &Survey, index: usize) -> Features {
     ]
 }
 
-/// Returns a number as a feature.
-fn short(value: u64) -> i16 {
-    i16::try_from(value).unwrap_or(i16::MAX)
-}
-
 fn short_of(value: i64) -> i16 {
     i16::try_from(value).unwrap_or(i16::MAX)
-}
-
-/// Returns a part in thousandths.
-fn part(value: u64, of: u64) -> i16 {
-    short(value.saturating_mul(1000) / of.max(1))
-}
-
-/// Returns how many blocks after a place this one is.
-fn distance(index: usize, place: usize) -> i16 {
-    let apart = short(index.abs_diff(place) as u64);
-    if index < place { -apart } else { apart }
 }

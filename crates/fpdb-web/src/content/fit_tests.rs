@@ -10,7 +10,7 @@ use super::features::{self, Features};
 use super::score;
 use super::second::{AROUND, Around};
 use super::survey::Survey;
-use super::{sift, text, tree};
+use super::{sift, text, tree, whole};
 
 /// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id",
 /// "html"}`. If there are files `first` and `second`, their lines are lists of the scores of the
@@ -26,11 +26,14 @@ fn write_blocks() {
     write!(create("around"), "{AROUND}").unwrap();
     let mut first = lines(&folder.join("first"));
     let mut second = lines(&folder.join("second"));
+    let mut third = lines(&folder.join("third"));
     for line in lines(&folder.join("pages")).unwrap() {
         let page: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let first = first.as_mut().map(scores);
         let second = second.as_mut().map(scores);
-        let line = describe(page["html"].as_str().unwrap(), first, second, &mut values);
+        let third = third.as_mut().map(scores);
+        let given = [first, second, third];
+        let line = describe(page["html"].as_str().unwrap(), given, &mut values);
         writeln!(blocks, "{line}").unwrap();
     }
 }
@@ -45,8 +48,7 @@ fn scores(lines: &mut Lines<BufReader<File>>) -> Vec<i64> {
 
 fn describe(
     html: &str,
-    first: Option<Vec<i64>>,
-    second: Option<Vec<i64>>,
+    [first, second, third]: [Option<Vec<i64>>; 3],
     values: &mut impl Write,
 ) -> Value {
     let mut page = tree::build(html);
@@ -62,8 +64,11 @@ fn describe(
         }
     }
     let second = second.unwrap_or_else(|| score::second_scores(&survey, &first, &features));
-    let chosen = score::choose_by(&survey, &second);
+    let choice = score::choose_by(&survey, &second);
+    let whole = whole::values(&survey, &choice);
+    let is_whole = third.map_or_else(|| whole::has_content(&whole), |third| third[0] >= 0);
+    let chosen = score::finish(&survey, choice, is_whole);
     let texts = page.blocks.iter().map(|block| &page.text[block.start..block.end]);
     let text = text::text(&page, &chosen);
-    json!({ "blocks": texts.collect::<Vec<_>>(), "text": text })
+    json!({ "blocks": texts.collect::<Vec<_>>(), "text": text, "whole": whole.to_vec() })
 }

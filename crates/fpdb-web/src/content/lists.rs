@@ -27,9 +27,9 @@ pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
     if text.count < 2 || survey.is_forum {
         return;
     }
-    let means = likes(survey, scores, |place| u64::from(place.inner.number));
+    let means = likes(survey, scores, |place| place.inner.number as usize);
     let is_list = |place: &Place| {
-        let mean = means.get(&u64::from(place.inner.number)).map_or(i64::MAX, Like::mean);
+        let mean = means.get(place.inner.number as usize).map_or(i64::MAX, Like::mean);
         is_like_list(&place.inner) && mean < HIGHEST && text.mean() - mean >= MARGIN
     };
     let mut is_next = false;
@@ -46,14 +46,17 @@ pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
 const ENDLESS: u32 = 10_000;
 const LINKS: u32 = 1000;
 
-/// Lowers the scores of lists without end beside an article.
-pub(super) fn lower_endless(survey: &Survey, scores: &mut [i64]) {
+/// Lowers the scores of lists without end, if the page has an article besides.
+pub(super) fn lower_endless(survey: &Survey, scores: &mut [i64], has_article: fn(&Survey) -> bool) {
     let is_endless = |run: &Run| {
         run.count >= ENDLESS || run.count >= LINKS && 10 * run.plain <= run.bytes && run.texts == 0
     };
+    let is_endless = |place: &Place| is_endless(&place.inner) || is_endless(&place.outer);
+    if !survey.places.iter().any(is_endless) || !has_article(survey) {
+        return;
+    }
     for (unit, score) in survey.units.iter().zip(scores) {
-        let place = survey.place(unit.element);
-        if is_endless(&place.inner) || is_endless(&place.outer) {
+        if is_endless(&survey.place(unit.element)) {
             *score -= 8 * LOGIT;
         }
     }

@@ -4,10 +4,12 @@
 //! ([`marks`]). What repeats or numbers the text is taken out ([`sift`]). The blocks and the elements
 //! are measured ([`units`], [`places`], [`survey`]). Decision trees ([`forest`]) score each block
 //! twice: by itself ([`features`]), and together with the others ([`second`]). Lists beside the text
-//! are recognised ([`lists`]), and the blocks with the best scores are kept ([`score`]), unless the
-//! data of the page has a fuller text ([`text`], [`data`]).
+//! are recognised ([`lists`]), and the blocks with the best scores are kept ([`score`]), unless they
+//! are not what the page promises ([`promise`], [`whole`]), or its data has a fuller text ([`text`],
+//! [`data`]).
 
 mod boxes;
+mod choice;
 mod data;
 mod features;
 #[cfg(test)]
@@ -16,8 +18,10 @@ mod forest;
 mod json;
 mod lists;
 mod marks;
+mod numbers;
 mod phrases;
 mod places;
+mod promise;
 mod score;
 mod second;
 mod sift;
@@ -26,6 +30,7 @@ mod text;
 mod tree;
 mod units;
 mod weights;
+mod whole;
 mod words;
 
 use survey::Survey;

@@ -1,6 +1,8 @@
 //! The elements of a page, with what their places in it show: what they are for by their tags and roles,
 //! and whether they are surroundings.
 
+use std::collections::HashMap;
+
 use super::marks::Marks;
 use super::tree::{Element, Tag};
 use super::units::{Sums, Unit, at};
@@ -23,8 +25,8 @@ pub(super) struct Place {
     /// The innermost and the largest run of like elements that it is in.
     pub(super) inner: Run,
     pub(super) outer: Run,
-    /// Is the same for like elements, as in the tree.
-    pub(super) like: u64,
+    /// The number of the elements that are like it, from 0.
+    pub(super) like: usize,
 }
 
 /// What the elements that a block is in are for, by their tags and roles.
@@ -90,10 +92,13 @@ pub(super) fn zones(elements: &[Element], units: &[Unit]) -> Vec<Place> {
             *count += 1;
         }
     }
+    let mut likes: HashMap<u64, usize> = HashMap::new();
     let mut places: Vec<Place> = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
         let (first, end) = (element.first as usize, element.end as usize);
         let parent = element.parent as usize;
+        let count = likes.len();
+        let like = *likes.entry(element.like).or_insert(count);
         let mut zone = at(&places, parent).zone;
         // What holds most of the prose is not surroundings, whatever it is called: its end tag may
         // be missing.
@@ -124,7 +129,7 @@ pub(super) fn zones(elements: &[Element], units: &[Unit]) -> Vec<Place> {
             end,
             depth: if index > 0 { at(&places, parent).depth + 1 } else { 0 },
             zone,
-            like: element.like,
+            like,
             ..Place::default()
         });
     }

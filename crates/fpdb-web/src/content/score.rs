@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::boxes;
+use super::choice::Choice;
 use super::features::{self, FEATURES, Features};
 use super::forest::{self, CERTAIN, LOGIT, logistic};
 use super::lists;
@@ -11,6 +12,7 @@ use super::second::{self, Around};
 use super::survey::{Shape, Survey};
 use super::units::Unit;
 use super::weights::{FIRST, SECOND};
+use super::whole;
 
 /// Returns, for each block, whether it is content.
 pub(super) fn choose(survey: &Survey) -> Vec<bool> {
@@ -18,26 +20,35 @@ pub(super) fn choose(survey: &Survey) -> Vec<bool> {
         (0..survey.units.len()).map(|index| features::of_block(survey, index)).collect();
     let first = first_scores(&features);
     let second = second_scores(survey, &first, &features);
-    choose_by(survey, &second)
+    let choice = choose_by(survey, &second);
+    let is_whole = whole::has_content(&whole::values(survey, &choice));
+    finish(survey, choice, is_whole)
 }
 
-/// Returns, for each block, whether it is content by these scores.
-pub(super) fn choose_by(survey: &Survey, second: &[i64]) -> Vec<bool> {
-    if is_index(survey) {
-        return vec![true; survey.units.len()];
-    }
+/// Chooses blocks by these scores.
+pub(super) fn choose_by(survey: &Survey, second: &[i64]) -> Choice {
     let mut scores = second::drawn_together(survey, second);
     lists::lower(survey, &mut scores);
     boxes::lower(survey, &mut scores);
-    if has_article(survey) {
-        lists::lower_endless(survey, &mut scores);
+    lists::lower_endless(survey, &mut scores, has_article);
+    let is_index = is_index(survey);
+    let (mut chosen, best) = above_threshold(survey, &scores);
+    if is_index {
+        chosen.fill(true);
     }
-    if !has_content(survey, &scores) {
-        return vec![false; survey.units.len()];
+    Choice { scores, chosen, best, is_index }
+}
+
+/// Returns, for each block, whether it is content of a page that has content or not.
+pub(super) fn finish(survey: &Survey, choice: Choice, is_whole: bool) -> Vec<bool> {
+    let Choice { scores, mut chosen, is_index, .. } = choice;
+    if !is_whole || !is_index && !has_content(survey, &scores) {
+        return vec![false; chosen.len()];
     }
-    let mut chosen = above_threshold(survey, &scores);
-    drop_copies(survey, &mut chosen);
-    drop_title(survey, &mut chosen);
+    if !is_index {
+        drop_copies(survey, &mut chosen);
+        drop_title(survey, &mut chosen);
+    }
     chosen
 }
 
@@ -78,11 +89,14 @@ const LIKELY: u64 = CERTAIN / 4;
 const EVEN: u64 = CERTAIN / 2;
 
 /// Whether a page shows more than menus, footers and notices, as it does unless scripts have yet to
-/// fill it: a block is more likely content than not, or text outside of links and surroundings.
+/// fill it: a block is more likely content than not, and prose or outside of surroundings; or it is
+/// text outside of links and surroundings.
 fn has_content(survey: &Survey, scores: &[i64]) -> bool {
     survey.units.iter().zip(scores).any(|(unit, score)| {
         let is_text = 2 * unit.plain >= unit.bytes && !unit.phrase && !unit.cookie;
-        logistic(*score) >= EVEN || is_text && is_outside(&survey.place(unit.element))
+        let is_outside = is_outside(&survey.place(unit.element));
+        let is_likely = logistic(*score) >= EVEN && (is_outside || unit.is_good);
+        is_likely || is_text && is_outside
     })
 }
 
@@ -91,7 +105,7 @@ const LINKS: u32 = 1000;
 
 /// Chooses all blocks above a threshold: the one with the greatest expected F1. There, the
 /// probability that a block is content is half of that F1.
-fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
+fn above_threshold(survey: &Survey, scores: &[i64]) -> (Vec<bool>, u64) {
     let mut sizes = [0_u64; BUCKETS];
     for (unit, score) in survey.units.iter().zip(scores) {
         if let Some(size) = sizes.get_mut(bucket(*score)) {
@@ -112,7 +126,8 @@ fn above_threshold(survey: &Survey, scores: &[i64]) -> Vec<bool> {
         // F1 in parts of `CERTAIN`.
         best = best.max(2 * content / (kept + all).max(1));
     }
-    scores.iter().map(|score| probability(bucket(*score)) >= best / 2).collect()
+    let chosen = scores.iter().map(|score| probability(bucket(*score)) >= best / 2).collect();
+    (chosen, best * 1000 / CERTAIN)
 }
 
 /// Bytes of prose that an element of a table of contents does not have, and the levels on which its

@@ -3,8 +3,6 @@
 //! Around a block are its neighbours, the elements that it is in, the page, and the blocks in like
 //! elements: those that repeat the same structure, such as all titles of a list of articles.
 
-use std::collections::HashMap;
-
 use super::features::{FEATURES, Features};
 use super::forest::{LOGIT, logistic};
 use super::places::{Place, is_outside};
@@ -31,8 +29,8 @@ pub(super) struct Around<'a> {
     survey: &'a Survey,
     first: &'a [i64],
     means: Means,
-    likes: HashMap<u64, Like>,
-    runs: HashMap<u64, Like>,
+    likes: Vec<Like>,
+    runs: Vec<Like>,
     /// The distances to the nearest blocks before and after that are surely content.
     before: Vec<i64>,
     after: Vec<i64>,
@@ -58,7 +56,7 @@ impl<'a> Around<'a> {
             first,
             means: Means::new(survey, first),
             likes: likes(survey, first, |place| place.like),
-            runs: likes(survey, first, |place| u64::from(place.inner.number)),
+            runs: likes(survey, first, |place| place.inner.number as usize),
             before: distances(first.iter()),
             after,
             sections: sections(&survey.units),
@@ -85,8 +83,8 @@ impl<'a> Around<'a> {
             let found = index.and_then(|index| self.first.get(index)).copied();
             found.unwrap_or(-MOST).clamp(-MOST, MOST)
         };
-        let like = self.likes.get(&place.like).copied().unwrap_or_default();
-        let run = self.runs.get(&u64::from(place.inner.number)).copied().unwrap_or_default();
+        let like = at(&self.likes, place.like);
+        let run = at(&self.runs, place.inner.number as usize);
         let section = at(&self.sections, index);
         let around = [
             own,
@@ -200,12 +198,14 @@ impl Like {
     }
 }
 
-/// Sums the first scores of the blocks whose places have the same key.
-pub(super) fn likes(survey: &Survey, first: &[i64], key: fn(&Place) -> u64) -> HashMap<u64, Like> {
-    let mut likes: HashMap<u64, Like> = HashMap::new();
+/// Sums the first scores of the blocks whose places have the same number.
+pub(super) fn likes(survey: &Survey, first: &[i64], number: fn(&Place) -> usize) -> Vec<Like> {
+    let count = survey.places.iter().map(number).max().unwrap_or_default() + 1;
+    let mut likes = vec![Like::default(); count];
     for (unit, score) in survey.units.iter().zip(first) {
-        let like = likes.entry(key(&survey.place(unit.element))).or_default();
-        like.add(unit, *score);
+        if let Some(like) = likes.get_mut(number(&survey.place(unit.element))) {
+            like.add(unit, *score);
+        }
     }
     likes
 }
@@ -215,7 +215,7 @@ pub(super) fn likes(survey: &Survey, first: &[i64], key: fn(&Place) -> u64) -> H
 pub(super) fn drawn_together(survey: &Survey, scores: &[i64]) -> Vec<i64> {
     let likes = likes(survey, scores, |place| place.like);
     let drawn = |(unit, score): (&Unit, &i64)| {
-        let like = likes.get(&survey.place(unit.element).like).map_or(*score, Like::mean);
+        let like = likes.get(survey.place(unit.element).like).map_or(*score, Like::mean);
         (6 * score + 4 * like) / 10
     };
     survey.units.iter().zip(scores).map(drawn).collect()

@@ -3,6 +3,7 @@
 
 use super::marks::Marks;
 use super::places::{Place, Run, is_outside, zones};
+use super::promise::Promises;
 use super::tree::{Element, Page, Tag};
 use super::units::{PROSE_LINKED, Sums, Unit, at, units};
 
@@ -14,11 +15,16 @@ pub(super) struct Survey {
     pub(super) bytes: Sums,
     pub(super) plain: Sums,
     pub(super) good: Sums,
+    /// The prose in bytes outside of surroundings, or what is most like it.
+    pub(super) prose: Sums,
     /// Bytes of blocks that occur several times between other prose.
     pub(super) interrupting: Sums,
     /// The prose in bytes outside of comments and lists, in what the page declares or names as its content.
     pub(super) article: u64,
     pub(super) is_forum: bool,
+    /// Whether the page says that it is an article.
+    pub(super) is_article: bool,
+    pub(super) promises: Promises,
     pub(super) drops_comments: bool,
     pub(super) declares: bool,
     /// The blocks of the element that has the most prose around it.
@@ -139,9 +145,12 @@ impl Survey {
             bytes,
             plain,
             good,
+            prose,
             interrupting,
             article,
             is_forum,
+            is_article: page.is_article,
+            promises: Promises::of(page),
             drops_comments,
             declares,
             reader,

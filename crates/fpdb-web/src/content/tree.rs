@@ -27,6 +27,10 @@ pub(super) struct Page<'a> {
     pub(super) states: Vec<&'a str>,
     /// Scripts of other JSON, which can be anything.
     pub(super) json: Vec<&'a str>,
+    /// What the page says of itself, for search engines and previews.
+    pub(super) description: &'a str,
+    /// Whether the page says that it is an article.
+    pub(super) is_article: bool,
 }
 
 /// An element that lays out the page.
@@ -149,6 +153,7 @@ const BUTTON: usize = 4096;
 pub(super) fn build(html: &str) -> Page<'_> {
     let mut builder = Builder::new(html.len());
     let (mut title, mut data, mut states, mut json) = ("", Vec::new(), Vec::new(), Vec::new());
+    let (mut description, mut is_article) = ("", false);
     let mut tokens = Tokens::with_noscript(html);
     let mut button_end = 0;
     while let Some(token) = tokens.next() {
@@ -161,6 +166,13 @@ pub(super) fn build(html: &str) -> Page<'_> {
         };
         match tag.name.as_bytes() {
             b"title" if title.is_empty() => title = tag.raw,
+            b"meta" => {
+                is_article |= attributes::mention(tag.attributes, b"og:type")
+                    && attributes::mention(tag.attributes, b"article");
+                if description.is_empty() && attributes::mention(tag.attributes, b"description") {
+                    description = content(tag.attributes);
+                }
+            }
             b"script" if attributes::mention(tag.attributes, b"ld+json") => data.push(tag.raw),
             b"script" if is_state(&tag) => states.push(tag.raw),
             b"script" if attributes::mention(tag.attributes, b"application/json") => {
@@ -186,10 +198,34 @@ pub(super) fn build(html: &str) -> Page<'_> {
             _ => builder.tag(&tag),
         }
     }
+    is_article |= data.iter().any(|script| says_article(script));
     builder.pop_to(0);
     let text = builder.writer.finish();
     let elements = builder.elements;
-    Page { text: text.text, blocks: text.blocks, elements, title, data, states, json }
+    Page {
+        text: text.text,
+        blocks: text.blocks,
+        elements,
+        title,
+        data,
+        states,
+        json,
+        description,
+        is_article,
+    }
+}
+
+/// Returns whether linked data is about an article.
+fn says_article(script: &str) -> bool {
+    let has = |name: &str| memmem::find(script.as_bytes(), name.as_bytes()).is_some();
+    has("Article\"") || has("\"BlogPosting\"")
+}
+
+/// Returns what a `<meta>` says.
+fn content(attributes: &[u8]) -> &str {
+    let found =
+        attributes::pairs(attributes).find(|(name, _)| name.eq_ignore_ascii_case(b"content"));
+    found.and_then(|(_, value)| std::str::from_utf8(value).ok()).unwrap_or_default()
 }
 
 /// Returns whether a script holds what the page is to show, as frameworks that build pages in the
@@ -432,6 +468,16 @@ mod tests {
             text
         };
         page.blocks.iter().map(describe).collect()
+    }
+
+    #[test]
+    fn what_a_page_says_of_itself_is_found() {
+        let page = build(
+            "<meta property=og:type content=article><meta content='A flood' name=description>",
+        );
+        assert_eq!((page.description, page.is_article), ("A flood", true));
+        let data = "<script type=application/ld+json>{\"@type\": \"NewsArticle\"}</script>";
+        assert!(build(data).is_article && !build("<p>Article").is_article);
     }
 
     #[test]

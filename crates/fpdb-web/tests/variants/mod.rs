@@ -427,6 +427,36 @@ fn a_page_of_menus_and_footers_only_has_no_text() {
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.concat());
 }
 
+/// What is left of an article's page without it: teasers of others, and notices, of which neither names
+/// nor roles say that they are not content. They are the same on many pages.
+#[test]
+fn most_pages_without_the_article_that_they_promise_have_no_text() {
+    let mut wrong = Vec::new();
+    for language in &LANGUAGES {
+        let teaser = |text: &&str| format!("<div class=x7><h4><a href=/t>{text}</a></h4></div>");
+        let teasers: String = language.coupons.iter().map(teaser).collect();
+        let links = language.coupons.map(|text| format!("<li><a href=/m>{text}</a>")).concat();
+        let [notice, price, ..] = language.offers;
+        let [first, second, ..] = language.article;
+        for left in [
+            format!("<ul>{links}</ul><div id=a></div><div class=x6>{teasers}</div>"),
+            format!("<div class=x1></div><div class=x6>{teasers}{teasers}</div><p>{notice}</p>"),
+            format!("<div class=x1></div><p>{price}</p><ul>{links}{links}</ul><p>{notice}</p>"),
+        ] {
+            let head = format!(
+                "<meta property=og:type content=article><meta name=description content=\"{first} {second}\">"
+            );
+            let html = page(language, &left).replace("<body>", &format!("{head}<body>"));
+            let found = text(html.as_bytes());
+            if !found.is_empty() {
+                wrong.push(format!("{html}\n--- {found}\n"));
+            }
+        }
+    }
+    eprintln!("without article: {} of {} wrong", wrong.len(), 3 * LANGUAGES.len());
+    assert_eq!(wrong.len(), 5, "{}", wrong.concat());
+}
+
 #[test]
 fn the_text_of_pages_that_mislead_is_nearly_that_of_the_article() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/edge/misleading");

@@ -1,0 +1,22 @@
+//! Numbers as the trees ask for them.
+
+/// Returns a number as a value.
+pub(super) fn short(value: u64) -> i16 {
+    i16::try_from(value).unwrap_or(i16::MAX)
+}
+
+/// Returns a number of either sign as a value.
+pub(super) fn limited(value: i64) -> i16 {
+    i16::try_from(value.clamp(-32000, 32000)).unwrap_or_default()
+}
+
+/// Returns a part in thousandths.
+pub(super) fn part(value: u64, of: u64) -> i16 {
+    short(value.saturating_mul(1000) / of.max(1))
+}
+
+/// Returns how many blocks after a place this one is.
+pub(super) fn distance(index: usize, place: usize) -> i16 {
+    let apart = short(index.abs_diff(place) as u64);
+    if index < place { -apart } else { apart }
+}
