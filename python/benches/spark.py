@@ -293,7 +293,7 @@ def measure_crowd(sizes: list[int], tasks: int) -> None:
             np.add.at(candidates, owner[first], together * (together - 1) // 2)
         task = int(candidates.argmax())
         _, cost = measured(lambda: sum(1 for _ in _bands.pairs_of_task(sketches, task, rule, tasks)))
-        most = int(candidates[task])
+        most = max(int(candidates[task]), 1)
         print_row(count, tasks, most, f"{cost.cpu:.1f}", f"{cost.cpu / most * 1e9:.1f}")
 
 

@@ -63,7 +63,7 @@ def test_groups_are_compared_in_parts_of_any_size(monkeypatch: pytest.MonkeyPatc
         found = [(min(a, b), max(a, b), distance) for part in parts for a, b, distance in zip(*part)]
         assert sorted(found) == sorted(expected)
         number_of_parts.append(len(parts))
-    # One for each band at least, in the end.
+    # Larger parts are fewer.
     assert number_of_parts[0] > 2 * number_of_parts[1] > 4 * number_of_parts[-1] > 0
 
 
