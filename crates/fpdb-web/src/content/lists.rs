@@ -42,21 +42,28 @@ pub(super) fn lower(survey: &Survey, scores: &mut [i64]) {
     }
 }
 
-/// Elements of a list that no reader reads to the end, and of one of links.
+/// The elements from which a list is too long to be read, and from which a list of links is.
 const ENDLESS: u32 = 10_000;
-const LINKS: u32 = 1000;
+const ENDLESS_LINKS: u32 = 1000;
 
-/// Lowers the scores of lists without end, if the page has an article besides.
-pub(super) fn lower_endless(survey: &Survey, scores: &mut [i64], has_article: fn(&Survey) -> bool) {
+/// Whether some of the units of a page are an article.
+type HasArticle = fn(&Survey, &dyn Fn(&Unit) -> bool) -> bool;
+
+/// Lowers the scores of endless lists, if the page also has an article outside of them. On pages of
+/// forums, such a list is the text.
+pub(super) fn lower_endless(survey: &Survey, scores: &mut [i64], has_article: HasArticle) {
     let is_endless = |run: &Run| {
-        run.count >= ENDLESS || run.count >= LINKS && 10 * run.plain <= run.bytes && run.texts == 0
+        run.count >= ENDLESS
+            || run.count >= ENDLESS_LINKS && 10 * run.plain <= run.bytes && run.texts == 0
     };
     let is_endless = |place: &Place| is_endless(&place.inner) || is_endless(&place.outer);
-    if !survey.places.iter().any(is_endless) || !has_article(survey) {
+    let is_in_one = |unit: &Unit| is_endless(&survey.place(unit.element));
+    let has_any = !survey.is_forum && survey.places.iter().any(is_endless);
+    if !has_any || !has_article(survey, &|unit| !is_in_one(unit)) {
         return;
     }
     for (unit, score) in survey.units.iter().zip(scores) {
-        if is_endless(&survey.place(unit.element)) {
+        if is_in_one(unit) {
             *score -= 8 * LOGIT;
         }
     }

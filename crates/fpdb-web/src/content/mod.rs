@@ -112,6 +112,34 @@ mod tests {
         }
     }
 
+    /// Its lines were taken for a list beside the article that they are.
+    #[test]
+    fn an_article_of_very_many_lines_is_the_text() {
+        let lines: String =
+            (0..12_000).map(|line| format!("<div>{line}. {SENTENCE}</div>")).collect();
+        let footer = "<footer><p>© 2026 The Valley Messenger. All rights reserved.</p></footer>";
+        for article in [lines.clone(), format!("<h1>The flood</h1>{lines}")] {
+            let html = format!("<title>The flood</title><article>{article}</article>{footer}");
+            assert_eq!(
+                main_content(&html).lines().filter(|line| line.contains("dam.")).count(),
+                12_000
+            );
+        }
+    }
+
+    #[test]
+    fn lists_of_very_many_items_are_the_text_of_a_page_without_an_article() {
+        let items: String =
+            (0..20_000).map(|item| format!("<li>Item {item} of the list, 12:30")).collect();
+        let text =
+            main_content(&format!("<title>All items</title><h1>All items</h1><ul>{items}</ul>"));
+        assert!(
+            text.lines().filter(|line| line.starts_with("Item")).count() == 20_000,
+            "{}",
+            text.len()
+        );
+    }
+
     /// Such a page was taken for a table of contents, because the heading is not beside a paragraph.
     #[test]
     fn an_article_within_the_element_below_its_heading_is_not_lost_among_links() {
@@ -141,13 +169,28 @@ mod tests {
         }
         // What the page shows is something else, since the article with its title is much longer.
         let body = SENTENCE.repeat(24);
-        let titled = format!("{{\"headline\":\"The flood\",\"articleBody\":\"{body}\"}}");
+        let page_data = |title: &str, body: &str| {
+            let titled = format!("{{\"headline\":\"{title}\",\"articleBody\":\"{body}\"}}");
+            format!("<script type='application/ld+json'>{titled}</script>")
+        };
+        let titled = page_data("The flood", &body);
         let page = format!(
-            "<title>The flood - News</title><script type='application/ld+json'>{titled}</script>\
+            "<title>The flood - News</title>{titled}\
              {menu}<main><p>{}</main>{footer}",
             "Other words about a storm, and what it did. ".repeat(14)
         );
         assert_eq!(main_content(&page), body.trim_end());
+        // Without the title, it may be any text. If it is not much longer, the page shows enough.
+        for data in [
+            data(&"Words about something else, at length. ".repeat(120)),
+            page_data("The flood", &SENTENCE.repeat(12)),
+        ] {
+            let shown = "Other words about a storm, and what it did. ".repeat(14);
+            let page = format!(
+                "<title>The flood - News</title>{data}{menu}<main><p>{shown}</main>{footer}"
+            );
+            assert_eq!(main_content(&page), shown.trim_end());
+        }
         // It is the whole, or another text.
         let whole =
             format!("<main><p>{}<p>{}</main>", SENTENCE.repeat(8), "Other words. ".repeat(30));

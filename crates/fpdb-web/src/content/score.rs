@@ -138,14 +138,17 @@ const LEVELS: usize = 3;
 /// Whether a page is a table of contents: links without surroundings, and little else.
 fn is_index(survey: &Survey) -> bool {
     let Shape { marked, linked, .. } = survey.shape;
-    32 * marked <= Shape::FULL && 100 * linked >= 84 * Shape::FULL && !has_article(survey)
+    32 * marked <= Shape::FULL
+        && 100 * linked >= 84 * Shape::FULL
+        && !has_article(survey, &|_| true)
 }
 
 /// Whether an element holds an article, in its own blocks or not far within: prose with the title of
-/// the page, or that the page declares to be one.
-fn has_article(survey: &Survey) -> bool {
+/// the page, or that the page declares to be one. Only blocks count that `counts` accepts.
+fn has_article(survey: &Survey, counts: &dyn Fn(&Unit) -> bool) -> bool {
     let mut sizes: HashMap<usize, u64> = HashMap::new();
-    for unit in survey.units.iter().filter(|unit| unit.is_good && !unit.phrase) {
+    let prose = survey.units.iter().filter(|unit| unit.is_good && !unit.phrase && counts(unit));
+    for unit in prose {
         let mut element = unit.element;
         for _ in 0..LEVELS {
             *sizes.entry(element).or_default() += u64::from(unit.plain);
