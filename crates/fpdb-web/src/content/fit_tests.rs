@@ -14,8 +14,8 @@ use super::{sift, text, tree, whole};
 
 /// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id",
 /// "html"}`. If there are files `first` and `second`, their lines are lists of the scores of the
-/// blocks; else the scores are those of today. Writes the blocks and the text of each page to
-/// `blocks`, the values that the trees ask for, as little-endian numbers of 16 bits, to `values`, and
+/// blocks; if there is a file `third`, its lines are lists of one score, that of the page. Else the
+/// scores are those of the crate. Writes the blocks, the text and the values of each page to `blocks`, the values that the trees ask for, as little-endian numbers of 16 bits, to `values`, and
 /// how many of them are not features of the block itself to `around`.
 #[test]
 #[ignore = "a step of tools/pages/fit.py"]

@@ -4,8 +4,8 @@
 //! ([`marks`]). What repeats or numbers the text is taken out ([`sift`]). The blocks and the elements
 //! are measured ([`units`], [`places`], [`survey`]). Decision trees ([`forest`]) score each block
 //! twice: by itself ([`features`]), and together with the others ([`second`]). Lists beside the text
-//! are recognised ([`lists`]), and the blocks with the best scores are kept ([`score`]), unless they
-//! are not what the page promises ([`promise`], [`whole`]), or its data has a fuller text ([`text`],
+//! are recognised ([`lists`]), and the blocks with the best scores are kept ([`score`]), unless the
+//! page seems to have no content ([`promise`], [`whole`]), or its data has a fuller text ([`text`],
 //! [`data`]).
 
 mod boxes;
@@ -167,7 +167,7 @@ mod tests {
             let page = format!("{}{menu}{shown}{footer}", data(&body));
             assert_eq!(main_content(&page), body.trim_end(), "{shown}");
         }
-        // What the page shows is something else, since the article with its title is much longer.
+        // The article with the title of the page is much longer, so the page shows something else.
         let body = SENTENCE.repeat(24);
         let page_data = |title: &str, body: &str| {
             let titled = format!("{{\"headline\":\"{title}\",\"articleBody\":\"{body}\"}}");
@@ -191,7 +191,7 @@ mod tests {
             );
             assert_eq!(main_content(&page), shown.trim_end());
         }
-        // It is the whole, or another text.
+        // The page shows the whole article, or the data has another text.
         let whole =
             format!("<main><p>{}<p>{}</main>", SENTENCE.repeat(8), "Other words. ".repeat(30));
         for other in [SENTENCE.repeat(4), "This is a long story about other things. ".repeat(60)] {

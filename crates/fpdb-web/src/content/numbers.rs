@@ -1,11 +1,11 @@
 //! Numbers as the trees ask for them.
 
-/// Returns a number as a value.
+/// Returns a number, or the largest value if it is too large.
 pub(super) fn short(value: u64) -> i16 {
     i16::try_from(value).unwrap_or(i16::MAX)
 }
 
-/// Returns a number of either sign as a value.
+/// Returns a number of either sign, or the nearest value if it is too large.
 pub(super) fn limited(value: i64) -> i16 {
     i16::try_from(value.clamp(-32000, 32000)).unwrap_or_default()
 }

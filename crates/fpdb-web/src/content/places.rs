@@ -25,7 +25,7 @@ pub(super) struct Place {
     /// The innermost and the largest run of like elements that it is in.
     pub(super) inner: Run,
     pub(super) outer: Run,
-    /// The number of the elements that are like it, from 0.
+    /// A number from 0 that all elements like it share.
     pub(super) like: usize,
 }
 

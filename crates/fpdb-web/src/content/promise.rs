@@ -2,8 +2,10 @@
 //! block has.
 
 use super::tree::Page;
+use crate::html::{all_text, is_unspaced};
 
-/// Words of a promise that count, and bytes at the beginning of a block in which they are sought.
+/// The words of a promise that count, and the bytes at the beginning of a block that are searched for
+/// them.
 const WORDS: usize = 48;
 const START: usize = 300;
 /// Bytes of a promise that count.
@@ -13,14 +15,15 @@ const PROMISE: usize = 1000;
 #[derive(Debug, Default)]
 pub(super) struct Promise {
     words: Vec<u64>,
-    /// One bit for each word, so that most others need no search.
+    /// A bit for each word, so that most other words need no search.
     bits: u64,
 }
 
 impl Promise {
+    /// Makes a promise of text with entities.
     fn new(text: &str) -> Self {
         let mut words = Vec::new();
-        each_word(start(text, PROMISE), |word| {
+        each_word(&all_text(start(text, PROMISE)), |word| {
             if words.len() < WORDS && !words.contains(&word) {
                 words.push(word);
             }
@@ -64,10 +67,10 @@ pub(super) struct Found {
 impl Promises {
     pub(super) fn of(page: &Page) -> Self {
         let (title, description) = (Promise::new(page.title), Promise::new(page.description));
-        let is_silent = title.len() + description.len() == 0;
+        let is_empty = title.len() + description.len() == 0;
         let find = |text: &str| {
             let mut found = Found::default();
-            if is_silent {
+            if is_empty {
                 return found;
             }
             each_word(start(text, START), |word| {
@@ -87,8 +90,8 @@ fn start(text: &str, bytes: usize) -> &str {
     text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
-/// Calls a function with a hash of each word: letters and digits in lower case, or one character of a
-/// script that is written without spaces.
+/// Calls a function with a hash of each word: letters and digits in lower case, or one character of
+/// Chinese, Japanese or a script of syllables.
 fn each_word(text: &str, mut call: impl FnMut(u64)) {
     let step = |hash: u64, c: char| (hash ^ u64::from(c)).wrapping_mul(0x0100_0000_01b3).max(1);
     let mut end = |hash: u64| {
@@ -106,13 +109,13 @@ fn each_word(text: &str, mut call: impl FnMut(u64)) {
             }
             continue;
         }
-        let is_wide = matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}');
-        let is_part = !is_wide && c.is_alphanumeric();
+        let is_alone = is_unspaced(c) || is_syllable(c);
+        let is_part = !is_alone && c.is_alphanumeric();
         if hash != 0 && !is_part {
             end(hash);
             hash = 0;
         }
-        if is_wide {
+        if is_alone && c.is_alphanumeric() {
             end(u64::from(c));
         } else if is_part {
             hash = c.to_lowercase().fold(hash, step);
@@ -121,6 +124,13 @@ fn each_word(text: &str, mut call: impl FnMut(u64)) {
     if hash != 0 {
         end(hash);
     }
+}
+
+/// Whether a character outside of Chinese and Japanese is a syllable or a part of one: in Hangul, whose
+/// words have many endings, and in Thai, Lao, Burmese and Khmer, which have no spaces between words.
+fn is_syllable(c: char) -> bool {
+    matches!(c, '\u{ac00}'..='\u{d7af}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}'
+        | '\u{1780}'..='\u{17ff}')
 }
 
 #[cfg(test)]
@@ -144,7 +154,23 @@ mod tests {
         let found = shares(&format!("{head}<p>the flood: SAND to the dam<p>menu"));
         assert_eq!(found, [(1000, 600), (0, 0)]);
         let head = "<title>Наводнение</title><meta property='og:description' content=堤坝上>";
-        assert_eq!(shares(&format!("{head}<p>НАВОДНЕНИЕ<p>堤坝")), [(1000, 0), (0, 666)]);
+        assert_eq!(shares(&format!("{head}<p>НАВОДНЕНИЕ<p>堤坝。")), [(1000, 0), (0, 666)]);
+        let head =
+            "<title>Caf&eacute; &amp; bar</title><meta name=description content='&#1044;&#1072;'>";
+        assert_eq!(shares(&format!("{head}<p>Café and bar<p>Да")), [(1000, 0), (0, 1000)]);
+        // Thai has no spaces between words.
+        let found = shares("<title>น้ำท่วม</title><p>น้ำ");
+        assert!((300..1000).contains(&found[0].0), "{found:?}");
+    }
+
+    #[test]
+    fn only_the_meta_of_a_description_gives_it() {
+        let keywords = "<meta name=keywords content='job description, dam'>";
+        let description = "<meta property=og:description content='the flood'>";
+        for head in [format!("{keywords}{description}"), format!("{description}{keywords}")] {
+            assert_eq!(shares(&format!("{head}<p>the flood")), [(-1, 1000)]);
+        }
+        assert_eq!(shares(&format!("{keywords}<p>the dam")), [(-1, -1)]);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(super) fn choose_by(survey: &Survey, second: &[i64]) -> Choice {
     Choice { scores, chosen, best, is_index }
 }
 
-/// Returns, for each block, whether it is content of a page that has content or not.
+/// Returns, for each block, whether it is kept, given whether the page has content.
 pub(super) fn finish(survey: &Survey, choice: Choice, is_whole: bool) -> Vec<bool> {
     let Choice { scores, mut chosen, is_index, .. } = choice;
     if !is_whole || !is_index && !has_content(survey, &scores) {
@@ -88,9 +88,9 @@ const LIKELY: u64 = CERTAIN / 4;
 /// The probability from which a block is more likely content than not.
 const EVEN: u64 = CERTAIN / 2;
 
-/// Whether a page shows more than menus, footers and notices, as it does unless scripts have yet to
-/// fill it: a block is more likely content than not, and prose or outside of surroundings; or it is
-/// text outside of links and surroundings.
+/// Whether a page shows more than menus, footers and notices. It does not if scripts have yet to fill
+/// it. One block is enough: one that is more likely content than not, and is prose or outside of
+/// surroundings; or text outside of links and surroundings.
 fn has_content(survey: &Survey, scores: &[i64]) -> bool {
     survey.units.iter().zip(scores).any(|(unit, score)| {
         let is_text = 2 * unit.plain >= unit.bytes && !unit.phrase && !unit.cookie;

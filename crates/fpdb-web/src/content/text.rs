@@ -32,8 +32,8 @@ fn or_of_data(chosen: String, page: &Page) -> String {
 }
 
 /// Returns whether the article in the data replaces the chosen text: the chosen text is a part of it,
-/// or is short and much shorter, or the article has the title of the page and is so much longer that the
-/// chosen text is something else.
+/// or is short and much shorter, or the article has the title of the page and is at least three times
+/// as long.
 fn is_fuller(article: &Article, chosen: &str) -> bool {
     /// How many lines are compared, how many bytes a line has at least, and how many of its characters
     /// are compared.

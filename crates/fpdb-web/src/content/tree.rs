@@ -167,10 +167,11 @@ pub(super) fn build(html: &str) -> Page<'_> {
         match tag.name.as_bytes() {
             b"title" if title.is_empty() => title = tag.raw,
             b"meta" => {
-                is_article |= attributes::mention(tag.attributes, b"og:type")
-                    && attributes::mention(tag.attributes, b"article");
-                if description.is_empty() && attributes::mention(tag.attributes, b"description") {
-                    description = content(tag.attributes);
+                let (name, content) = meta(tag.attributes);
+                is_article |= name.eq_ignore_ascii_case("og:type")
+                    && content.trim().eq_ignore_ascii_case("article");
+                if description.is_empty() && is_description(name) {
+                    description = content;
                 }
             }
             b"script" if attributes::mention(tag.attributes, b"ld+json") => data.push(tag.raw),
@@ -221,11 +222,24 @@ fn says_article(script: &str) -> bool {
     has("Article\"") || has("\"BlogPosting\"")
 }
 
-/// Returns what a `<meta>` says.
-fn content(attributes: &[u8]) -> &str {
-    let found =
-        attributes::pairs(attributes).find(|(name, _)| name.eq_ignore_ascii_case(b"content"));
-    found.and_then(|(_, value)| std::str::from_utf8(value).ok()).unwrap_or_default()
+/// Returns the name or the property of a `<meta>`, and its content.
+fn meta(attributes: &[u8]) -> (&str, &str) {
+    let (mut name, mut content) = ("", "");
+    for (attribute, value) in attributes::pairs(attributes) {
+        let value = std::str::from_utf8(value).unwrap_or_default();
+        match attribute.to_ascii_lowercase().as_slice() {
+            b"name" | b"property" if name.is_empty() => name = value.trim(),
+            b"content" if content.is_empty() => content = value,
+            _ => {}
+        }
+    }
+    (name, content)
+}
+
+fn is_description(name: &str) -> bool {
+    ["description", "og:description", "twitter:description"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// Returns whether a script holds what the page is to show, as frameworks that build pages in the

@@ -1,8 +1,8 @@
 //! Whether a page has content at all, by what would be kept of it.
 //!
 //! A page whose article is missing shows menus, notices and teasers of other pages. Each of them can
-//! be like content, but together they are not: little of it is prose, and it does not say what the
-//! title and the description of the page promise.
+//! look like content, but all together they do not: little of it is prose, and few words of the title
+//! and the description are in it.
 
 use super::choice::Choice;
 use super::forest::{self, CERTAIN, logistic};
@@ -117,7 +117,7 @@ impl Kept<'_> {
         self.sum(|unit| if wanted(unit) { unit.bytes } else { 0 })
     }
 
-    /// The bytes of the longest prose of one block.
+    /// The bytes of the longest block of prose.
     fn longest(&self) -> u64 {
         let prose = self.units().filter(|(_, unit)| unit.is_good);
         prose.map(|(_, unit)| u64::from(unit.plain)).max().unwrap_or_default()

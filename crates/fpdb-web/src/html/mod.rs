@@ -8,9 +8,7 @@ pub(crate) mod writer;
 
 use tokens::{Element, Token, Tokens};
 use writer::Writer;
-#[cfg(feature = "language")]
-pub(crate) use writer::is_unspaced;
-pub(crate) use writer::plain_text;
+pub(crate) use writer::{is_unspaced, plain_text};
 
 /// Returns everything that a page shows, as `strip/1` defines it.
 pub(crate) fn all_text(html: &str) -> String {

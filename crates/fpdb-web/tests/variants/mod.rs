@@ -427,8 +427,8 @@ fn a_page_of_menus_and_footers_only_has_no_text() {
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.concat());
 }
 
-/// What is left of an article's page without it: teasers of others, and notices, of which neither names
-/// nor roles say that they are not content. They are the same on many pages.
+/// Pages of articles without the article: teasers of other articles, and notices, which no name or
+/// role marks as surroundings. They are the same on many pages.
 #[test]
 fn most_pages_without_the_article_that_they_promise_have_no_text() {
     let mut wrong = Vec::new();
@@ -455,6 +455,28 @@ fn most_pages_without_the_article_that_they_promise_have_no_text() {
     }
     eprintln!("without article: {} of {} wrong", wrong.len(), 3 * LANGUAGES.len());
     assert_eq!(wrong.len(), 5, "{}", wrong.concat());
+}
+
+#[test]
+fn short_articles_among_teasers_are_the_text() {
+    for language in &LANGUAGES {
+        let teaser = |text: &&str| format!("<div class=x7><h4><a href=/t>{text}</a></h4></div>");
+        let teasers: String = language.coupons.iter().map(teaser).collect();
+        let [first, second, ..] = language.article;
+        for article in [format!("<p>{first}</p>"), format!("<p>{first}</p><p>{second}</p>")] {
+            for head in [
+                format!(
+                    "<meta property=og:type content=article><meta name=description content=\"{first}\">"
+                ),
+                String::new(),
+            ] {
+                let left = format!("<div class=x1>{article}</div><div class=x6>{teasers}</div>");
+                let html = page(language, &left).replace("<body>", &format!("{head}<body>"));
+                let found = text(html.as_bytes());
+                assert!(found.contains(first), "{html}\n--- {found}");
+            }
+        }
+    }
 }
 
 #[test]
