@@ -2,7 +2,7 @@
 
     python benches/spark.py [--engine sail] [--only pairs,similarity,task,crowd,stored] [--folder /tmp]
 
-The engine is Sail, or Apache Spark with --engine spark. Everything takes about five minutes on two
+The engine is Sail, or Apache Spark with --engine spark. Everything takes a few minutes on two
 cores with Sail, and needs Linux, 8 GB of memory and 4 GB in the folder. --help lists the sizes.
 
 One of 20 uniform fingerprints is replaced by a neighbour of another one, 1 to 4 bits apart. With

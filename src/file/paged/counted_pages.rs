@@ -1,4 +1,4 @@
-//! The memory for the pages of a file, and what it counts towards.
+//! Memory for pages, which counts towards the limit of a database.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -39,7 +39,8 @@ pub(super) fn choose_by(survey: &Survey, second: &[i64]) -> Choice {
     Choice { scores, chosen, best, is_index }
 }
 
-/// Returns, for each block, whether it is kept, given whether the page has content.
+/// Returns, for each block, whether it is kept. No block is if `is_whole` says that the page has no
+/// content.
 pub(super) fn finish(survey: &Survey, choice: Choice, is_whole: bool) -> Vec<bool> {
     let Choice { scores, mut chosen, is_index, .. } = choice;
     if !is_whole || !is_index && !has_content(survey, &scores) {
