@@ -191,7 +191,7 @@ impl<F: Fingerprint> Keys<'_, F> {
         if let Some(name) = &name {
             self.check_name(name, &document)?;
         }
-        let key = document_key(name.as_deref(), id).into_owned();
+        let key = document_key(name.as_deref(), id).to_vec();
         if self.last.replace(key.clone()).is_some_and(|last| last >= key) {
             let order = if name.is_some() { "names" } else { "ids" };
             return Err(Error::invalid(format!(
@@ -245,7 +245,7 @@ mod tests {
             let sketch = Sketch::of_parts(planes, 500, std::array::from_fn(|at| id << at | 1));
             let document =
                 Document { fingerprint: sketch, id: DocId(id), stamp: None, duplicate_of: None };
-            (document_key(Some(&name), DocId(id)).into_owned(), document)
+            (document_key(Some(&name), DocId(id)).to_vec(), document)
         };
         named.into_iter().map(document).collect()
     }

@@ -86,11 +86,7 @@ impl<F: Fingerprint> Reader<F> {
 
     pub(crate) fn document_merge(&self, after: Option<&[u8]>) -> Result<DocumentMerge<'_, F>> {
         let files = self.version.segments.iter().filter_map(|segment| segment.documents());
-        let recent = self.version.memtables().map(|memtable| {
-            let mut recent = memtable.documents(self.seq);
-            recent.retain(|it| after.is_none_or(|after| *it.key > *after));
-            recent
-        });
+        let recent = self.version.memtables().map(|memtable| memtable.documents(self.seq, after));
         DocumentMerge::of_cursors(files.map(|documents| documents.iter_from(after)), recent)
     }
 

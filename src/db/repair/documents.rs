@@ -16,10 +16,10 @@ use crate::store::merge::DocumentMerge;
 /// The newest readable record of each document, in the order of their keys.
 fn readable<'a, F: Fingerprint>(
     segments: &'a [Parts<F>],
-    recent: &Memtable<F>,
+    recent: &'a Memtable<F>,
 ) -> Result<DocumentMerge<'a, F>> {
     let files = segments.iter().filter_map(|parts| parts.documents.as_ref());
-    let recent = [recent.documents(u64::MAX)];
+    let recent = [recent.documents(u64::MAX, None)];
     DocumentMerge::of_cursors(files.map(|file| file.iter_readable()), recent.into_iter())
 }
 
@@ -112,7 +112,7 @@ pub(super) struct RepairedDocuments<'a, F: Fingerprint> {
 
 impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
     /// Takes all records as they are, because none was lost.
-    pub(super) fn complete(segments: &'a [Parts<F>], recent: &Memtable<F>) -> Result<Self> {
+    pub(super) fn complete(segments: &'a [Parts<F>], recent: &'a Memtable<F>) -> Result<Self> {
         let rest = Vec::new().into_iter().peekable();
         Self { merge: readable(segments, recent)?, next: None, live: None, rest }.begin()
     }
@@ -121,7 +121,7 @@ impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
     /// how many entries and removals are, once the entries are read. Takes memory for all entries.
     pub(super) fn with_entries(
         segments: &'a [Parts<F>],
-        recent: &Memtable<F>,
+        recent: &'a Memtable<F>,
         ids: Ids,
         entries: impl Iterator<Item = Result<Entry<F>>>,
         lost: impl FnOnce() -> (u64, u64),
@@ -219,7 +219,7 @@ fn without_record<F: Fingerprint>(
         1 => Some(format!("{LOST_NAME}{id})")),
         n => Some(format!("{LOST_NAME}{id}, {n})")),
     };
-    let mut keys = (1..).map(|n| document_key(name(n).as_deref(), id).into_owned());
+    let mut keys = (1..).map(|n| document_key(name(n).as_deref(), id).to_vec());
     let key = keys.find(|key| !taken.contains(key)).unwrap_or_default();
     (key, Document { fingerprint, id, stamp: None, duplicate_of: None })
 }

@@ -190,7 +190,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
         let records = |parts: &Parts<F>| {
             parts.meta.documents.map_or(0, |meta| meta.live) + parts.meta.entries
         };
-        let recent = self.recent.documents(u64::MAX).len() as u64;
+        let recent = self.recent.documents(u64::MAX, None).len() as u64;
         let most = self.segments.iter().map(records).sum::<u64>() + recent;
         let bytes = self.segments.iter().map(|parts| parts.meta.bytes()).sum();
         let next_doc = self.recent.next_doc();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::base::error::{Error, Result};
 use crate::fingerprint::DocId;
 use crate::fingerprint::Ids;
-use crate::store::log::{MAX_NAME_LEN, document_key};
+use crate::store::log::{KeyBytes, MAX_NAME_LEN, document_key};
 
 /// A document's number or name. Which of the two a database uses is chosen when it is created: see
 /// [`Options::ids`](crate::Options::ids).
@@ -165,7 +165,7 @@ impl<'a> DocumentKey<'a> {
     }
 
     /// Returns the bytes by which documents are sorted and found.
-    pub(crate) fn to_bytes(self) -> Cow<'a, [u8]> {
+    pub(crate) fn to_bytes(self) -> KeyBytes<'a> {
         match self.0 {
             Key::Name(name) => document_key(Some(name), DocId(0)),
             Key::Id(id) => document_key(None, id),

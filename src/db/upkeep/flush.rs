@@ -20,7 +20,7 @@ use crate::index::tables::layout::BitOrder;
 use crate::index::tables::table::Profile;
 use crate::settings::{IndexSettings, Settings};
 use crate::store::manifest::Manifest;
-use crate::store::memtable::{Memtable, Net, RecentDocument};
+use crate::store::memtable::{Memtable, Net, RecentDocuments};
 use crate::store::segment::{Replaced, SegmentContents, SegmentMeta, SegmentWriter, TableContents};
 use crate::store::version::Version;
 
@@ -121,7 +121,7 @@ pub(crate) fn write_memtable<F: Fingerprint>(
     id: u64,
     memtable: &Memtable<F>,
 ) -> Result<Option<SegmentMeta>> {
-    let documents = memtable.documents(u64::MAX);
+    let documents = memtable.documents(u64::MAX, None);
     let mut writer = SegmentWriter::new(folder, settings, id);
     match &settings.index {
         IndexSettings::Tables(_) => {
@@ -135,11 +135,11 @@ pub(crate) fn write_memtable<F: Fingerprint>(
             }
             writer.tables(&Contents::new(settings, &entries), 1)?;
             writer.tombstones(&tombstones)?;
-            write_documents(&mut writer, &documents)?;
+            write_documents(&mut writer, documents)?;
         }
         IndexSettings::Bands(_) if documents.is_empty() => return Ok(None),
         IndexSettings::Bands(_) => {
-            write_documents(&mut writer, &documents)?;
+            write_documents(&mut writer, documents)?;
             writer.bands::<F>(1, &|_| Ok(()))?;
         }
     }
@@ -148,25 +148,19 @@ pub(crate) fn write_memtable<F: Fingerprint>(
 
 fn write_documents<F: Fingerprint>(
     writer: &mut SegmentWriter<'_>,
-    documents: &[RecentDocument<F>],
+    mut documents: RecentDocuments<'_, F>,
 ) -> Result<()> {
     if documents.is_empty() {
         return Ok(());
     }
-    let keys: Vec<&[u8]> = documents.iter().map(|recent| &*recent.key).collect();
-    let symbols = SymbolTable::train_sorted(&keys);
-    let count = |is_replaced: fn(&RecentDocument<F>) -> bool| {
-        documents.iter().filter(|recent| is_replaced(recent)).count() as u64
-    };
-    let replaced = Replaced {
-        documents: count(|recent| recent.replaces),
-        originals: count(|recent| recent.replaces_original),
-    };
+    let symbols = documents.with_keys(|keys| SymbolTable::train_sorted(keys));
+    let (replaced, originals) = documents.replaced();
     writer.documents(symbols, documents.len() as u64, &mut |builder| {
-        for recent in documents {
-            builder.push(&recent.key, recent.document.as_ref())?;
+        let mut key = Vec::new();
+        while let Some(document) = documents.next(&mut key) {
+            builder.push(&key, document.as_ref())?;
         }
-        Ok(replaced)
+        Ok(Replaced { documents: replaced, originals })
     })
 }
 

@@ -23,7 +23,7 @@ mod tests;
 mod writer;
 
 pub(crate) use frame::FIRST_FRAME;
-pub(crate) use op::{Before, DocumentChange, MAX_NAME_LEN, Op, document_key};
+pub(crate) use op::{Before, DocumentChange, KeyBytes, MAX_NAME_LEN, Op, document_key};
 pub(crate) use reader::{ReadMode, read_log};
 pub(crate) use salvage::{Salvaged, salvage};
 pub(crate) use writer::{LogWriter, Unwritten};

@@ -2,7 +2,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::borrow::Cow;
+use std::ops::Deref;
 
 use crate::base::error::Result;
 use crate::file::codec::bytes::{Fields, PutFields};
@@ -69,7 +69,7 @@ impl<F: Fingerprint> Before<F> {
 
 impl<F: Fingerprint> DocumentChange<F> {
     /// Returns the key of the document.
-    pub(crate) fn key(&self) -> Cow<'_, [u8]> {
+    pub(crate) fn key(&self) -> KeyBytes<'_> {
         document_key(self.name.as_deref(), self.id)
     }
 
@@ -166,11 +166,31 @@ impl<F: Fingerprint> DocumentChange<F> {
     }
 }
 
-/// Returns the key of a document: its name, or else its id, as bytes in the order of keys.
-pub(crate) fn document_key(name: Option<&str>, id: DocId) -> Cow<'_, [u8]> {
+/// The key of a document, as bytes by which documents are sorted and found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum KeyBytes<'a> {
+    Name(&'a [u8]),
+    Id([u8; size_of::<DocId>()]),
+}
+
+impl Deref for KeyBytes<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Name(name) => name,
+            Self::Id(id) => id,
+        }
+    }
+}
+
+/// Returns the key of a document: its name, or else its id.
+#[inline]
+pub(crate) fn document_key(name: Option<&str>, id: DocId) -> KeyBytes<'_> {
     match name {
-        Some(name) => Cow::Borrowed(name.as_bytes()),
-        None => Cow::Owned(id.0.to_be_bytes().to_vec()),
+        Some(name) => KeyBytes::Name(name.as_bytes()),
+        None => KeyBytes::Id(id.0.to_be_bytes()),
     }
 }
 

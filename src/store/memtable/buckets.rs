@@ -182,27 +182,6 @@ impl<F: Word> Buckets<F> {
         }
     }
 
-    /// Visits the fingerprints from `low` to `high`, in no particular order.
-    pub(super) fn for_each_between(&self, low: F, high: F, mut visit: impl FnMut(F)) {
-        let (first, last, split) = (self.prefix(low), self.prefix(high), self.split.len() / 2);
-        let mut buckets: [&[Bucket<F>]; 2] = [&[], &[]];
-        let mut unsplit = first;
-        if first < split {
-            let last_split = self.split_prefix(high).min(self.split.len() - 1);
-            buckets[0] = &self.split[self.split_prefix(low)..=last_split];
-            unsplit = split.min(last + 1);
-        }
-        buckets[1] = self.buckets.get(unsplit..=last).unwrap_or_default();
-        for bucket in buckets.into_iter().flatten() {
-            let mut next = Some(bucket);
-            while let Some(bucket) = next {
-                let values = bucket.values().iter().copied();
-                values.filter(|value| (low..=high).contains(value)).for_each(&mut visit);
-                next = self.full.get((bucket.full as usize).wrapping_sub(1));
-            }
-        }
-    }
-
     /// Does what [`for_each_near`](Self::for_each_near) does, among the split buckets.
     #[inline(never)]
     fn for_each_split(
@@ -274,10 +253,6 @@ mod tests {
             assert!(!buckets.contains(F::from_u128(1 << 50)));
             for (low, high) in [(0, u128::MAX), (0, 200), (17, 17), (100, 99 << 50), (400, 900)] {
                 let bounds = (F::from_u128(low), F::from_u128(high));
-                let mut between = Vec::new();
-                buckets.for_each_between(bounds.0, bounds.1, |value| between.push(value));
-                between.sort_unstable();
-                assert_eq!(between, near(&buckets, bounds, F::ZERO, F::BITS));
                 for k in 0..4 {
                     let query = F::from_u128(0b1_0110);
                     let expected: Vec<F> = values

@@ -4,15 +4,17 @@
 //! state at its own commit while writers continue. A reader holds the lock for one lookup at a
 //! time.
 
+mod band_table;
 mod bands;
 mod buckets;
 mod documents;
 mod history;
+mod recent;
 mod sketches;
 mod tables;
 
-pub(crate) use documents::RecentDocument;
 pub(crate) use history::Net;
+pub(crate) use recent::RecentDocuments;
 pub(crate) use sketches::Similar;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -39,10 +41,17 @@ const SCAN_SKETCHES: usize = 64;
 struct Commit {
     seq: u64,
     /// By how much the number of live entries after this commit is greater than in the older
-    /// sources.
-    gain: i64,
+    /// sources. A memtable never holds as many entries as do not fit.
+    gain: i32,
     /// The same for documents.
-    document_gain: i64,
+    document_gain: i32,
+}
+
+impl Commit {
+    fn new(seq: u64, gain: i64, document_gain: i64) -> Self {
+        let narrow = |gain: i64| i32::try_from(gain).unwrap_or(i32::MAX);
+        Self { seq, gain: narrow(gain), document_gain: narrow(document_gain) }
+    }
 }
 
 /// How recent fingerprints are found: by one of the two kinds of index.
@@ -84,22 +93,23 @@ struct Inner<F: Fingerprint> {
 
 impl<F: Fingerprint> Inner<F> {
     /// Returns the number of commits up to and including `seq`.
-    fn commits_until(&self, seq: u64) -> usize {
-        self.commits.partition_point(|commit| commit.seq <= seq)
+    fn commits_until(&self, seq: u64) -> u32 {
+        let commits = self.commits.partition_point(|commit| commit.seq <= seq);
+        u32::try_from(commits).unwrap_or(u32::MAX)
     }
 
     /// Returns the state after commit `seq`.
     fn after(&self, seq: u64) -> Commit {
-        let last = self.commits_until(seq).checked_sub(1).map(|last| self.commits[last]);
+        let last = self.commits_until(seq).checked_sub(1).map(|last| self.commits[last as usize]);
         last.unwrap_or(Commit { seq: 0, gain: 0, document_gain: 0 })
     }
 
-    /// Applies the change of a document.
+    /// Applies the change of a document, in the commit after those that are counted.
     fn change(&mut self, seq: u64, change: &DocumentChange<F>) -> Result<()> {
         if let Some(problem) = self.documents.contradiction(change) {
             return Err(Error::corruption(problem));
         }
-        let (number, was_same) = self.documents.apply(seq, change);
+        let (number, was_same) = self.documents.apply(self.commits_until(u64::MAX), change);
         match &mut self.recent {
             Recent::Tables(tables) => {
                 let (removed, inserted) = change.entries();
@@ -205,7 +215,7 @@ impl<F: Fingerprint> Memtable<F> {
             }
             Recent::Bands(_) | Recent::FewSketches => (inner.documents.original_gain(), documents),
         };
-        inner.commits.push(Commit { seq, gain, document_gain: inner.documents.gain() });
+        inner.commits.push(Commit::new(seq, gain, inner.documents.gain()));
         self.entries.store(entries, Ordering::Relaxed);
         Ok(inner.documents.next_doc())
     }
@@ -214,7 +224,7 @@ impl<F: Fingerprint> Memtable<F> {
     /// the entries whose share of bytes the names take.
     pub(crate) fn fill(&self) -> usize {
         let inner = self.read();
-        inner.changes.max(inner.documents.key_bytes() / LONG_NAME)
+        inner.changes.max(inner.documents.name_bytes() / LONG_NAME)
     }
 
     /// Returns the most bytes that the documents changed here take in a segment.
@@ -245,12 +255,12 @@ impl<F: Fingerprint> Memtable<F> {
     /// Returns by how much the number of live entries grows, compared with the older sources, up to
     /// and including commit `seq`. May be negative.
     pub(crate) fn net_entries(&self, seq: u64) -> i64 {
-        self.read().after(seq).gain
+        self.read().after(seq).gain.into()
     }
 
     /// Returns the same for documents.
     pub(crate) fn net_documents(&self, seq: u64) -> i64 {
-        self.read().after(seq).document_gain
+        self.read().after(seq).document_gain.into()
     }
 
     /// Returns about how many bytes the memtable occupies.
@@ -291,7 +301,7 @@ impl<F: Fingerprint> Memtable<F> {
         accept: impl Fn(Entry<F::Word>) -> bool,
     ) -> Option<(u64, Entry<F::Word>, u32)> {
         let inner = self.read();
-        let after = (seq, inner.commits_until(seq));
+        let after = (seq, inner.commits_until(seq) as usize);
         inner.recent.tables()?.newer_match(query, plan, distance, after, accept)
     }
 
@@ -301,7 +311,9 @@ impl<F: Fingerprint> Memtable<F> {
         let inner = self.read();
         match &inner.recent {
             Recent::Tables(tables) => Some(tables.history(entry.word()?)?.at(seq)?.inserted),
-            Recent::Bands(_) | Recent::FewSketches => inner.documents.is_original(entry, seq),
+            Recent::Bands(_) | Recent::FewSketches => {
+                inner.documents.is_original(entry, inner.commits_until(seq))
+            }
         }
     }
 
@@ -338,7 +350,10 @@ impl<F: Fingerprint> Memtable<F> {
     /// Returns the state of a document at commit `seq` and the commit that made it, if one up to
     /// `seq` changed it. The state is `None` if the document was removed.
     pub(crate) fn document(&self, key: &[u8], seq: u64) -> Option<(u64, Option<Document<F>>)> {
-        self.read().documents.get(key, seq)
+        let inner = self.read();
+        let number = inner.documents.find(key)?;
+        let (commit, document) = inner.documents.get(number, inner.commits_until(seq))?;
+        Some((inner.commits[commit as usize].seq, document))
     }
 
     /// Returns the name of a document, and its state at commit `seq`, if a commit up to `seq`
@@ -349,13 +364,13 @@ impl<F: Fingerprint> Memtable<F> {
         seq: u64,
     ) -> Option<(String, Option<Document<F>>)> {
         let inner = self.read();
-        let (name, document) = inner.documents.by_id(id, seq)?;
-        Some((String::from_utf8_lossy(name).into_owned(), document))
+        let (name, document) = inner.documents.by_id(id, inner.commits_until(seq))?;
+        Some((String::from_utf8_lossy(&name).into_owned(), document))
     }
 
-    /// Returns the documents that a commit up to `seq` changed, by key.
-    pub(crate) fn documents(&self, seq: u64) -> Vec<RecentDocument<F>> {
-        self.read().documents.sorted(seq)
+    /// Returns the documents with keys after `after` that a commit up to `seq` changed, by key.
+    pub(crate) fn documents(&self, seq: u64, after: Option<&[u8]>) -> RecentDocuments<'_, F> {
+        RecentDocuments::new(self, seq, after)
     }
 
     /// Returns the next document id of a database with names.

@@ -31,6 +31,9 @@ impl<F: Fingerprint> Memtable<F> {
         mut visit: impl FnMut(usize, Similar<F>),
     ) {
         let inner = self.read();
+        let before = inner.commits.partition_point(|commit| commit.seq < *commits.start());
+        let commits =
+            u32::try_from(before).unwrap_or(u32::MAX)..inner.commits_until(*commits.end());
         let documents = inner.documents.len();
         let mut led_to: Vec<NumberSet> = match &inner.recent {
             Recent::Bands(bands) if test.shares_band => {
@@ -46,16 +49,11 @@ impl<F: Fingerprint> Memtable<F> {
                     &mut led_to,
                     #[inline(always)]
                     |number, place| {
-                        let at = inner.documents.at(number as usize, *commits.end());
-                        let Some((seq, document)) = at.filter(|(seq, _)| seq >= commits.start())
-                        else {
-                            return;
-                        };
-                        let distance =
-                            test.distance_in_band(&sketches[place], &document.fingerprint);
-                        if let Some(distance) = distance
-                            && let Some(Entry { fingerprint, id }) = document.entry()
-                        {
+                        let original = inner.documents.original(number, &commits);
+                        let Some((&fingerprint, id, commit)) = original else { return };
+                        let distance = test.distance_in_band(&sketches[place], &fingerprint);
+                        if let Some(distance) = distance {
+                            let seq = inner.commits[commit as usize].seq;
                             visit(place, Similar { distance, fingerprint, id, seq });
                         }
                     },

@@ -5,17 +5,17 @@
 use crate::base::error::Result;
 use crate::documents::{Documents, DocumentsCursor};
 use crate::fingerprint::{Document, Fingerprint, Record};
-use crate::store::memtable::RecentDocument;
+use crate::store::memtable::RecentDocuments;
 use crate::store::segment::Replaced;
 
 /// The documents of one source, in the order of their keys.
-enum Records<'a, F> {
-    Recent(std::vec::IntoIter<RecentDocument<F>>),
+enum Records<'a, F: Fingerprint> {
+    Recent(RecentDocuments<'a, F>),
     Segment(Box<DocumentsCursor<'a, F>>),
 }
 
 /// A source and its next record.
-struct Source<'a, F> {
+struct Source<'a, F: Fingerprint> {
     records: Records<'a, F>,
     key: Vec<u8>,
     document: Option<Document<F>>,
@@ -24,15 +24,14 @@ struct Source<'a, F> {
 impl<F: Fingerprint> Source<'_, F> {
     /// Reads the next record. Returns false at the end.
     fn advance(&mut self) -> Result<bool> {
-        self.key.clear();
         match &mut self.records {
             Records::Recent(recent) => {
-                let Some(next) = recent.next() else { return Ok(false) };
-                self.key.extend_from_slice(&next.key);
-                self.document = next.document;
+                let Some(document) = recent.next(&mut self.key) else { return Ok(false) };
+                self.document = document;
             }
             Records::Segment(cursor) => {
                 let Some((key, document)) = cursor.next()? else { return Ok(false) };
+                self.key.clear();
                 self.key.extend_from_slice(key);
                 self.document = document;
             }
@@ -42,7 +41,7 @@ impl<F: Fingerprint> Source<'_, F> {
 }
 
 /// Merges the records of sources.
-pub(crate) struct DocumentMerge<'a, F> {
+pub(crate) struct DocumentMerge<'a, F: Fingerprint> {
     /// Those that have records left, oldest first.
     sources: Vec<Source<'a, F>>,
     key: Vec<u8>,
@@ -53,7 +52,7 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
     /// Begins with the first key. The sources are given from old to new, segments first.
     pub(crate) fn new(
         documents: impl Iterator<Item = &'a Documents<F>>,
-        recent: impl Iterator<Item = Vec<RecentDocument<F>>>,
+        recent: impl Iterator<Item = RecentDocuments<'a, F>>,
     ) -> Result<Self> {
         Self::of_cursors(documents.map(|documents| documents.iter_from(None)), recent)
     }
@@ -61,10 +60,10 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
     /// Does the same with cursors at the first keys.
     pub(crate) fn of_cursors(
         cursors: impl Iterator<Item = DocumentsCursor<'a, F>>,
-        recent: impl Iterator<Item = Vec<RecentDocument<F>>>,
+        recent: impl Iterator<Item = RecentDocuments<'a, F>>,
     ) -> Result<Self> {
         let segments = cursors.map(|cursor| Records::Segment(Box::new(cursor)));
-        let recent = recent.map(|recent| Records::Recent(recent.into_iter()));
+        let recent = recent.map(Records::Recent);
         let mut sources = Vec::new();
         for records in segments.chain(recent) {
             let mut source = Source { records, key: Vec::new(), document: None };
@@ -114,7 +113,7 @@ impl<'a, F: Fingerprint> DocumentMerge<'a, F> {
     }
 }
 
-impl<F> std::fmt::Debug for DocumentMerge<'_, F> {
+impl<F: Fingerprint> std::fmt::Debug for DocumentMerge<'_, F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DocumentMerge")
             .field("sources", &self.sources.len())

@@ -11,7 +11,7 @@ use super::visitor::Sink;
 use crate::base::cpu;
 use crate::base::error::{Error, Result};
 use crate::base::progress::{Meter, Phase};
-use crate::fingerprint::{DocId, Document, Entry, Fingerprint, Sketch};
+use crate::fingerprint::{DocId, Entry, Fingerprint, Sketch};
 use crate::index::bands::SketchTest;
 use crate::query::View;
 
@@ -86,10 +86,11 @@ fn recent(view: &View<'_, Sketch>) -> Vec<Entry<Sketch>> {
     let memtables: Vec<_> = view.version.memtables().collect();
     let mut recent = Vec::new();
     for (number, memtable) in memtables.iter().enumerate() {
-        let originals = memtable.documents(view.seq).into_iter().filter_map(|it| it.document);
-        let entries = originals.filter_map(Document::entry);
+        let (mut documents, mut key) = (memtable.documents(view.seq, None), Vec::new());
+        let entries = std::iter::from_fn(|| documents.next(&mut key).map(|it| it?.entry()));
         let newer = &memtables[number + 1..];
-        recent.extend(entries.filter(|&e| newer.iter().all(|m| m.state(e, view.seq).is_none())));
+        let is_last = |&e: &Entry<_>| newer.iter().all(|m| m.state(e, view.seq).is_none());
+        recent.extend(entries.flatten().filter(is_last));
     }
     recent
 }

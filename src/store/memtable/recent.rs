@@ -1,0 +1,56 @@
+//! The documents of a memtable, by key.
+
+use super::Memtable;
+use crate::fingerprint::{Document, Fingerprint};
+
+/// The documents that a reader sees changed, in the order of their keys. It holds only their
+/// numbers, and reads one document at a time.
+#[derive(Debug)]
+pub(crate) struct RecentDocuments<'a, F: Fingerprint> {
+    memtable: &'a Memtable<F>,
+    /// How many commits the reader sees.
+    commits: u32,
+    numbers: Vec<u32>,
+    /// How many of them were read.
+    read: usize,
+}
+
+impl<'a, F: Fingerprint> RecentDocuments<'a, F> {
+    pub(super) fn new(memtable: &'a Memtable<F>, seq: u64, after: Option<&[u8]>) -> Self {
+        let inner = memtable.read();
+        let commits = inner.commits_until(seq);
+        let numbers = inner.documents.sorted(commits, after);
+        Self { memtable, commits, numbers, read: 0 }
+    }
+
+    /// Returns the number of documents, those that were read included.
+    pub(crate) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// Reads the next document: its key into `key`, and what it is, or `None` if it was removed.
+    pub(crate) fn next(&mut self, key: &mut Vec<u8>) -> Option<Option<Document<F>>> {
+        let &number = self.numbers.get(self.read)?;
+        self.read += 1;
+        let documents = &self.memtable.read().documents;
+        key.clear();
+        key.extend_from_slice(&documents.key(number));
+        Some(documents.get(number, self.commits)?.1)
+    }
+
+    /// Passes all keys to `use_keys`.
+    pub(crate) fn with_keys<T>(&self, use_keys: impl FnOnce(&[&[u8]]) -> T) -> T {
+        let documents = &self.memtable.read().documents;
+        let keys: Vec<_> = self.numbers.iter().map(|&number| documents.key(number)).collect();
+        use_keys(&keys.iter().map(|key| &**key).collect::<Vec<_>>())
+    }
+
+    /// Returns how many of the documents older sources have, and how many are originals there.
+    pub(crate) fn replaced(&self) -> (u64, u64) {
+        self.memtable.read().documents.replaced(&self.numbers)
+    }
+}
