@@ -64,13 +64,14 @@ def pairs(
     the others is paired with it. So a thousand equal rows are 999 pairs, as in Db.pairs(). A null
     fingerprint has no pairs.
 
-    A row is sent to at most as many tasks as a sketch has bands, 10 to 16, as 236 bytes; or to distance + 1, as 16
+    A row is sent to at most as many tasks as a sketch has bands, 10 to 16, as 240 bytes; or to distance + 1, as 16
     bytes each with 64 bits and 24 with 128. tasks is by default spark.sql.shuffle.partitions.
 
     A task collects what it receives. Sketches are compared that share a band. Fingerprints are searched as a
     database in the folder for temporary files. For each row that it received, a task takes about 450 bytes of
-    memory with sketches, 80 and 40 on disk with 64 bits, 130 and 60 with 128. More than 20 million rows of
-    sketches, or 100 million of fingerprints, do not fit into a batch of Arrow.
+    memory with sketches, 80 and 40 on disk with 64 bits, 130 and 60 with 128. More than 9 million rows of
+    sketches, or 100 million of fingerprints, do not fit into a batch of Arrow. Sail makes one batch of all
+    rows of a task, or of several tasks, so use one task per 200,000 sketches.
 
     The rule for a similarity depends on expected_entries, by default the number of rows, which takes another job
     to count.
