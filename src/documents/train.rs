@@ -48,11 +48,13 @@ const RUN: usize = 64;
 const RUNS: usize = 128;
 
 impl SymbolTable {
-    /// Makes a table for the keys of a sorted list, from a sample of them.
-    pub(crate) fn train_sorted<K: AsRef<[u8]>>(keys: &[K]) -> Self {
-        let step = keys.len().div_ceil(RUNS).max(RUN);
-        let runs = keys.chunks(step).flat_map(|part| part.iter().take(RUN));
-        Self::train(&runs.map(AsRef::as_ref).collect::<Vec<_>>())
+    /// Makes a table for so many ascending keys, from a sample of them. `key` returns the key at a
+    /// place.
+    pub(crate) fn train_sorted<K: AsRef<[u8]>>(count: usize, key: impl Fn(usize) -> K) -> Self {
+        let step = count.div_ceil(RUNS).max(RUN);
+        let runs = (0..count).step_by(step).flat_map(|start| start..(start + RUN).min(count));
+        let sample: Vec<K> = runs.map(key).collect();
+        Self::train(&sample.iter().map(AsRef::as_ref).collect::<Vec<_>>())
     }
 }
 

@@ -92,7 +92,7 @@ fn fill<F: Fingerprint>(
     let (count, next_doc) = (documents.given.count, documents.next_doc);
     let sample = sample(&mut documents)?;
     let keys: Vec<&[u8]> = sample.iter().map(|(key, _)| key.as_slice()).collect();
-    let symbols = SymbolTable::train_sorted(&keys);
+    let symbols = SymbolTable::train_sorted(keys.len(), |place| &keys[place]);
     let of_sample = bytes_of(&db.core().settings, &sample, symbols.clone())?;
     let bytes = bytes_of_all(of_sample, sample.len() as u64, count);
     let documents = &mut sample.into_iter().map(Ok).chain(documents);
@@ -259,7 +259,12 @@ mod tests {
         let all = documents(60_000);
         let size = |documents: &[Keyed<Sketch>]| {
             let keys: Vec<&[u8]> = documents.iter().map(|(key, _)| key.as_slice()).collect();
-            bytes_of(settings, documents, SymbolTable::train_sorted(&keys)).unwrap()
+            bytes_of(
+                settings,
+                documents,
+                SymbolTable::train_sorted(keys.len(), |place| &keys[place]),
+            )
+            .unwrap()
         };
         let count = all.len() as u64;
         for sample in [SAMPLED_KEYS, all.len()] {

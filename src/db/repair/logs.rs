@@ -18,7 +18,7 @@ pub(super) fn replay<F: Fingerprint>(
     manifest: &Manifest,
     report: &mut BuildReport,
 ) -> Result<Memtable<F>> {
-    let memtable = Memtable::new(&manifest.settings.index, manifest.next_doc);
+    let memtable = Memtable::for_repair(&manifest.settings.index, manifest.next_doc);
     for log in &manifest.logs {
         let path = storage.root().join(FileName::Log(log.id.number).to_string());
         let (commits, lost) = read(storage, manifest, log, report)?;
@@ -29,8 +29,11 @@ pub(super) fn replay<F: Fingerprint>(
         let commits = commits.into_iter().filter(|(seq, _)| *seq > manifest.last_seq);
         for (seq, mut ops) in commits {
             ops.retain(|op| fits(op, manifest.settings.ids));
-            if let Err(error) = memtable.apply(seq.max(memtable.last_seq()), &ops) {
-                report.damage.push(error.at_path(&path));
+            // One operation that cannot be applied does not keep the others from being saved.
+            for op in ops {
+                if let Err(error) = memtable.apply(seq.max(memtable.last_seq()), &[op]) {
+                    report.damage.push(error.at_path(&path));
+                }
             }
         }
     }

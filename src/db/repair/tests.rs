@@ -371,6 +371,43 @@ fn commits_after_a_damaged_one_are_saved() {
     assert!(found.entries.iter().all(|entry| expected.entries.contains(entry)));
 }
 
+/// A commit that is lost takes an id with it: those of later documents are not the next ones.
+#[test]
+fn named_documents_after_a_damaged_commit_are_saved() {
+    let options = Db::options().ids(Ids::Names).background(false);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let db = options.clone().create(&path).unwrap();
+    let names: Vec<String> = (0..20).map(|i| format!("https://example.org/{i}")).collect();
+    let write = |i, name: &String| db.write(&[(fingerprint(i), Key::from(&**name))]).run().unwrap();
+    (0..).zip(&names).for_each(|(i, name)| drop(write(i, name)));
+    // The document whose insertion will be lost, and another one, change later.
+    drop((write(105, &names[5]), write(103, &names[3])));
+    let mut expected = contents(&db.snapshot());
+    drop(db);
+    let files = files(&path);
+    let log = files.keys().find(|name| kind_of(name) == "log").unwrap();
+    for lost in [5, 7] {
+        let (report, found) = repaired(options.clone(), &files, log, |bytes| {
+            let wanted = fingerprint::<u64>(lost).to_le_bytes();
+            let at = bytes.windows(8).position(|bytes| bytes == wanted).unwrap();
+            bytes[at] ^= 1;
+            true
+        });
+        assert!(count(&report, &[LossKind::Log]) > 0);
+        if lost == 7 {
+            expected.documents.retain(|(name, _)| name.as_deref() != Some(&names[7]));
+            expected.entries.retain(|entry| entry.fingerprint != fingerprint(7));
+        }
+        let of = |contents: &Contents<u64>| {
+            let documents = contents.documents.iter();
+            documents.map(|(name, it)| (name.clone(), it.fingerprint)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&found), of(&expected));
+        assert_eq!(found.entries.len(), expected.entries.len());
+    }
+}
+
 /// The files of a database that is not closed after some inserts, before and after a flush of the
 /// first of three.
 fn before_and_after_a_flush(path: &Path) -> [BTreeMap<String, Vec<u8>>; 2] {

@@ -12,7 +12,6 @@ use crate::db::commit::session;
 use crate::db::commit::sync;
 use crate::db::state::core::{Core, Writer};
 use crate::db::upkeep::rotate;
-use crate::documents::SymbolTable;
 use crate::file::names::FileName;
 use crate::file::storage::LockedFolder;
 use crate::fingerprint::{Entry, Fingerprint, Word};
@@ -153,7 +152,7 @@ fn write_documents<F: Fingerprint>(
     if documents.is_empty() {
         return Ok(());
     }
-    let symbols = documents.with_keys(|keys| SymbolTable::train_sorted(keys));
+    let symbols = documents.symbols();
     let (replaced, originals) = documents.replaced();
     writer.documents(symbols, documents.len() as u64, &mut |builder| {
         let mut key = Vec::new();

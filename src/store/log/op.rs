@@ -185,6 +185,12 @@ impl Deref for KeyBytes<'_> {
     }
 }
 
+impl AsRef<[u8]> for KeyBytes<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
 /// Returns the key of a document: its name, or else its id.
 #[inline]
 pub(crate) fn document_key(name: Option<&str>, id: DocId) -> KeyBytes<'_> {

@@ -41,7 +41,7 @@ const SCAN_SKETCHES: usize = 64;
 struct Commit {
     seq: u64,
     /// By how much the number of live entries after this commit is greater than in the older
-    /// sources. A memtable never holds as many entries as do not fit.
+    /// sources. A log, and so a memtable, has fewer than 2^31 entries.
     gain: i32,
     /// The same for documents.
     document_gain: i32,
@@ -49,7 +49,8 @@ struct Commit {
 
 impl Commit {
     fn new(seq: u64, gain: i64, document_gain: i64) -> Self {
-        let narrow = |gain: i64| i32::try_from(gain).unwrap_or(i32::MAX);
+        let narrow =
+            |gain: i64| i32::try_from(gain).unwrap_or(if gain < 0 { i32::MIN } else { i32::MAX });
         Self { seq, gain: narrow(gain), document_gain: narrow(document_gain) }
     }
 }
@@ -104,7 +105,29 @@ impl<F: Fingerprint> Inner<F> {
         last.unwrap_or(Commit { seq: 0, gain: 0, document_gain: 0 })
     }
 
-    /// Applies the change of a document, in the commit after those that are counted.
+    /// Applies an operation of commit `seq`.
+    fn apply(&mut self, seq: u64, op: &Op<F>) -> Result<()> {
+        match (op, &mut self.recent) {
+            (Op::Change(change), _) => return self.change(seq, change),
+            (Op::Insert { fingerprint, id }, Recent::Tables(tables)) => {
+                let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
+                entry.into_iter().for_each(|entry| tables.insert(seq, entry));
+            }
+            (Op::Remove { fingerprint, id }, Recent::Tables(tables)) => {
+                let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
+                entry.into_iter().for_each(|entry| tables.remove(seq, entry));
+            }
+            (_, Recent::Bands(_) | Recent::FewSketches) => {
+                return Err(Error::corruption(
+                    "the log inserts or removes a single entry, which a database of sketches does not have",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the change of a document, in the commit after those that are counted. Readers see
+    /// the change only after its commit is counted, too.
     fn change(&mut self, seq: u64, change: &DocumentChange<F>) -> Result<()> {
         if let Some(problem) = self.documents.contradiction(change) {
             return Err(Error::corruption(problem));
@@ -165,6 +188,14 @@ impl<F: Fingerprint> Memtable<F> {
         new
     }
 
+    /// Makes an empty memtable for what can be read of the log of a damaged database. Ids of
+    /// documents may be missing in it.
+    pub(crate) fn for_repair(index: &IndexSettings, next_doc: u64) -> Self {
+        let new = Self::new(index, next_doc);
+        new.write().documents.allow_missing_ids();
+        new
+    }
+
     fn with(recent: Recent<F>, next_doc: u64) -> Self {
         let documents = Documents::new(next_doc);
         let inner = RwLock::new(Inner { recent, commits: Vec::new(), documents, changes: 0 });
@@ -181,29 +212,13 @@ impl<F: Fingerprint> Memtable<F> {
         self.inner.write().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Applies the operations of commit `seq`, which is higher than those before. Returns the next
-    /// document id of a database with names.
+    /// Applies the operations of commit `seq`, which is at least as high as those before. Returns
+    /// the next document id of a database with names. If an operation fails, those before it remain
+    /// applied.
     pub(crate) fn apply(&self, seq: u64, ops: &[Op<F>]) -> Result<u64> {
         let inner = &mut *self.write();
         inner.changes += ops.len();
-        for op in ops {
-            match (op, &mut inner.recent) {
-                (Op::Change(change), _) => inner.change(seq, change)?,
-                (Op::Insert { fingerprint, id }, Recent::Tables(tables)) => {
-                    let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
-                    entry.into_iter().for_each(|entry| tables.insert(seq, entry));
-                }
-                (Op::Remove { fingerprint, id }, Recent::Tables(tables)) => {
-                    let entry = Entry { fingerprint: *fingerprint, id: *id }.word();
-                    entry.into_iter().for_each(|entry| tables.remove(seq, entry));
-                }
-                (_, Recent::Bands(_) | Recent::FewSketches) => {
-                    return Err(Error::corruption(
-                        "the log inserts or removes a single entry, which a database of sketches does not have",
-                    ));
-                }
-            }
-        }
+        let applied = ops.iter().try_for_each(|op| inner.apply(seq, op));
         let documents = inner.documents.len();
         let (gain, entries) = match &mut inner.recent {
             Recent::Tables(tables) => {
@@ -217,7 +232,7 @@ impl<F: Fingerprint> Memtable<F> {
         };
         inner.commits.push(Commit::new(seq, gain, inner.documents.gain()));
         self.entries.store(entries, Ordering::Relaxed);
-        Ok(inner.documents.next_doc())
+        applied.map(|()| inner.documents.next_doc())
     }
 
     /// Returns how full the memtable is, in entries: the operations applied or, with long names,
@@ -505,13 +520,64 @@ mod tests {
     }
 
     #[test]
-    fn names_out_of_id_order_are_refused() {
+    fn names_out_of_id_order_are_refused_unless_ids_may_be_missing() {
         let table = memtable(&Layout::preset("single", 64).unwrap());
         let new = |name, id| named(name, id, Before::Absent, Some(1));
         table.apply(1, &[new("a", 0), new("b", 1)]).unwrap();
         assert!(table.apply(2, &[new("d", 3)]).is_err());
+        let repaired = Memtable::for_repair(&index(&Layout::preset("single", 64).unwrap()), 4);
+        repaired.apply(1, &[new("a", 4), new("b", 7)]).unwrap();
+        repaired.apply(2, &[named("c", 9, Before::Original(1), Some(2)), new("d", 5)]).unwrap();
+        repaired.apply(3, &[named("e", 2, Before::Original(1), Some(2))]).unwrap();
+        assert_eq!(repaired.next_doc(), 10);
+        for (id, name) in [(4, "a"), (7, "b"), (9, "c"), (5, "d"), (2, "e")] {
+            assert_eq!(repaired.document_by_id(DocId(id), 3).unwrap().0, name);
+        }
+        assert_eq!(repaired.document_by_id(DocId(6), 3), None);
         assert_eq!(table.document_by_id(DocId(1), 1).unwrap().0, "b");
         assert_eq!(table.document_by_id(DocId(2), 1), None);
+    }
+
+    /// Reads all of the documents, with their fingerprints.
+    fn read_all(mut documents: RecentDocuments<'_, u64>) -> Vec<(String, Option<u64>)> {
+        let mut key = Vec::new();
+        let mut all = Vec::new();
+        while let Some(document) = documents.next(&mut key) {
+            let name = String::from_utf8(key.clone()).unwrap();
+            all.push((name, document.map(|it| it.fingerprint)));
+        }
+        all
+    }
+
+    #[test]
+    fn operations_before_one_that_fails_are_seen_everywhere() {
+        let table = memtable(&Layout::preset("single", 64).unwrap());
+        let new = |name, id| named(name, id, Before::Absent, Some(id + 7));
+        assert!(table.apply(1, &[new("a", 0), new("b", 5)]).is_err());
+        assert_eq!(read_all(table.documents(1, None)), [("a".into(), Some(7))]);
+        assert_eq!(table.state(Entry { fingerprint: 7, id: DocId(0) }, 1), Some(true));
+        assert_eq!((table.net_documents(1), table.net_entries(1), table.len()), (1, 1, 1));
+    }
+
+    #[test]
+    fn documents_are_read_as_they_were_when_reading_began() {
+        let table = memtable(&Layout::preset("single", 64).unwrap());
+        let new = |name, id| named(name, id, Before::Absent, Some(id));
+        // One commit may change a document twice.
+        let changed = named("b", 1, Before::Original(1), Some(9));
+        table.apply(1, &[new("a", 0), new("b", 1), changed, new("d", 2)]).unwrap();
+        let (begun, after_a) = (table.documents(1, None), table.documents(1, Some(b"a")));
+        table.apply(2, &[named("a", 0, Before::Original(0), Some(8)), new("c", 3)]).unwrap();
+        table.apply(3, &[named("b", 1, Before::Original(9), None), new("b", 4)]).unwrap();
+        table.apply(4, &[named("d", 2, Before::Original(2), None)]).unwrap();
+        let name = |name: &str, fingerprint| (name.to_owned(), fingerprint);
+        let at_first = [name("a", Some(0)), name("b", Some(9)), name("d", Some(2))];
+        assert_eq!(read_all(begun), at_first);
+        assert_eq!(read_all(after_a), at_first[1..]);
+        let now = [name("a", Some(8)), name("b", Some(4)), name("c", Some(3))];
+        assert_eq!(read_all(table.documents(4, None)), now);
+        assert_eq!(table.document_by_id(DocId(1), 4), Some(("b".into(), None)));
+        assert_eq!(table.document_by_id(DocId(1), 2).unwrap().1.unwrap().fingerprint, 9);
     }
 
     #[test]

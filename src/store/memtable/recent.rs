@@ -1,6 +1,7 @@
 //! The documents of a memtable, by key.
 
 use super::Memtable;
+use crate::documents::SymbolTable;
 use crate::fingerprint::{Document, Fingerprint};
 
 /// The documents that a reader sees changed, in the order of their keys. It holds only their
@@ -39,14 +40,16 @@ impl<'a, F: Fingerprint> RecentDocuments<'a, F> {
         let documents = &self.memtable.read().documents;
         key.clear();
         key.extend_from_slice(&documents.key(number));
-        Some(documents.get(number, self.commits)?.1)
+        // The reader sees a change of each of these documents, and no change is ever forgotten.
+        let document = documents.get(number, self.commits);
+        debug_assert!(document.is_some(), "a change of document {number} is gone");
+        Some(document?.1)
     }
 
-    /// Passes all keys to `use_keys`.
-    pub(crate) fn with_keys<T>(&self, use_keys: impl FnOnce(&[&[u8]]) -> T) -> T {
+    /// Chooses symbols for the keys.
+    pub(crate) fn symbols(&self) -> SymbolTable {
         let documents = &self.memtable.read().documents;
-        let keys: Vec<_> = self.numbers.iter().map(|&number| documents.key(number)).collect();
-        use_keys(&keys.iter().map(|key| &**key).collect::<Vec<_>>())
+        SymbolTable::train_sorted(self.len(), |place| documents.key(self.numbers[place]))
     }
 
     /// Returns how many of the documents older sources have, and how many are originals there.

@@ -50,10 +50,11 @@ impl<F: Fingerprint> Memtable<F> {
                     #[inline(always)]
                     |number, place| {
                         let original = inner.documents.original(number, &commits);
-                        let Some((&fingerprint, id, commit)) = original else { return };
-                        let distance = test.distance_in_band(&sketches[place], &fingerprint);
+                        let Some((fingerprint, id, commit)) = original else { return };
+                        let distance = test.distance_in_band(&sketches[place], fingerprint);
                         if let Some(distance) = distance {
                             let seq = inner.commits[commit as usize].seq;
+                            let fingerprint = *fingerprint;
                             visit(place, Similar { distance, fingerprint, id, seq });
                         }
                     },

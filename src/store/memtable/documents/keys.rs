@@ -58,8 +58,10 @@ impl Keys {
         if self.ends.is_empty() {
             return numbers.sort_unstable_by_key(|&number| id_of(number));
         }
-        let name = |number| self.key(number, DocId(0));
-        numbers.sort_unstable_by(|&a, &b| name(a).cmp(&name(b)));
+        let keys = numbers.iter().map(|&number| name_of(&self.names, &self.ends, number));
+        let mut order: Vec<_> = keys.zip(numbers.iter().copied()).collect();
+        order.sort_unstable();
+        numbers.iter_mut().zip(order).for_each(|(number, (_, sorted))| *number = sorted);
     }
 
     /// Returns how many bytes the names have.
@@ -75,54 +77,65 @@ impl Keys {
 
 #[inline]
 fn key_of<'a>(names: &'a [u8], ends: &[usize], number: u32, id: DocId) -> KeyBytes<'a> {
+    match name_of(names, ends, number) {
+        Some(name) => KeyBytes::Name(name),
+        None => document_key(None, id),
+    }
+}
+
+#[inline]
+fn name_of<'a>(names: &'a [u8], ends: &[usize], number: u32) -> Option<&'a [u8]> {
     let number = number as usize;
-    let Some(&end) = ends.get(number) else { return document_key(None, id) };
+    let end = *ends.get(number)?;
     let start = number.checked_sub(1).map_or(0, |before| ends[before]);
-    KeyBytes::Name(&names[start..end])
+    Some(&names[start..end])
 }
 
 /// The numbers of documents by id, in a database with names.
 #[derive(Debug)]
 pub(super) struct Ids {
-    /// The first id of a document that is new here. New documents have consecutive ids.
+    /// The first id of a document that is new here.
     first_new: u64,
-    /// The numbers of new documents.
+    /// The numbers of new documents, which have consecutive ids.
     new: Vec<u32>,
-    /// The others.
-    old: HashMap<DocId, u32>,
+    /// Those of all other documents. In a repair, ids may be missing; then it has those after them.
+    others: HashMap<DocId, u32>,
+    /// The next id of a new document.
+    next: u64,
 }
 
 impl Ids {
     pub(super) fn new(first_new: u64) -> Self {
-        Self { first_new, new: Vec::new(), old: HashMap::new() }
+        Self { first_new, new: Vec::new(), others: HashMap::new(), next: first_new }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.new.is_empty() && self.old.is_empty()
+        self.new.is_empty() && self.others.is_empty()
     }
 
     /// Returns the next id of a new document.
     pub(super) fn next(&self) -> u64 {
-        self.first_new + self.new.len() as u64
+        self.next
+    }
+
+    /// Returns the place of an id among those of new documents, if it is one or could be.
+    fn place(&self, id: DocId) -> Option<usize> {
+        id.0.checked_sub(self.first_new).and_then(|place| usize::try_from(place).ok())
     }
 
     pub(super) fn find(&self, id: DocId) -> Option<u32> {
-        match id.0.checked_sub(self.first_new) {
-            Some(place) => self.new.get(usize::try_from(place).ok()?).copied(),
-            None => self.old.get(&id).copied(),
-        }
+        let new = self.place(id).and_then(|place| self.new.get(place));
+        new.or_else(|| self.others.get(&id)).copied()
     }
 
-    /// Sets the number of an id, which is at most the [next](Self::next) one.
     pub(super) fn set(&mut self, id: DocId, number: u32) {
-        let place = id.0.checked_sub(self.first_new);
-        match place.map(|place| usize::try_from(place).unwrap_or(usize::MAX)) {
-            None => _ = self.old.insert(id, number),
-            Some(place) => match self.new.get_mut(place) {
-                Some(known) => *known = number,
-                None => self.new.push(number),
-            },
+        let place = self.place(id).filter(|&place| place <= self.new.len());
+        match place.map(|place| (place, self.new.get_mut(place))) {
+            Some((_, Some(known))) => *known = number,
+            Some((_, None)) => self.new.push(number),
+            None => _ = self.others.insert(id, number),
         }
+        self.next = self.next.max(id.0.saturating_add(1));
     }
 
     /// Makes room for this many more new documents.
@@ -134,6 +147,6 @@ impl Ids {
     pub(super) fn memory(&self) -> usize {
         // Hash tables are up to seven eighths full, and twice as large after they have grown.
         let per_slot = (size_of::<(DocId, u32)>() + 1) * 2;
-        self.new.len() * size_of::<u32>() + self.old.len() * per_slot
+        self.new.len() * size_of::<u32>() + self.others.len() * per_slot
     }
 }

@@ -12,7 +12,7 @@ use state::{Column, Flags, Last, State};
 
 use crate::documents::{MAX_FIXED_BYTES, most_record_bytes};
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
-use crate::store::log::{Before, DocumentChange, KeyBytes, document_key};
+use crate::store::log::{Before, DocumentChange, KeyBytes, MAX_LOG_LEN, document_key};
 
 /// The documents that were changed here. Each has a number, counted from 0 in the order of their
 /// first changes.
@@ -37,6 +37,8 @@ pub(super) struct Documents<F> {
     gain: i64,
     /// The same for originals.
     original_gain: i64,
+    /// Whether ids of documents may be missing, in a database with names.
+    may_miss_ids: bool,
 }
 
 impl<F: Fingerprint> Documents<F> {
@@ -52,14 +54,28 @@ impl<F: Fingerprint> Documents<F> {
             most_bytes: 0,
             gain: 0,
             original_gain: 0,
+            may_miss_ids: false,
         }
+    }
+
+    /// From now on, changes of documents are applied although others before them were lost.
+    pub(super) fn allow_missing_ids(&mut self) {
+        self.may_miss_ids = true;
     }
 
     /// Returns the problem of a change that no log can have after those applied so far.
     pub(super) fn contradiction(&self, change: &DocumentChange<F>) -> Option<String> {
         let (id, next) = (change.id, self.next_doc());
         let is_new = change.before == Before::Absent;
-        let fits = change.name.is_none() || if is_new { id.0 == next } else { id.0 < next };
+        let fits = if self.may_miss_ids {
+            // A log does not hold as many documents.
+            id.0 < next.saturating_add(MAX_LOG_LEN)
+        } else if is_new {
+            id.0 == next
+        } else {
+            id.0 < next
+        };
+        let fits = fits || change.name.is_none();
         (!fits).then(|| format!("document id {id} in the log, where the next new one is {next}"))
     }
 
@@ -74,7 +90,7 @@ impl<F: Fingerprint> Documents<F> {
             Some(number) => (number, self.keep(number)),
             None => (self.add(key, change.id, replaces, replaces_original), None),
         };
-        self.set_last(number, commit, change);
+        self.set_last(number, known.is_some(), commit, change);
         self.gain += i64::from(change.after.is_some()) - i64::from(replaces);
         let is_original = change.after.is_some_and(|after| after.is_original());
         self.original_gain += i64::from(is_original) - i64::from(replaces_original);
@@ -88,7 +104,8 @@ impl<F: Fingerprint> Documents<F> {
     /// Keeps the last state of a document among the earlier ones, and returns the document.
     fn keep(&mut self, number: u32) -> Option<Document<F>> {
         let state = self.last_state(number);
-        self.earlier.entry(number).or_default().push(state);
+        // Most of these documents have one earlier state.
+        self.earlier.entry(number).or_insert_with(|| Vec::with_capacity(1)).push(state);
         state.document
     }
 
@@ -105,8 +122,13 @@ impl<F: Fingerprint> Documents<F> {
     }
 
     /// Makes the outcome of a change the last state of a document.
-    fn set_last(&mut self, number: u32, commit: u32, change: &DocumentChange<F>) {
-        let has_earlier = self.earlier.contains_key(&number);
+    fn set_last(
+        &mut self,
+        number: u32,
+        has_earlier: bool,
+        commit: u32,
+        change: &DocumentChange<F>,
+    ) {
         let at = number as usize;
         let last = &mut self.last[at];
         let flags = last.flags.with_document(change.after.as_ref());
@@ -177,7 +199,7 @@ impl<F: Fingerprint> Documents<F> {
 
     #[cold]
     fn earlier_original(&self, number: u32, commits: u32) -> Option<(&F, DocId, u32)> {
-        let State { commit, document, .. } = self.earlier_state(number, commits)?;
+        let State { commit, document } = self.earlier_state(number, commits)?;
         let document = document.as_ref().filter(|document| document.is_original())?;
         Some((&document.fingerprint, document.id, *commit))
     }
@@ -206,7 +228,7 @@ impl<F: Fingerprint> Documents<F> {
     /// Returns the state of a document that a reader sees, and the commit that made it, if the
     /// reader sees a change of the document.
     pub(super) fn get(&self, number: u32, commits: u32) -> Option<(u32, Option<Document<F>>)> {
-        let State { commit, document, .. } = self.state(number, commits)?;
+        let State { commit, document } = self.state(number, commits)?;
         Some((commit, document))
     }
 
@@ -227,15 +249,21 @@ impl<F: Fingerprint> Documents<F> {
     pub(super) fn sorted(&self, commits: u32, after: Option<&[u8]>) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..).take(self.len()).collect();
         numbers.retain(|&number| {
-            let is_left = |state: State<F>| {
-                // Of one that came and went here, nothing is left.
-                self.last[number as usize].flags.has(Flags::REPLACES) || state.document.is_some()
-            };
-            after.is_none_or(|after| *self.key(number) > *after)
-                && self.state(number, commits).is_some_and(is_left)
+            after.is_none_or(|after| *self.key(number) > *after) && self.leaves_any(number, commits)
         });
         self.keys.sort(&mut numbers, &|number| self.last[number as usize].id);
         numbers
+    }
+
+    /// Returns whether a reader sees that a change did something: of a document that came and went
+    /// here, nothing is left.
+    fn leaves_any(&self, number: u32, commits: u32) -> bool {
+        let Last { commit, flags, .. } = self.last[number as usize];
+        if commit < commits {
+            return flags.has(Flags::REPLACES) || flags.has(Flags::EXISTS);
+        }
+        let state = self.earlier_state(number, commits);
+        state.is_some_and(|state| flags.has(Flags::REPLACES) || state.document.is_some())
     }
 
     /// Returns how many of these documents older sources have, and how many are originals there.
@@ -272,7 +300,7 @@ impl<F: Fingerprint> Documents<F> {
 
     /// Returns about how many bytes this occupies.
     pub(super) fn memory(&self) -> usize {
-        let earlier: usize = self.earlier.values().map(Vec::len).sum();
+        let earlier: usize = self.earlier.values().map(Vec::capacity).sum();
         self.keys.memory()
             + self.ids.memory()
             + self.last.len() * size_of::<Last<F>>()

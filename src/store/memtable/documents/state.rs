@@ -15,10 +15,10 @@ pub(super) struct State<F> {
 }
 
 /// The last state of a document, without what few documents have. There is one of these for each
-/// recent document, so it has as few bytes as possible: with a sketch, four cache lines.
+/// recent document, so it has as few bytes as possible: 256 with a sketch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Last<F> {
-    /// The fingerprint, or a former one if the document was removed.
+    /// The fingerprint, or a former one, or zero if the document was removed.
     pub(super) fingerprint: F,
     pub(super) id: DocId,
     pub(super) commit: u32,
@@ -97,7 +97,7 @@ mod tests {
     use crate::fingerprint::Sketch;
 
     #[test]
-    fn sketch_and_its_document_are_four_cache_lines() {
+    fn last_state_of_a_document_takes_16_bytes_besides_its_fingerprint() {
         assert_eq!((size_of::<Last<Sketch>>(), size_of::<Last<u64>>()), (256, 24));
     }
 
