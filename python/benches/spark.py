@@ -275,26 +275,58 @@ def measured_task(size: int, rows: int) -> tuple[Any, ...]:
     return size, in_cell, count, cost.each(count)[1], f"{memory:.0f}"
 
 
-def measure_crowd(sizes: list[int], tasks: int) -> None:
-    """Measures the task that compares the most pairs if all sketches are of one template. They have a similarity of .65
-    to each other, so none match."""
-    from fpdb_engine.spark import _bands
+def measure_crowd(sizes: list[int], tasks: list[int]) -> None:
+    """Measures the tasks that compare a crowd, if all sketches are of one template. They have a similarity of .65 to each
+    other, so none match."""
+    from fpdb_engine.spark import _crowds, _pairs
 
-    print_head("rows of a template", "tasks", "pairs that the task compares", "CPU s", "ns per pair")
+    print_head("rows of a template", "tasks", "pairs compared by all tasks", "by the largest", "times its share",
+               "CPU s of the largest", "ns per pair", "bytes of the second shuffle per row")
     for count in sizes:
         rng = np.random.default_rng(11)
         planes, parities = (np.repeat(part, count, axis=0) for part in uniform(rng, 1))
         similar(rng, planes, parities, 0.65**0.5)
-        sketches = sketches_of(planes, parities)
+        rows = pa.record_batch({"fingerprint": pa.array(sketches_of(planes, parities).tolist()), "id": np.arange(count)})
         rule = fpdb.MatchRule(0.8, expected_entries=10_000_000)
-        candidates = np.zeros(tasks, np.int64)
-        for owner, band in zip(_bands.owners(sketches, rule, tasks), _bands.bands_of(sketches, rule)):
-            _, first, together = np.unique(band, return_index=True, return_counts=True)
-            np.add.at(candidates, owner[first], together * (together - 1) // 2)
-        task = int(candidates.argmax())
-        _, cost = measured(lambda: sum(1 for _ in _bands.pairs_of_task(sketches, task, rule, tasks)))
-        most = max(int(candidates[task]), 1)
-        print_row(count, tasks, most, f"{cost.cpu:.1f}", f"{cost.cpu / most * 1e9:.1f}")
+        for number in tasks:
+            division = _pairs._by_bands(rule, number)
+            compared, size = of_small_groups(rows, rule, number), 0
+            for task, pairs, work in works_of(rows, division):
+                compared[task] += pairs
+                size += work.nbytes
+            largest = int(compared.argmax())
+            works = [work for task, _, work in works_of(rows, division) if task == largest]
+            _, cost = measured(lambda: sum(1 for _ in _crowds.compared(works, rule)))
+            most, of_works = int(compared[largest]), max(sum(pairs_of_work(work) for work in works), 1)
+            print_row(count, number, int(compared.sum()), most, f"{most / compared.sum() * number:.2f}",
+                      f"{cost.cpu:.1f}", f"{cost.cpu / of_works * 1e9:.1f}", f"{size / count:.0f}")
+
+
+def works_of(rows: Any, division: Any) -> Iterator[tuple[int, int, Any]]:
+    """Yields the works of crowds: for which task they are, how many pairs it compares, and the row that is shuffled."""
+    from fpdb_engine.spark import _pairs
+
+    for work in _pairs._passed_on(division)(_pairs._divided(division)([rows])):
+        if work["pairs"].null_count:
+            yield work["task"][0].as_py(), pairs_of_work(work), work
+
+
+def pairs_of_work(work: Any) -> int:
+    count, split = len(work["ids"][0].as_buffer()) // 8, work["split"][0].as_py()
+    return split * (count - split) if split else count * (count - 1) // 2
+
+
+def of_small_groups(rows: Any, rule: Any, tasks: int) -> np.ndarray:
+    """Returns how many pairs each task compares of groups that are no crowds."""
+    from fpdb_engine.spark import _arrow, _bands, _crowds
+
+    sketches = _arrow.fingerprints_of(rows["fingerprint"], _arrow.SKETCH)
+    compared = np.zeros(tasks, np.int64)
+    for owner, band in zip(_bands.owners(sketches, rule, tasks), _bands.bands_of(sketches, rule)):
+        _, first, together = np.unique(band, return_index=True, return_counts=True)
+        together[together > _crowds.CROWD] = 0
+        np.add.at(compared, owner[first], together * (together - 1) // 2)
+    return compared
 
 
 def most_memory() -> int:
@@ -437,7 +469,7 @@ def main() -> None:
         if "task" in options.only:
             measure_task(options.corpora, int(options.task_rows))
         if "crowd" in options.only:
-            measure_crowd(options.crowds, max(options.sketch_tasks))
+            measure_crowd(options.crowds, options.sketch_tasks)
         if "stored" in options.only:
             corpora = [(rows, None) for rows in options.stored]
             corpora += [(rows, options.similarity) for rows in options.sketches]

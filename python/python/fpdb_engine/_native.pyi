@@ -479,7 +479,7 @@ class MatchRule:
 @final
 class _Comparison:
     def pairs(
-        self, first: int, ends: npt.NDArray[np.int64]
+        self, first: int, ends: npt.NDArray[np.int64], least: int = 0
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]: ...
 
 @final

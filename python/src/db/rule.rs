@@ -175,22 +175,25 @@ pub(crate) struct Comparison {
 #[pymethods]
 impl Comparison {
     /// Compares the sketches from place `first` on, as many as there are ends, each with those that
-    /// follow it up to its end. Returns those that match: the places of both, and their distance.
+    /// follow it up to its end, but with none before place `least`. Returns those that match: the
+    /// places of both, and their distance.
+    #[pyo3(signature = (first, ends, least = 0))]
     fn pairs<'py>(
         &self,
         py: Python<'py>,
         first: usize,
         ends: PyReadonlyArray1<'py, i64>,
+        least: usize,
     ) -> PyResult<[Bound<'py, PyAny>; 3]> {
         let ends = ends.as_slice()?;
         let (a, b, distances) = py.detach(|| {
             let mut found: (Vec<i64>, Vec<i64>, Vec<u8>) = Default::default();
             for (place, &end) in (first..).zip(ends) {
-                let mut following = (0..end).zip(&self.sketches).skip(place);
-                let Some((place, &sketch)) = following.next() else { continue };
-                for (other, &of_other) in following {
+                let Some(&sketch) = self.sketches.get(place) else { continue };
+                let others = (0..end).zip(&self.sketches).skip(least.max(place + 1));
+                for (other, &of_other) in others {
                     if let Some(distance) = self.matcher.distance(sketch, of_other) {
-                        found.0.push(place);
+                        found.0.push(place as i64);
                         found.1.push(other);
                         found.2.push(byte(distance));
                     }

@@ -68,7 +68,25 @@ def test_groups_are_compared_in_parts_of_any_size(monkeypatch: pytest.MonkeyPatc
     assert number_of_parts[-1] == rule.bands
 
 
+@pytest.mark.parametrize("tasks", [2, 5, 16, 64])
+def test_works_have_each_pair_of_a_crowd_once_and_tasks_equal_shares(tasks: int) -> None:
+    from fpdb_engine.spark import _crowds
+
+    count = 1000
+    compared, shares = np.zeros((count, count), int), np.zeros(tasks, int)
+    for work in _crowds.works(count, tasks, 3):
+        other = work.other if work.other.start < work.other.stop else work.one
+        compared[work.one, other] += 1
+        shares[work.task] += work.pairs()
+    assert (compared[np.triu_indices(count, 1)] == 1).all()
+    assert shares.sum() == count * (count - 1) // 2
+    assert shares.max() < 1.3 * shares.mean()
+    # Each row is sent to few tasks, even if these are many.
+    assert max(work.one.stop - work.one.start for work in _crowds.works(10**7, 2, 0)) <= _crowds.PIECE
+
+
 @pytest.mark.parametrize("tasks", [1, 4, 31])
+@pytest.mark.parametrize("crowd", [5, 1 << 12])
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
@@ -77,8 +95,17 @@ def test_groups_are_compared_in_parts_of_any_size(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_pairs_are_those_that_brute_force_finds(
-    spark: Any, rng: np.random.Generator, options: dict[str, Any], rule: truth.Rule, tasks: int
+    spark: Any,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    rule: truth.Rule,
+    crowd: int,
+    tasks: int,
 ) -> None:
+    from fpdb_engine.spark import _crowds
+
+    monkeypatch.setattr(_crowds, "CROWD", crowd)
     sketches, ids = mixed(rng, rule)
     expected = expected_pairs(sketches, ids, rule)
     assert set(range(rule[2] + 1)) == set(expected.values())
@@ -98,17 +125,40 @@ def test_many_sketches_with_the_same_key_have_the_pairs_of_one_database(
         db.write(sketches, ids)
         expected = [np.concatenate(column) for column in zip(*db.pairs())]
     assert len(expected[0]) > 10_000
-    found = jobs.pairs(frame(spark, sketches, ids), similarity=0.8, tasks=5)
-    assert corpus.summary_of_table(found.toArrow()) == corpus.summary(*expected)
-    # The division into parts makes no difference.
-    from fpdb_engine.spark import _bands
+    from fpdb_engine.spark import _bands, _crowds
     from fpdb_engine.spark._arrow import fingerprints_of
+
+    # Whether they are a crowd makes no difference.
+    for crowd in (100, len(sketches)):
+        monkeypatch.setattr(_crowds, "CROWD", crowd)
+        found = jobs.pairs(frame(spark, sketches, ids), similarity=0.8, tasks=5)
+        assert corpus.summary_of_table(found.toArrow()) == corpus.summary(*expected)
+    # Nor does the division into parts.
 
     words = fingerprints_of(pa.array(sketches), 1824)
     for candidates in (1, 100):
         monkeypatch.setattr(_bands, "CANDIDATES", candidates)
         parts = [np.concatenate(c) for c in zip(*_bands.pairs_of_task(words, 0, fpdb.MatchRule(0.8), 1))]
         assert corpus.summary(*(part.astype(np.uint64) for part in parts[:2]), parts[2]) == corpus.summary(*expected)
+
+
+def test_no_task_compares_much_more_of_a_crowd_than_its_share(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fpdb_engine.spark import _crowds, _pairs
+
+    monkeypatch.setattr(_crowds, "CROWD", 50)
+    centre, tasks = rng.bytes(228), 8
+    sketches = [truth.changed(rng, centre, rng.choice(128, 40, replace=False)) for _ in range(2000)]
+    rows = pa.record_batch({"fingerprint": pa.array(sketches), "id": np.arange(len(sketches))})
+    division = _pairs._by_bands(fpdb.MatchRule(0.8), tasks)
+    shares = np.zeros(tasks, int)
+    for row in _pairs._passed_on(division)(_pairs._divided(division)([rows])):
+        if row["ids"].null_count == 0:
+            count, split = len(row["ids"][0].as_buffer()) // 8, row["split"][0].as_py()
+            shares[row["task"][0].as_py()] += split * (count - split) if split else count * (count - 1) // 2
+    assert shares.sum() > 100_000
+    assert shares.max() < 1.3 * shares.mean()
 
 
 def test_bands_are_the_first_minima_of_their_groups(rng: np.random.Generator) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from fpdb_engine import InvalidArgumentError, MatchRule
 
-from . import _bands, _masks
+from . import _bands, _crowds, _masks
 from ._arrow import (
     SKETCH,
     Fingerprints,
@@ -39,8 +39,8 @@ PAIRS = "a long, b long, distance int"
 
 Owners = Callable[[Fingerprints], list[Tasks]]
 """Returns the tasks that each fingerprint is sent to."""
-Search = Callable[[Fingerprints, int], Near]
-"""Finds the pairs of different fingerprints that a task reports."""
+Search = Callable[[Fingerprints, int], Iterable[Any]]
+"""Finds the pairs of different fingerprints that a task reports, and the crowds that it does not search."""
 
 
 def pairs(
@@ -67,7 +67,8 @@ def pairs(
     A row is sent to at most as many tasks as a sketch has bands, 10 to 16, as 240 bytes; or to distance + 1, as 16
     bytes each with 64 bits and 24 with 128. tasks is by default spark.sql.shuffle.partitions.
 
-    A task collects what it receives. Sketches are compared that share a band. Fingerprints are searched as a
+    A task collects what it receives. Sketches are compared that share a band; if more than 4,096 do, all tasks compare
+    them, after a second shuffle, in which each is sent to about 2 sqrt(tasks) tasks. Fingerprints are searched as a
     database in the folder for temporary files. For each row that it received, a task takes about 450 bytes of
     memory with sketches, 80 and 40 on disk with 64 bits, 130 and 60 with 128. More than 9 million rows of
     sketches, or 100 million of fingerprints, do not fit into a batch of Arrow. Sail makes one batch of all
@@ -84,9 +85,13 @@ def pairs(
         raise InvalidArgumentError(f"{tasks} tasks; between 1 and {MAX_TASKS} are possible")
     count = rows.count if expected_entries is None else partial(int, expected_entries)
     options = options_for(bits, distance, similarity, recall, count)
-    division = _by_cells(options, tasks) if similarity is None else _by_bands(rule_of(options), tasks)
+    rule = None if similarity is None else rule_of(options)
+    division = _by_cells(options, tasks) if rule is None else _by_bands(rule, tasks)
     blocks = rows.mapInArrow(_divided(division), BLOCKS).repartition(tasks, "task")
-    return blocks.mapInArrow(_searched(division), PAIRS)
+    if rule is None or tasks == 1:
+        return blocks.mapInArrow(_searched(division), PAIRS)
+    works = blocks.mapInArrow(_passed_on(division), _crowds.WORKS).repartition(tasks, "task")
+    return works.mapInArrow(_compared(rule), PAIRS)
 
 
 class Division(NamedTuple):
@@ -118,7 +123,8 @@ def _by_cells(options: Options, tasks: int) -> Division:
 
 def _by_bands(rule: MatchRule, tasks: int) -> Division:
     owners = partial(_bands.owners, rule=rule, tasks=tasks)
-    search = partial(_bands.pairs_of_task, rule=rule, tasks=tasks)
+    most = None if tasks == 1 else _crowds.CROWD
+    search = partial(_bands.pairs_of_task, rule=rule, tasks=tasks, most=most)
     return Division(SKETCH, tasks, rule.bands, owners, search)
 
 
@@ -150,26 +156,65 @@ def _slices(numbers: Words | Fingerprints, bounds: Any) -> Any:
 
 
 def _searched(division: Division) -> Any:
-    width = words_per_fingerprint(division.bits)
-
     def search(batches: Iterable[Any]) -> Iterator[Any]:
-        received: dict[int, list[tuple[Fingerprints, Words]]] = {}
-        for batch in batches:
-            for task, *arrays in zip(*(batch.column(at) for at in range(3))):
-                fingerprints, ids = (np.frombuffer(a.as_buffer(), np.uint64) for a in arrays)
-                if width > 1:
-                    fingerprints = fingerprints.reshape(-1, width)
-                received.setdefault(task.as_py(), []).append((fingerprints, ids))
+        received = _received(batches, division.bits)
         while received:
             task = next(iter(received))
-            yield from _pairs_of_task(concatenated(received.pop(task)), task, division)
+            for a, b, distances in _found(concatenated(received.pop(task)), task, division):
+                yield from _rows(a, b, distances)
 
     return search
 
 
-def _pairs_of_task(
-    rows: tuple[Fingerprints, Words], task: int, division: Division
-) -> Iterator[Any]:
+def _passed_on(division: Division) -> Any:
+    """Searches, and passes on what was found, and the crowds, which are compared after a second shuffle."""
+    def search(batches: Iterable[Any]) -> Iterator[Any]:
+        received = _received(batches, division.bits)
+        while received:
+            task = next(iter(received))
+            first = task
+            for found in _found(concatenated(received.pop(task)), task, division):
+                if isinstance(found, CrowdRows):
+                    works = _crowds.divided(*found, division.tasks, first)
+                    for first, work in enumerate(works, first + 1):
+                        yield work
+                elif len(found[0]):
+                    yield _crowds.passed_on(task, *found)
+
+    return search
+
+
+def _compared(rule: MatchRule) -> Any:
+    def compare(batches: Iterable[Any]) -> Iterator[Any]:
+        for a, b, distances in _crowds.compared(batches, rule):
+            yield from _rows(a, b, distances)
+
+    return compare
+
+
+def _received(batches: Iterable[Any], bits: int) -> dict[int, list[tuple[Fingerprints, Words]]]:
+    """Returns the rows of each task, in the blocks in which they came."""
+    width = words_per_fingerprint(bits)
+    received: dict[int, list[tuple[Fingerprints, Words]]] = {}
+    for batch in batches:
+        for task, *arrays in zip(*(batch.column(at) for at in range(3))):
+            fingerprints, ids = (np.frombuffer(a.as_buffer(), np.uint64) for a in arrays)
+            if width > 1:
+                fingerprints = fingerprints.reshape(-1, width)
+            received.setdefault(task.as_py(), []).append((fingerprints, ids))
+    return received
+
+
+class CrowdRows(NamedTuple):
+    """The rows of a crowd, which share the band of a number."""
+
+    number: int
+    sketches: Fingerprints
+    ids: Words
+
+
+def _found(rows: tuple[Fingerprints, Words], task: int, division: Division) -> Iterator[Any]:
+    """Finds the pairs of a task, as ids and distances, and the crowds."""
     fingerprints, ids = rows
     order = _order(fingerprints)
     fingerprints, ids = fingerprints[order], ids[order]
@@ -181,8 +226,12 @@ def _pairs_of_task(
     fingerprints, lowest = fingerprints[firsts], np.minimum.reduceat(ids, firsts)
     # Frees the memory before the search.
     del rows, ids, order, is_first, firsts
-    for a, b, distances in division.search(fingerprints, task):
-        yield from _rows(lowest[a], lowest[b], distances)
+    for found in division.search(fingerprints, task):
+        if isinstance(found, _bands.Crowd):
+            yield CrowdRows(found.number, fingerprints[found.rows], lowest[found.rows])
+        else:
+            a, b, distances = found
+            yield lowest[a], lowest[b], distances
 
 
 def _order(fingerprints: Fingerprints) -> Any:
@@ -205,7 +254,9 @@ def _changes(fingerprints: Fingerprints) -> Any:
     return np.append(True, differs if differs.ndim == 1 else differs.any(axis=1))
 
 
-def _equals(fingerprints: Fingerprints, ids: Words, task: int, owners: Owners) -> Iterator[Any]:
+def _equals(
+    fingerprints: Fingerprints, ids: Words, task: int, owners: Owners
+) -> Iterator[tuple[Words, Words, Distances]]:
     """Pairs the lowest id of each group of equal fingerprints with each of the others."""
     is_ours = owners(fingerprints)[0] == task
     fingerprints, ids = fingerprints[is_ours], ids[is_ours]
@@ -218,7 +269,7 @@ def _equals(fingerprints: Fingerprints, ids: Words, task: int, owners: Owners) -
     lowest = ids[np.flatnonzero(starts)][group - 1]
     # A row that is there twice is one row.
     is_other = ~starts & np.append(True, ids[1:] != ids[:-1])
-    yield from _rows(lowest[is_other], ids[is_other], np.zeros(is_other.sum(), np.uint8))
+    yield lowest[is_other], ids[is_other], np.zeros(is_other.sum(), np.uint8)
 
 
 def _rows(a: Words, b: Words, distances: Distances) -> Iterator[Any]:
