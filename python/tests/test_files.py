@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
@@ -51,6 +53,37 @@ def test_parquet_files_become_one_without_near_duplicates(tmp_path: Path) -> Non
         fpdb.dedup_files(file, target, against=against, id_column="id", run=file.stem)
         assert pq.read_metadata(target).num_rows == kept
     assert {file.name for file in tmp_path.glob("*parquet*")} == {"a.parquet", "b.parquet", "kept.parquet"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at the open files of the process")
+def test_what_comparing_took_is_given_back_before_passages_are_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fpdb_engine import _files
+
+    source, scratch = tmp_path / "a.parquet", tmp_path / "scratch"
+    # More than one chunk, so that there is a database.
+    texts = [" ".join(f"{row}-{word}" for word in range(10)) for row in range(5000)]
+    pq.write_table(pa.table({"text": texts, "id": [str(row) for row in range(5000)]}), source)
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    calls = 0
+
+    def searched(*arguments: Any, **options: Any) -> fpdb.Passages:
+        nonlocal calls
+        calls += 1
+        unnamed = [os.readlink(file) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
+        assert not [file for file in unnamed if file.startswith(str(scratch))]
+        assert not list(scratch.iterdir())
+        return fpdb.dedup_passages(*arguments, **options)
+
+    monkeypatch.setattr(_files, "dedup_passages", searched)
+    against = {"against": tmp_path / "db", "id_column": "id", "run": "one"}
+    both: list[dict[str, Any]] = [{}, against]
+    for options in both:
+        found = fpdb.dedup_files(source, tmp_path / "kept.parquet", passages="mark", **options)
+        assert found.keep.all()
+    assert calls == 2
 
 
 def test_wrong_parquet_files_are_refused(tmp_path: Path) -> None:

@@ -257,8 +257,10 @@ def deduplicated(
         order = order_of(keep, texts, ids, within, announce)
         rows = _Rows(comparer, documents, order, strict_ids)
         found = rows.all(total, reporter(progress), settings["similarity"])
-        found = finish(shown(found, texts, text_of))
+        found = shown(found, texts, text_of)
+        # Before the target is written and passages are searched, which need the memory and the space on the disk.
         comparer.finish()
+        found = finish(found)
         if documents is not None:
             documents.finish()
     return found
