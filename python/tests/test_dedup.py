@@ -17,6 +17,7 @@ import fpdb_engine as fpdb
 import numpy as np
 import pytest
 from fpdb_engine import _columns
+from fpdb_engine._growing import Growing
 
 WORDS = [f"w{number:04}" for number in range(3000)]
 
@@ -44,6 +45,15 @@ def corpus(originals: int = 400) -> tuple[list[str], list[int]]:
             texts.append(edited(texts[origins[-1]], seed * 10 + copy))
             origins.append(origins[-1])
     return texts, origins
+
+
+def test_an_array_that_grows_has_all_parts_and_little_free_space() -> None:
+    growing, parts = Growing(np.int64), [np.arange(size) for size in [0, 1, 0, 100, 7, 3000, 1]]
+    for part in parts:
+        growing.append(part)
+    assert len(growing._values) <= sum(map(len, parts)) * 9 // 8
+    assert np.array_equal(growing.all(), np.concatenate(parts))
+    assert len(growing.all()) == 0
 
 
 def check(found: fpdb.Deduplicated, origins: list[int]) -> None:
@@ -470,6 +480,7 @@ TERMINATED = """
 import sys, tempfile, time
 import fpdb_engine as fpdb
 from fpdb_engine import _columns
+from fpdb_engine._growing import Growing
 tempfile.tempdir = sys.argv[1]
 _columns.CHUNK = 2
 def texts():

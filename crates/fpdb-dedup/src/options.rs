@@ -50,7 +50,7 @@ impl Options {
             words: None,
             is_exact: true,
             expected: 10_000_000,
-            memory: 512 << 20,
+            memory: 384 << 20,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             scratch: None,
             until: Until::default(),
@@ -106,7 +106,7 @@ impl Options {
     }
 
     /// Sets how many bytes the pages of a database of kept rows may take in memory. The default is
-    /// 512 MiB. [`Comparer`](crate::Comparer) has no such database.
+    /// 384 MiB. [`Comparer`](crate::Comparer) has no such database.
     ///
     /// # Examples
     ///

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from . import _columns
 from ._documents import EARLIER, Row, Stored, TextOf, id_of
 from ._errors import InvalidArgumentError
+from ._growing import Growing
 from ._native import Comparer, Db
 from ._order import Order, order_of
 from ._passages import dedup_passages
@@ -133,8 +134,8 @@ def dedup(
     is counted, in 6 bytes of memory for each pair of words of such a row that few others have, up to 1 GiB. In a
     template with a million rows, each takes about half a millisecond. With against or verify=False, the time for a
     template grows with the square of its number of rows: 100,000 take half a minute. On the disk, temporary files take
-    about one and a half times the size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the
-    result takes 13 bytes per row, comparing about 10 more, and sketches up to 40 MB of recent rows and up to 512 MiB of
+    about 1.3 times the size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the
+    result takes 13 bytes per row, comparing 4.25 more, and sketches up to 40 MB of recent rows and up to 384 MiB of
     others, in pages that are read again if there are more. Other values of keep than
     "first" write texts that are not in memory to a temporary file. Temporary files are where the module tempfile puts
     them.
@@ -255,9 +256,8 @@ def deduplicated(
         )
         stack.callback(comparer.release)
         order = order_of(keep, texts, ids, within, announce)
-        rows = _Rows(comparer, documents, order, strict_ids)
-        found = rows.all(total, reporter(progress), settings["similarity"])
-        found = shown(found, texts, text_of)
+        rows = _Rows(comparer, documents, order, strict_ids, settings["similarity"])
+        found = shown(rows.all(total, reporter(progress)), texts, text_of)
         # Before the target is written and passages are searched, which need the memory and the space on the disk.
         comparer.finish()
         found = finish(found)
@@ -342,19 +342,22 @@ def _ended_by_sigterm() -> Iterator[None]:
 class _Rows:
     """One pass over the rows, in the order in which they are compared. Numbers of rows are places in it."""
 
-    def __init__(self, comparer: Comparer, documents: Stored | None, order: Order, strict_ids: bool) -> None:
+    def __init__(
+        self, comparer: Comparer, documents: Stored | None, order: Order, strict_ids: bool, threshold: float
+    ) -> None:
         self.comparer = comparer
+        self.threshold = threshold
         self.documents = documents
         self.order = order
         self.strict_ids = strict_ids
-        self.duplicate_of: list[npt.NDArray[np.int64]] = []
-        self.similarity: list[npt.NDArray[np.float32]] = []
-        self.is_estimated: list[npt.NDArray[np.bool_]] = []
-        self.keep: list[npt.NDArray[np.bool_]] = []
+        self.duplicate_of = Growing(np.int64)
+        self.similarity = Growing(np.float32)
+        self.keep = Growing(np.bool_)
         self.earlier: dict[int, str] = {}
         self.rows = self.empty = self.too_short = self.mended = self.unnamed = self.same_id = self.unsure = self.crowded = 0
+        self.estimated = self.below = 0
 
-    def all(self, total: int | None, report: Progress, threshold: float) -> Deduplicated:
+    def all(self, total: int | None, report: Progress) -> Deduplicated:
         for chunk in self.order.texts:
             self._chunk(chunk)
             report(self.rows, total)
@@ -362,19 +365,17 @@ class _Rows:
             raise InvalidArgumentError(f"ids: there are more than the {self.rows} texts")
         if self.order.groups is not None and next(self.order.groups, self) is not self:
             raise InvalidArgumentError(f"within: there are more than the {self.rows} texts")
-        similarity = _joined(self.similarity, np.float32)
-        is_estimated = _joined(self.is_estimated, np.bool_)
         found = Deduplicated(
-            keep=_joined(self.keep, np.bool_),
-            duplicate_of=_joined(self.duplicate_of, np.int64),
-            similarity=similarity,
-            threshold=threshold,
+            keep=self.keep.all(),
+            duplicate_of=self.duplicate_of.all(),
+            similarity=self.similarity.all(),
+            threshold=self.threshold,
             earlier=self.earlier,
             empty=self.empty,
             too_short=self.too_short,
-            estimated=int(np.count_nonzero(is_estimated)),
+            estimated=self.estimated,
             unsure=self.unsure,
-            below=int(np.count_nonzero(similarity[is_estimated] < np.float32(threshold))),
+            below=self.below,
             same_id=self.same_id,
             unnamed=self.unnamed,
             unscored=self.order.unscored,
@@ -444,7 +445,9 @@ class _Rows:
         self.keep.append(keep)
         self.duplicate_of.append(np.where(keep | (of >= EARLIER), np.uint64(2**64 - 1), of).view(np.int64))
         self.similarity.append(similarity.astype(np.float32))
-        self.is_estimated.append(~keep & (estimated != 0))
+        is_estimated = ~keep & (estimated != 0)
+        self.estimated += int(np.count_nonzero(is_estimated))
+        self.below += int(np.count_nonzero(similarity[is_estimated].astype(np.float32) < np.float32(self.threshold)))
 
     def _groups(self, number: int) -> list[str | None] | None:
         """Returns the groups of the next rows, if there are any."""
@@ -494,10 +497,6 @@ class _Rows:
         if self.order.priorities is not None:
             return int(self.order.priorities[number])
         return None if self.order.rows is None else id
-
-
-def _joined(parts: list[Any], dtype: Any) -> Any:
-    return np.concatenate(parts) if parts else np.empty(0, dtype)
 
 
 def _as_given(found: Deduplicated, rows: npt.NDArray[np.int64]) -> Deduplicated:

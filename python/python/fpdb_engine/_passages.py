@@ -62,13 +62,13 @@ class Passages:
         >>> dedup_passages(["Something else."]).figures()
         [('rows with passages', 0), ('passages', 0), ('bytes in passages', 0)]
         """
-        rows = len(np.unique(self.row))
-        return [("rows with passages", rows), ("passages", len(self)), ("bytes in passages", int(self.repeated().sum()))]
+        rows, repeated = self._repeated()
+        return [("rows with passages", len(rows)), ("passages", len(self)), ("bytes in passages", int(repeated.sum()))]
 
     def __repr__(self) -> str:
-        rows, most = len(np.unique(self.row)), len(self.lengths)
-        share = float(self.repeated().sum() / max(int(self.lengths.sum()), 1))
-        return f"<fpdb_engine.Passages: {len(self):,} spans in {rows:,} of {most:,} rows, {share:.1%} of the text>"
+        (rows, repeated), most = self._repeated(), len(self.lengths)
+        share = float(repeated.sum() / max(int(self.lengths.sum()), 1))
+        return f"<fpdb_engine.Passages: {len(self):,} spans in {len(rows):,} of {most:,} rows, {share:.1%} of the text>"
 
     def spans(self, row: int) -> list[Span]:
         """Returns the spans of a row. They may overlap.
@@ -122,12 +122,20 @@ class Passages:
         >>> dedup_passages([quote, f"He said: {quote}!"], min_words=14).repeated().tolist()
         [0, 90]
         """
+        found = np.zeros(len(self.lengths), np.int64)
+        rows, repeated = self._repeated()
+        found[rows] = repeated
+        return found
+
+    def _repeated(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Returns the rows that have spans, and how many bytes of each are in these."""
         # Spans of a row are sorted, so a span adds what is after the end of all earlier ones of the row.
         base = self.row.astype(np.int64) << 30
         ends = np.maximum.accumulate(base + self.end.astype(np.int64)) if len(self) else base
         before = np.concatenate([[0], ends[:-1]]) if len(self) else base
         added = ends - np.maximum(before, base + self.begin.astype(np.int64))
-        return np.bincount(self.row.astype(np.int64), added, len(self.lengths)).astype(np.int64)
+        first = np.flatnonzero(np.diff(base >> 30, prepend=-1))
+        return base[first] >> 30, np.add.reduceat(added, first) if len(first) else added
 
     def keep(self, min_left: float = 0.5) -> npt.NDArray[np.bool_]:
         """Returns whether to keep each row: whether at least this share of its bytes is in no span.

@@ -270,9 +270,9 @@ def chosen(found: Deduplicated) -> npt.NDArray[np.int64]:
 
 def quoting(passages: Passages) -> list[int]:
     """Returns the rows with passages to show: those of which the most is in passages."""
-    repeated = passages.repeated()
-    rows = np.argsort(-repeated, kind="stable")[:_QUOTING]
-    return [row for row in rows.tolist() if repeated[row]]
+    rows, repeated = passages._repeated()
+    most = np.argsort(-repeated, kind="stable")[:_QUOTING]
+    return [int(rows[at]) for at in most.tolist() if repeated[at]]
 
 
 def excerpts(a: str | None, b: str | None) -> tuple[str | None, str | None]:

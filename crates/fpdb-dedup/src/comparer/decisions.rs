@@ -10,6 +10,7 @@ use super::{Comparer, MOST_CANDIDATES, Verdict};
 use crate::by_band::{ByBand, RowSet};
 use crate::candidates::{Candidate, Earlier, Like};
 use crate::error::{Error, Result};
+use crate::kept;
 use crate::parallel;
 use crate::rows::{Kind, Row};
 
@@ -22,6 +23,16 @@ struct Known<'a> {
     documents: &'a [Earlier<'a>],
     /// The features of those whose texts are known.
     features: Vec<Option<Shingles>>,
+}
+
+/// A row that is compared. Its features in other forms are made once something is compared with
+/// them.
+struct Own<'a> {
+    row: &'a Row,
+    /// As those of kept rows of earlier chunks.
+    cut: OnceCell<Shingles>,
+    /// As those of documents.
+    mixed: OnceCell<Mixed>,
 }
 
 /// How similar a row is to a candidate.
@@ -136,10 +147,9 @@ impl Comparer {
             is_crowded: false,
             is_in_crowd: false,
         };
-        // Made once something is compared with it.
-        let mixed = OnceCell::new();
+        let own = Own { row: own, cut: OnceCell::new(), mixed: OnceCell::new() };
         for candidate in near {
-            let similarity = self.similarity_of(chunk, (own, &mixed), candidate, earlier)?;
+            let similarity = self.similarity_of(chunk, &own, candidate, earlier)?;
             let Some(Similarity { value, is_estimated }) = similarity else { continue };
             match candidate.of {
                 Like::Earlier(place) if candidate.gives_way => verdict.replaced.push(place),
@@ -166,10 +176,11 @@ impl Comparer {
     fn similarity_of(
         &mut self,
         chunk: &[Row],
-        (own, mixed): (&Row, &OnceCell<Mixed>),
+        own: &Own<'_>,
         candidate: &Candidate,
         earlier: &Known<'_>,
     ) -> Result<Option<Similarity>> {
+        let Own { row: own, cut, mixed } = own;
         if own.kind == Kind::Equality {
             let exactly = Similarity { value: 1.0, is_estimated: false };
             return Ok((candidate.distance == 0).then_some(exactly));
@@ -183,7 +194,7 @@ impl Comparer {
                     Some(other) => other.map(|other| own.features.jaccard(&other.features)),
                     None => {
                         let other = kept.of(other).map_err(Error::file(&self.scratch))?;
-                        Some(own.features.jaccard(other))
+                        Some(cut.get_or_init(|| kept::cut(&own.features)).jaccard(other))
                     }
                 }
             }
