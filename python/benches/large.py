@@ -3,9 +3,10 @@
 A text has 100 to 230 words, which have the frequencies that they have in a real corpus. Of ten texts, one is a copy of
 an earlier one in which a few words, or none, are replaced: their similarity by sets of five words is at least .8. One quotes
 60 words of an earlier text. The files are Parquet with zstd. `found` is the share of the planted copies that were dropped,
-and of the quotes that were found. `wrong` counts dropped rows that are no copies, and passages that are in no quote. Disk
-is the space that the file system loses while the program runs, without that of the target. The figures of the other
-programs do not include reading the files.
+and of the quotes that were found. `wrong` counts dropped rows that are no copies, and passages that are in no quote. Memory is
+anonymous memory at its peak, looked at ten times a second, and "with files" is all that is resident, with the pages of
+programs and libraries, which the system can read again. Scratch is what temporary files take on the disk, also those
+without a name. The figures of the other programs do not include reading the files.
 
     target/python/bin/pip install datasketch rensa spacy tokenizers "xxhash<3.6"
     target/python/bin/python python/benches/large.py CORPUS.ndjson.gz [--texts 1e6] [--threads 2] [--peers 20000]
@@ -15,13 +16,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -112,7 +113,6 @@ def child(folder: Path, program: str, threads: int) -> None:
 
         texts = pq.read_table(folder / "texts", columns=["text"])["text"].to_pylist()
         begin, before = time.monotonic(), time.process_time()
-        (folder / "scratch").mkdir()
         keep = np.ones(len(texts), bool)
         keep[PROGRAMS[program](texts, folder / "scratch")] = False
         np.save(folder / "keep.npy", keep)
@@ -123,38 +123,52 @@ def child(folder: Path, program: str, threads: int) -> None:
     (folder / "figures.json").write_text(json.dumps(result))
 
 
-def run(folder: Path, program: str, threads: int) -> tuple[dict[str, float], float]:
-    """Runs a job in a process of its own. Returns its figures, and the bytes of the disk that it took at most beside
-    its results."""
+class Watched:
+    """The most memory and scratch space that a process takes."""
+
+    def __init__(self, process: int, folder: Path) -> None:
+        self._process, self._folder = Path(f"/proc/{process}"), folder
+        self.memory = self.scratch = 0
+
+    def look(self) -> None:
+        # The process may end, and has no memory then.
+        with contextlib.suppress(OSError, IndexError):
+            status = (self._process / "status").read_text()
+            self.memory = max(self.memory, int(status.partition("RssAnon:")[2].split()[0]) >> 10)
+            self.scratch = max(self.scratch, sum(self._sizes().values()))
+
+    def _sizes(self) -> dict[int, int]:
+        """Returns the bytes on the disk of each file."""
+        sizes = {}
+        for file in itertools.chain((self._process / "fd").iterdir(), self._folder.rglob("*")):
+            with contextlib.suppress(OSError):
+                # Files without a name are seen only where they are open.
+                if file.parent.name == "fd" and not os.readlink(file).endswith("(deleted)"):
+                    continue
+                about = file.stat()
+                sizes[about.st_ino] = about.st_blocks * 512
+        return sizes
+
+
+def run(folder: Path, program: str, threads: int) -> tuple[dict[str, float], Watched]:
+    """Runs a job in a process of its own. Returns its figures, and what it took at most."""
     shutil.rmtree(folder / "target", ignore_errors=True)
     shutil.rmtree(folder / "scratch", ignore_errors=True)
-    environment = os.environ | {"TMPDIR": str(folder)}
-    free = shutil.disk_usage(folder).free
-    least, is_done = free, threading.Event()
-
-    def watch() -> None:
-        nonlocal least
-        while not is_done.wait(0.2):
-            written = 0
-            for file in (folder / "target").rglob("*.parquet"):
-                # It may have another name meanwhile.
-                with contextlib.suppress(OSError):
-                    written += file.stat().st_blocks * 512
-            least = min(least, shutil.disk_usage(folder).free + written)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    (folder / "scratch").mkdir()
+    environment = os.environ | {"TMPDIR": str(folder / "scratch")}
     arguments = [sys.executable, __file__, "--child", program, str(folder), str(threads)]
-    try:
-        subprocess.run(arguments, env=environment, check=True)
-    finally:
-        is_done.set()
-        watcher.join()
-    return json.loads((folder / "figures.json").read_text()), free - least
+    process = subprocess.Popen(arguments, env=environment)
+    watched = Watched(process.pid, folder / "scratch")
+    while process.poll() is None:
+        watched.look()
+        time.sleep(0.1)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, arguments)
+    return json.loads((folder / "figures.json").read_text()), watched
 
 
 def report(folder: Path, program: str, threads: int, size: int, count: int) -> None:
-    figures, disk = run(folder, program, threads)
+    figures, watched = run(folder, program, threads)
     kind, keep = kinds(np.arange(count)), np.load(folder / "keep.npy")
     dropped = ~keep
     if program == "passages":
@@ -168,7 +182,8 @@ def report(folder: Path, program: str, threads: int, size: int, count: int) -> N
     processor = figures["processor"]
     print(
         f"| {program} | {count:,} | {size / 1e9:.2f} | {processor:.1f} | {processor / count * 1e6:.1f} "
-        f"| {processor / size * 1e9:.1f} | {figures['s']:.1f} | {figures['memory']} | {disk / size:.2f} "
+        f"| {processor / size * 1e9:.1f} | {figures['s']:.1f} | {watched.memory} "
+        f"| {figures['memory']} | {watched.scratch / size:.2f} "
         f"| {found:.4f} | {wrong} |",
         flush=True,
     )
@@ -197,8 +212,8 @@ def main() -> None:
     options = parser.parse_args()
     words, sums = words_of(options.corpus)
     print(
-        "| program | texts | GB | processor s | per 10^6 texts | per GB | s | memory MB | disk per byte of text | found "
-        "| wrong |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| program | texts | GB | processor s | per 10^6 texts | per GB | s | memory MB | with files | scratch per byte of text "
+        "| found | wrong |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         flush=True,
     )
     jobs = [(int(options.texts), options.programs.split(","))]
