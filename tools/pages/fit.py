@@ -1,4 +1,4 @@
-"""Fits the trees of main/1 to labelled pages, and writes them into crates/fpdb-web/src/content/weights.rs.
+"""Fits the trees of main/1 to labelled pages, and writes them into crates/fpdb-web/src/content/weights.
 
 A folder holds sets as score.py reads them. Each page has the same weight, and in it a block has one that grows with
 its length. A copy of each page counts as a third of a page: without the names of classes and identifiers, so that names alone
@@ -10,9 +10,11 @@ and to copies of articles without their text, which count for no block.
 
     pip install numpy catboost lxml
     python3 fit.py FOLDER
+    python3 fit.py --whole FOLDER
     python3 fit.py --held-out texts.ndjson FOLDER
 
-The second command also writes the text that each page has if the trees are fitted to the pages of other sites: five
+The second command writes the trees for whole pages only: after a change of what is known of whole pages, those for blocks
+can stay. The third also writes the text that each page has if the trees are fitted to the pages of other sites: five
 times to four fifths of the sites. To score them: `score.py --program "held-out=cat texts.ndjson" FOLDER`.
 """
 
@@ -36,7 +38,7 @@ from catboost import CatBoostClassifier
 from score import flat, layout, read, score, site, words
 
 ROOT = Path(__file__).resolve().parents[2]
-WEIGHTS = ROOT / "crates/fpdb-web/src/content/weights.rs"
+WEIGHTS = ROOT / "crates/fpdb-web/src/content/weights"
 FOLDS = 5
 DEPTH = 5
 # The trees of the forests: those of the first and second scores of blocks, and of the scores of pages.
@@ -291,16 +293,17 @@ def trees(model, folder, least=0):
         yield f"    Tree {{ questions: {[*questions]}, parts: {parts} }},\n".replace("), (", "), (")
 
 
-def write_weights(first, second, whole, folder):
-    text = WEIGHTS.read_text()
-    for name, model, least in (("FIRST", first, 0), ("SECOND", second, 0), ("WHOLE", whole, EMPTY)):
-        body = "".join(trees(model, folder, least))
-        text = re.sub(rf"(static {name}: &\[Tree\] = &\[\n).*?(\];)", lambda m: m[1] + body + m[2], text, flags=re.S)
-    WEIGHTS.write_text(text)
+def write_weights(name, model, folder, least=0):
+    """Writes the trees of a forest into the file of its name, in place of those that are there."""
+    path = WEIGHTS / f"{name}.rs"
+    head, _, rest = path.read_text().partition("= &[\n")
+    _, _, tail = rest.rpartition("];")
+    path.write_text(f"{head}= &[\n{''.join(trees(model, folder, least))}];{tail}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--whole", action="store_true", help="write only the trees that say whether a page has content")
     parser.add_argument("--held-out", type=Path, metavar="FILE", help="write the texts of pages by trees that were fitted to other sites")
     parser.add_argument("folder", type=Path, help="a folder of labelled pages")
     options = parser.parse_args()
@@ -309,17 +312,19 @@ def main():
         pages.give("first", pages.of_other_sites(pages.features, TREES[0]))
         _, terms = pages.run()
         pages.give("second", pages.of_other_sites(terms, TREES[1]))
-        pages.write("third", ([0] for _ in pages.pages))
+        pages.write("page", ([0] for _ in pages.pages))
         lines, _ = pages.run()
         whole = Whole(pages, lines)
         if options.held_out:
-            pages.write("third", ([round(1000 * score)] for score in whole.of_other_sites()))
+            pages.write("page", ([round(1000 * score)] for score in whole.of_other_sites()))
             lines, _ = pages.run()
             texts = ({"id": page["id"], "text": line["text"]} for (_, page), line in zip(pages.pages, lines) if "copy" not in page)
             options.held_out.write_text("".join(json.dumps(text) + "\n" for text in texts))
-        everything = numpy.full(len(pages.labels), True)
-        first, second = pages.fit(pages.features, TREES[0], everything), pages.fit(terms, TREES[1], everything)
-        write_weights(first, second, whole.fit(numpy.full(len(whole.labels), True)), Path(folder))
+        write_weights("whole", whole.fit(numpy.full(len(whole.labels), True)), Path(folder), EMPTY)
+        if not options.whole:
+            everything = numpy.full(len(pages.labels), True)
+            write_weights("first", pages.fit(pages.features, TREES[0], everything), Path(folder))
+            write_weights("second", pages.fit(terms, TREES[1], everything), Path(folder))
 
 
 if __name__ == "__main__":

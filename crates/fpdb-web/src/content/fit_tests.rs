@@ -14,7 +14,7 @@ use super::{sift, text, tree, whole};
 
 /// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id",
 /// "html"}`. If there are files `first` and `second`, each of their lines is a list of the scores of
-/// a page's blocks. If there is a file `third`, each of its lines is a list of one score, that of the
+/// a page's blocks. If there is a file `page`, each of its lines is a list of one score, that of the
 /// page. Otherwise, the scores are those of the crate. Writes the blocks, the text and the values of
 /// each page to `blocks`; the values of the blocks that the trees ask for, as little-endian numbers
 /// of 16 bits, to `values`; and how many of them are not features of the block itself to `around`.
@@ -27,13 +27,13 @@ fn write_blocks() {
     write!(create("around"), "{AROUND}").unwrap();
     let mut first = lines(&folder.join("first"));
     let mut second = lines(&folder.join("second"));
-    let mut third = lines(&folder.join("third"));
+    let mut whole = lines(&folder.join("page"));
     for line in lines(&folder.join("pages")).unwrap() {
         let page: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let first = first.as_mut().map(scores);
         let second = second.as_mut().map(scores);
-        let third = third.as_mut().map(scores);
-        let given = [first, second, third];
+        let whole = whole.as_mut().map(scores);
+        let given = [first, second, whole];
         let line = describe(page["html"].as_str().unwrap(), given, &mut values);
         writeln!(blocks, "{line}").unwrap();
     }
@@ -49,7 +49,7 @@ fn scores(lines: &mut Lines<BufReader<File>>) -> Vec<i64> {
 
 fn describe(
     html: &str,
-    [first, second, third]: [Option<Vec<i64>>; 3],
+    [first, second, page_score]: [Option<Vec<i64>>; 3],
     values: &mut impl Write,
 ) -> Value {
     let mut page = tree::build(html);
@@ -67,7 +67,7 @@ fn describe(
     let second = second.unwrap_or_else(|| score::second_scores(&survey, &first, &features));
     let choice = score::choose_by(&survey, &second);
     let whole = whole::values(&survey, &choice);
-    let is_whole = third.map_or_else(|| whole::has_content(&whole), |third| third[0] >= 0);
+    let is_whole = page_score.map_or_else(|| whole::has_content(&whole), |score| score[0] >= 0);
     let chosen = score::finish(&survey, choice, is_whole);
     let texts = page.blocks.iter().map(|block| &page.text[block.start..block.end]);
     let text = text::text(&page, &chosen);

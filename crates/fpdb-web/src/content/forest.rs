@@ -45,7 +45,7 @@ pub(super) fn scores<const VALUES: usize>(
 }
 
 fn sums(forest: &[Tree], columns: &[[i16; LANES]]) -> [i32; LANES] {
-    let mut sums = [0; LANES];
+    let mut sums = [0_i32; LANES];
     for tree in forest {
         let mut answers = [0_u8; LANES];
         for (digit, (value, threshold)) in (0..).zip(tree.questions) {
@@ -54,8 +54,11 @@ fn sums(forest: &[Tree], columns: &[[i16; LANES]]) -> [i32; LANES] {
                 *answers |= u8::from(*value > threshold) << digit;
             }
         }
+        // The remainder spares a check of each index. A sum of so few numbers of 16 bits cannot
+        // overflow, so it needs no check either.
         for (sum, answers) in sums.iter_mut().zip(answers) {
-            *sum += tree.parts.get(usize::from(answers)).copied().map_or(0, i32::from);
+            let part = tree.parts.get(usize::from(answers) % (1 << DEPTH)).copied();
+            *sum = sum.wrapping_add(part.map_or(0, i32::from));
         }
     }
     sums

@@ -8,6 +8,7 @@
 //! page seems to have no content ([`promise`], [`whole`]), or its data has a fuller text ([`text`],
 //! [`data`]).
 
+mod about;
 mod boxes;
 mod choice;
 mod data;

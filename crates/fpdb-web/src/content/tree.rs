@@ -8,6 +8,7 @@
 
 use memchr::memmem;
 
+use super::about;
 use super::marks::Marks;
 use crate::html::attributes::{self, Attributes};
 use crate::html::tokens::{self, Element as Role, Token, Tokens};
@@ -167,10 +168,10 @@ pub(super) fn build(html: &str) -> Page<'_> {
         match tag.name.as_bytes() {
             b"title" if title.is_empty() => title = tag.raw,
             b"meta" => {
-                let (name, content) = meta(tag.attributes);
+                let (name, content) = about::meta(tag.attributes);
                 is_article |= name.eq_ignore_ascii_case("og:type")
                     && content.trim().eq_ignore_ascii_case("article");
-                if description.is_empty() && is_description(name) {
+                if description.is_empty() && about::is_description(name) {
                     description = content;
                 }
             }
@@ -199,7 +200,7 @@ pub(super) fn build(html: &str) -> Page<'_> {
             _ => builder.tag(&tag),
         }
     }
-    is_article |= data.iter().any(|script| says_article(script));
+    is_article |= data.iter().any(|script| about::says_article(script));
     builder.pop_to(0);
     let text = builder.writer.finish();
     let elements = builder.elements;
@@ -214,32 +215,6 @@ pub(super) fn build(html: &str) -> Page<'_> {
         description,
         is_article,
     }
-}
-
-/// Returns whether linked data is about an article.
-fn says_article(script: &str) -> bool {
-    let has = |name: &str| memmem::find(script.as_bytes(), name.as_bytes()).is_some();
-    has("Article\"") || has("\"BlogPosting\"")
-}
-
-/// Returns the name or the property of a `<meta>`, and its content.
-fn meta(attributes: &[u8]) -> (&str, &str) {
-    let (mut name, mut content) = ("", "");
-    for (attribute, value) in attributes::pairs(attributes) {
-        let value = std::str::from_utf8(value).unwrap_or_default();
-        match attribute.to_ascii_lowercase().as_slice() {
-            b"name" | b"property" if name.is_empty() => name = value.trim(),
-            b"content" if content.is_empty() => content = value,
-            _ => {}
-        }
-    }
-    (name, content)
-}
-
-fn is_description(name: &str) -> bool {
-    ["description", "og:description", "twitter:description"]
-        .iter()
-        .any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// Returns whether a script holds what the page is to show, as frameworks that build pages in the

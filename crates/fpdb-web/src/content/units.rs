@@ -112,19 +112,19 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
             cookie: phrases::has_cookie(text),
             ..Unit::default()
         };
-        let mut hash = phrases::hash(text);
-        if bytes < 400 {
+        unit.hash = if bytes < 400 {
             phrases::fold_into(text, &mut folded);
             unit.opening = bytes < 250 && phrases::is_opening(&folded);
             unit.phrase = phrases::has_phrase(&folded);
             unit.aside = bytes <= 90 && (level > 0 || bytes <= 60) && phrases::is_heading(&folded);
             unit.in_title = bytes >= 8 && !title.is_empty() && title.contains(folded.as_str());
-            hash = phrases::hash(&folded);
-        }
-        let count = seen.entry(hash).or_insert(0_u32);
+            phrases::hash(&folded)
+        } else {
+            phrases::hash(text)
+        };
+        let count = seen.entry(unit.hash).or_insert(0_u32);
         unit.is_copy = *count > 0 && unit.is_good;
         *count += 1;
-        unit.hash = hash;
         units.push(unit);
     }
     for unit in &mut units {

@@ -165,6 +165,10 @@ impl Kept<'_> {
     fn core(&self) -> (i16, i16) {
         let pairs = self.survey.units.iter().zip(&self.choice.chosen);
         let kept = Sums::new(pairs.map(|(u, kept)| if *kept { u64::from(u.bytes) } else { 0 }));
+        // Every element has all of nothing.
+        if kept.all() == 0 {
+            return (0, 0);
+        }
         let size = |place: &Place| self.survey.bytes.between(place.first, place.end);
         let inside = |place: &Place| kept.between(place.first, place.end);
         let mut best = self.survey.place(0);
@@ -174,5 +178,57 @@ impl Kept<'_> {
             }
         }
         (part(inside(&best), size(&best)), best.depth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::tree;
+
+    const PAGE: &str = "<title>The flood in the valley</title><div><p>A menu of links</div><div>\
+                        <div><p>The flood reached the dam in the night.<p>It fell at noon.";
+
+    /// The survey of a page, and the choice of these blocks.
+    fn chosen(html: &str, chosen: &[bool]) -> (Survey, Choice) {
+        let survey = Survey::of(&tree::build(html));
+        let scores = chosen.iter().map(|kept| if *kept { 2000 } else { -2000 }).collect();
+        let chosen = chosen.to_vec();
+        assert_eq!(survey.units.len(), chosen.len());
+        (survey, Choice { scores, chosen, best: 900, is_index: false })
+    }
+
+    #[test]
+    fn values_are_of_the_blocks_that_are_kept() {
+        let (survey, choice) = chosen(PAGE, &[false, true, true]);
+        let kept = Kept { survey: &survey, choice: &choice };
+        assert_eq!((kept.count(&|_| true), kept.bytes(&|_| true), kept.span()), (2, 55, 2));
+        // Of the four words of the title: "the", "flood" and "in".
+        assert_eq!(survey.promises.title.len(), 4);
+        assert_eq!(survey.promises.title.share(kept.promised().0), 750);
+        assert_eq!(kept.mean(55), 2000);
+        // The inner of the two elements around the kept blocks has nothing else.
+        assert_eq!(kept.core(), (1000, 2));
+    }
+
+    #[test]
+    fn of_a_page_of_which_nothing_is_kept_no_element_is_the_core() {
+        let (survey, choice) = chosen(PAGE, &[false; 3]);
+        let kept = Kept { survey: &survey, choice: &choice };
+        assert_eq!((kept.core(), kept.span(), kept.longest_run()), ((0, 0), 0, 0));
+        assert_eq!(kept.promised(), (0, 0));
+    }
+
+    #[test]
+    fn blocks_that_do_not_follow_each_other_are_no_run() {
+        let prose = "<p>The river rose again in the night, and the people carried sand to the dam.";
+        let html = format!("{prose}{prose}<p>a menu{prose}");
+        let size = |kept: &[bool]| {
+            let (survey, choice) = chosen(&html, kept);
+            Kept { survey: &survey, choice: &choice }.longest_run()
+        };
+        let one = size(&[true, false, false, false]);
+        assert_eq!(size(&[true, true, false, true]), 2 * one);
+        assert_eq!(size(&[false, true, false, true]), one);
     }
 }
