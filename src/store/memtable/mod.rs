@@ -383,11 +383,6 @@ impl<F: Fingerprint> Memtable<F> {
         Some((String::from_utf8_lossy(&name).into_owned(), document))
     }
 
-    /// Returns the documents with keys after `after` that a commit up to `seq` changed, by key.
-    pub(crate) fn documents(&self, seq: u64, after: Option<&[u8]>) -> RecentDocuments<'_, F> {
-        RecentDocuments::new(self, seq, after)
-    }
-
     /// Returns the next document id of a database with names.
     pub(crate) fn next_doc(&self) -> u64 {
         self.read().documents.next_doc()

@@ -16,14 +16,17 @@ pub(crate) struct RecentDocuments<'a, F: Fingerprint> {
     read: usize,
 }
 
-impl<'a, F: Fingerprint> RecentDocuments<'a, F> {
-    pub(super) fn new(memtable: &'a Memtable<F>, seq: u64, after: Option<&[u8]>) -> Self {
-        let inner = memtable.read();
+impl<F: Fingerprint> Memtable<F> {
+    /// Returns the documents with keys after `after` that a commit up to `seq` changed, by key.
+    pub(crate) fn documents(&self, seq: u64, after: Option<&[u8]>) -> RecentDocuments<'_, F> {
+        let inner = self.read();
         let commits = inner.commits_until(seq);
         let numbers = inner.documents.sorted(commits, after);
-        Self { memtable, commits, numbers, read: 0 }
+        RecentDocuments { memtable: self, commits, numbers, read: 0 }
     }
+}
 
+impl<F: Fingerprint> RecentDocuments<'_, F> {
     /// Returns the number of documents, those that were read included.
     pub(crate) fn len(&self) -> usize {
         self.numbers.len()
