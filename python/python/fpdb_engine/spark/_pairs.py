@@ -69,7 +69,7 @@ def pairs(
 
     A task collects what it receives. Sketches are compared that share a band; if more than 4,096 do, all tasks compare
     them, after a second shuffle, in which each is sent to about 2 sqrt(tasks) tasks. Fingerprints are searched as a
-    database in the folder for temporary files. For each row that it received, a task takes about 450 bytes of
+    database in the folder for temporary files. For each row that it received, a task takes about 780 bytes of
     memory with sketches, 80 and 40 on disk with 64 bits, 130 and 60 with 128. More than 9 million rows of
     sketches, or 100 million of fingerprints, do not fit into a batch of Arrow. Sail makes one batch of all
     rows of a task, or of several tasks, so use one task per 200,000 sketches.
