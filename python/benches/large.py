@@ -212,7 +212,7 @@ def main() -> None:
     options = parser.parse_args()
     words, sums = words_of(options.corpus)
     print(
-        "| program | texts | GB | processor s | per 10^6 texts | per GB | s | memory MB | with files | scratch per byte of text "
+        "| program | texts | GB | processor s | per 10^6 texts | per GB | s | memory MiB | with files | scratch per byte of text "
         "| found | wrong |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         flush=True,
     )

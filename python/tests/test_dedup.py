@@ -480,7 +480,6 @@ TERMINATED = """
 import sys, tempfile, time
 import fpdb_engine as fpdb
 from fpdb_engine import _columns
-from fpdb_engine._growing import Growing
 tempfile.tempdir = sys.argv[1]
 _columns.CHUNK = 2
 def texts():

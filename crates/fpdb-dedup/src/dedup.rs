@@ -32,8 +32,8 @@ const CHUNK: usize = 1 << 12;
 /// others have, up to 1 GiB.
 ///
 /// The time grows linearly with the length of the texts. Temporary files take about 1.3 times the
-/// size of the kept texts. They have 48 bits of the hash of each feature, so of two texts with 160
-/// features each, two different ones count as equal in one of 10^10 comparisons.
+/// size of the kept texts. There, each feature is 48 bits of a hash, so one of 10^10 comparisons of
+/// texts with 160 features each takes two different features for the same.
 ///
 /// In memory, it takes about 120 MB for recent texts and what is found, 4.25 bytes for each text,
 /// what [`Options::expected`] says, and the pages of the database of sketches, 290 bytes for each

@@ -10,8 +10,8 @@ use fpdb::text::jaccard::Shingles;
 /// Features of rows of earlier chunks that are in memory at the same time.
 const MOST_FEATURES: usize = 1 << 20;
 
-/// The bytes of each feature that are written: its first ones. Of two texts with 160 features each,
-/// two that differ only in the others would count as equal in one of 10^10 pairs.
+/// The bytes of each feature that are written: its first ones. One of 10^10 pairs of texts with 160
+/// features each has two different features that agree in these.
 const BYTES: usize = 6;
 /// The bits that are written.
 const FIRST: u64 = u64::MAX << (64 - 8 * BYTES);
@@ -107,7 +107,7 @@ impl Ends {
         }
         self.last += features as u64;
         let rest = self.last - self.before.last().copied().unwrap_or(0);
-        // They would take 32 GB of memory.
+        // Of as many features, the text has gigabytes.
         self.rest.push(u32::try_from(rest).map_err(|_| io::ErrorKind::OutOfMemory)?);
         Ok(())
     }

@@ -27,7 +27,7 @@ class Growing(Generic[Scalar]):
         self._len = end
 
     def all(self) -> npt.NDArray[Scalar]:
-        """Returns the array, which takes no more parts."""
+        """Returns the array, and begins with an empty one."""
         found, self._values = self._values, self._values[:0].copy()
         found.resize(self._len, refcheck=False)
         self._len = 0

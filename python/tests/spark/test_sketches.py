@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,11 +69,27 @@ def test_groups_are_compared_in_parts_of_any_size(monkeypatch: pytest.MonkeyPatc
     assert number_of_parts[-1] == rule.bands
 
 
+@pytest.mark.parametrize("tasks", [1, 2, 7, 64, 1000])
+def test_spark_gives_each_task_a_partition_of_its_own(tasks: int) -> None:
+    from fpdb_engine.spark import _sending
+
+    # What `select hash(n)` of Apache Spark 4.3 says.
+    numbers = np.array([0, 1, -1, 42, 2**31 - 1, -(2**31)], np.int32)
+    assert _sending.murmur3(numbers).tolist() == [933211791, -559580957, -1604776387, 29417773, 133916647, 723455942]
+    keys = _sending.partition_keys(tasks)
+    assert (_sending.murmur3(keys) % tasks == np.arange(tasks)).all()
+
+
 @pytest.mark.parametrize("tasks", [2, 5, 16, 64])
-def test_works_have_each_pair_of_a_crowd_once_and_tasks_equal_shares(tasks: int) -> None:
+def test_works_have_each_pair_of_a_crowd_once_and_tasks_equal_shares(
+    tasks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from fpdb_engine.spark import _crowds
 
     count = 1000
+    # A crowd that is not much larger than a piece is not divided.
+    assert len(_crowds.works(count, tasks, 3)) == 1
+    monkeypatch.setattr(_crowds, "SMALL", 1)
     compared, shares = np.zeros((count, count), int), np.zeros(tasks, int)
     for work in _crowds.works(count, tasks, 3):
         other = work.other if work.other.start < work.other.stop else work.one
@@ -81,7 +98,9 @@ def test_works_have_each_pair_of_a_crowd_once_and_tasks_equal_shares(tasks: int)
     assert (compared[np.triu_indices(count, 1)] == 1).all()
     assert shares.sum() == count * (count - 1) // 2
     assert shares.max() < 1.3 * shares.mean()
-    # Each row is sent to few tasks, even if these are many.
+    # Each row is sent to few tasks, even if these are many. Pieces are never too large.
+    sent = sum(work.one.start == 0 or work.other.start == 0 for work in _crowds.works(count, tasks, 0))
+    assert sent <= 2 * math.ceil(math.sqrt(tasks))
     assert max(work.one.stop - work.one.start for work in _crowds.works(10**7, 2, 0)) <= _crowds.PIECE
 
 
@@ -106,6 +125,7 @@ def test_pairs_are_those_that_brute_force_finds(
     from fpdb_engine.spark import _crowds
 
     monkeypatch.setattr(_crowds, "CROWD", crowd)
+    monkeypatch.setattr(_crowds, "SMALL", 2)
     sketches, ids = mixed(rng, rule)
     expected = expected_pairs(sketches, ids, rule)
     assert set(range(rule[2] + 1)) == set(expected.values())
@@ -129,6 +149,7 @@ def test_many_sketches_with_the_same_key_have_the_pairs_of_one_database(
     from fpdb_engine.spark._arrow import fingerprints_of
 
     # Whether they are a crowd makes no difference.
+    monkeypatch.setattr(_crowds, "SMALL", 50)
     for crowd in (100, len(sketches)):
         monkeypatch.setattr(_crowds, "CROWD", crowd)
         found = jobs.pairs(frame(spark, sketches, ids), similarity=0.8, tasks=5)
@@ -148,6 +169,7 @@ def test_no_task_compares_much_more_of_a_crowd_than_its_share(
     from fpdb_engine.spark import _crowds, _pairs
 
     monkeypatch.setattr(_crowds, "CROWD", 50)
+    monkeypatch.setattr(_crowds, "SMALL", 10)
     centre, tasks = rng.bytes(228), 8
     sketches = [truth.changed(rng, centre, rng.choice(128, 40, replace=False)) for _ in range(2000)]
     rows = pa.record_batch({"fingerprint": pa.array(sketches), "id": np.arange(len(sketches))})

@@ -1,8 +1,8 @@
 """Crowds: sketches of which many share a band, because they are of one template.
 
 They cannot be told from near-duplicates without comparing them, which takes the square of their number. So the task
-that received a crowd does not compare it, but divides it into pieces. Each two pieces, and each piece by itself, are
-one work, and the works are dealt to all tasks in a second shuffle. There, the pairs that were found already pass
+that received a crowd does not compare it, but divides it into pieces. Every pair of pieces, and every piece by itself,
+is one work, and the works are dealt to all tasks in a second shuffle. There, the pairs that were found already pass
 through as they are.
 """
 
@@ -22,12 +22,15 @@ from fpdb_engine import MatchRule
 from . import _bands
 from ._arrow import Fingerprints, Words, as_given
 from ._near import Distances, Near
+from ._sending import partition_keys
 
 CROWD = 1 << 12
 """Sketches that share a band are a crowd if they are more than this. To compare so many takes .2 s."""
 PIECE = 1 << 16
 """Rows of a piece, at most: 15 MB."""
-WORKS = "task int, pairs binary, number int, split int, sketches binary, ids binary"
+SMALL = 1 << 10
+"""Rows of a piece, at least, more or less: to divide a crowd further would cost more than to compare it."""
+WORKS = "task int, pairs binary, number int, split int, sketches binary, ids binary, partition int"
 """What is shuffled: pairs that were found, or a work."""
 PAIR = np.dtype([("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
 
@@ -52,10 +55,10 @@ def works(count: int, tasks: int, first: int) -> list[Work]:
     With twice as many pieces as the root of the number of tasks, each task has two works of two pieces. More would
     make the shares more equal, and would send each row to more tasks.
     """
-    pieces = min(max(2 * math.ceil(math.sqrt(tasks)), -(-count // PIECE)), count)
+    pieces = min(max(2 * math.ceil(math.sqrt(tasks)), -(-count // PIECE)), -(-count // SMALL))
     bounds = [count * piece // pieces for piece in range(pieces + 1)]
     slices = [slice(*bound) for bound in zip(bounds, bounds[1:])]
-    # Those of one piece are half as large, and come last, so that they fill up.
+    # Those of one piece are half as large, and come last, so that they even out the shares.
     found = [(one, other) for one, other in itertools.combinations(slices, 2)]
     found += [(piece, slice(piece.stop, piece.stop)) for piece in slices]
     dealt = (Work((first + place) % tasks, *both) for place, both in enumerate(found))
@@ -71,6 +74,7 @@ def divided(
         both = [work.one, work.other]
         yield _row(
             work.task,
+            tasks,
             number=number,
             split=work.one.stop - work.one.start if work.other.stop > work.other.start else 0,
             sketches=np.concatenate([given[piece] for piece in both]).tobytes(),
@@ -78,24 +82,24 @@ def divided(
         )
 
 
-def passed_on(task: int, a: Words, b: Words, distances: Distances) -> Any:
+def passed_on(task: int, tasks: int, a: Words, b: Words, distances: Distances) -> Any:
     """Returns pairs that were found as a row of the shuffle."""
     pairs = np.empty(len(a), PAIR)
     pairs["a"], pairs["b"], pairs["distance"] = a, b, distances
-    return _row(task, pairs=pairs.tobytes())
+    return _row(task, tasks, pairs=pairs.tobytes())
 
 
-def _row(task: int, **values: Any) -> Any:
-    types = {"task": pa.int32(), "number": pa.int32(), "split": pa.int32()}
-    names = [field.split()[0] for field in WORKS.split(", ")]
-    of = {"task": task, **values}
-    return pa.record_batch({name: pa.array([of.get(name)], types.get(name, pa.binary())) for name in names})
+def _row(task: int, tasks: int, **values: Any) -> Any:
+    of = {"task": task, "partition": int(partition_keys(tasks)[task]), **values}
+    fields = (field.split() for field in WORKS.split(", "))
+    types = {"int": pa.int32(), "binary": pa.binary()}
+    return pa.record_batch({name: pa.array([of.get(name)], types[kind]) for name, kind in fields})
 
 
 def compared(batches: Iterable[Any], rule: MatchRule) -> Iterator[tuple[Words, Words, Distances]]:
     """Does the works, and unpacks the pairs that were found before."""
     for batch in batches:
-        for pairs, number, split, sketches, ids in zip(*batch.columns[1:]):
+        for pairs, number, split, sketches, ids in zip(*batch.columns[1:6]):
             if pairs.is_valid:
                 found = np.frombuffer(pairs.as_buffer(), PAIR)
                 yield found["a"], found["b"], found["distance"]

@@ -27,14 +27,14 @@ from ._arrow import (
 )
 from ._near import Distances, Near, near
 from ._options import Options, options_for, rule_of
-from ._sending import MAX_TASKS, Tasks, copies, reporters
+from ._sending import MAX_TASKS, Tasks, copies, partition_keys, reporters
 
 BLOCK = 1 << 20
 """Rows that a task divides at a time, at most, among the tasks of the search."""
 COPIES = 1 << 28
 """Bytes of their copies, more or less, at most."""
 ROWS = 1 << 16
-BLOCKS = "task int, fingerprints binary, ids binary"
+BLOCKS = "task int, fingerprints binary, ids binary, partition int"
 PAIRS = "a long, b long, distance int"
 
 Owners = Callable[[Fingerprints], list[Tasks]]
@@ -67,12 +67,14 @@ def pairs(
     A row is sent to at most as many tasks as a sketch has bands, 10 to 16, as 240 bytes; or to distance + 1, as 16
     bytes each with 64 bits and 24 with 128. tasks is by default spark.sql.shuffle.partitions.
 
-    A task collects what it receives. Sketches are compared that share a band; if more than 4,096 do, all tasks compare
-    them, after a second shuffle, in which each is sent to about 2 sqrt(tasks) tasks. Fingerprints are searched as a
-    database in the folder for temporary files. For each row that it received, a task takes about 780 bytes of
-    memory with sketches, 80 and 40 on disk with 64 bits, 130 and 60 with 128. More than 9 million rows of
-    sketches, or 100 million of fingerprints, do not fit into a batch of Arrow. Sail makes one batch of all
-    rows of a task, or of several tasks, so use one task per 200,000 sketches.
+    A task collects what it receives. Sketches are compared that share a band. If more than 4,096 do, all tasks
+    compare them, after a second shuffle, in which each is sent to about 2 sqrt(tasks) tasks for each band that a
+    crowd shares, or to one for every 65,536 rows of the crowd if these are more. A single task compares all by itself.
+    Fingerprints are searched as a database in the folder for temporary files.
+
+    For each row that it received, a task takes about 780 bytes of memory with sketches, 80 and 40 on disk with 64
+    bits, 130 and 60 with 128. More than 9 million rows of sketches, or 100 million of fingerprints, do not fit into a
+    batch of Arrow. Sail makes one batch of all rows of a task, or of several tasks, so use one task per 200,000 sketches.
 
     The rule for a similarity depends on expected_entries, by default the number of rows, which takes another job
     to count.
@@ -87,10 +89,10 @@ def pairs(
     options = options_for(bits, distance, similarity, recall, count)
     rule = None if similarity is None else rule_of(options)
     division = _by_cells(options, tasks) if rule is None else _by_bands(rule, tasks)
-    blocks = rows.mapInArrow(_divided(division), BLOCKS).repartition(tasks, "task")
+    blocks = rows.mapInArrow(_divided(division), BLOCKS).repartition(tasks, "partition")
     if rule is None or tasks == 1:
         return blocks.mapInArrow(_searched(division), PAIRS)
-    works = blocks.mapInArrow(_passed_on(division), _crowds.WORKS).repartition(tasks, "task")
+    works = blocks.mapInArrow(_passed_on(division), _crowds.WORKS).repartition(tasks, "partition")
     return works.mapInArrow(_compared(rule), PAIRS)
 
 
@@ -141,6 +143,7 @@ def _divided(division: Division) -> Any:
                     "task": pa.array(numbers),
                     "fingerprints": _slices(fingerprints[positions], bounds),
                     "ids": _slices(ids[positions], bounds),
+                    "partition": pa.array(partition_keys(division.tasks)),
                 }
             )
             yield blocks.filter(pa.array(np.diff(bounds) > 0))
@@ -172,14 +175,16 @@ def _passed_on(division: Division) -> Any:
         received = _received(batches, division.bits)
         while received:
             task = next(iter(received))
-            first = task
+            # All of it is dealt to all tasks in turn.
+            to = task
             for found in _found(concatenated(received.pop(task)), task, division):
                 if isinstance(found, CrowdRows):
-                    works = _crowds.divided(*found, division.tasks, first)
-                    for first, work in enumerate(works, first + 1):
+                    works = _crowds.divided(*found, division.tasks, to)
+                    for to, work in enumerate(works, to + 1):
                         yield work
                 elif len(found[0]):
-                    yield _crowds.passed_on(task, *found)
+                    yield _crowds.passed_on(to % division.tasks, division.tasks, *found)
+                    to += 1
 
     return search
 

@@ -98,7 +98,7 @@ pub(super) struct Ids {
     first_new: u64,
     /// The numbers of new documents, which have consecutive ids.
     new: Vec<u32>,
-    /// Those of all other documents. In a repair, ids may be missing; then it has those after them.
+    /// Those of older documents; in a repair, also those of documents after a missing id.
     others: HashMap<DocId, u32>,
     /// The next id of a new document.
     next: u64,

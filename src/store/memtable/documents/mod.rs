@@ -68,7 +68,7 @@ impl<F: Fingerprint> Documents<F> {
         let (id, next) = (change.id, self.next_doc());
         let is_new = change.before == Before::Absent;
         let fits = if self.may_miss_ids {
-            // A log does not hold as many documents.
+            // All lost logs together do not hold as many documents.
             id.0 < next.saturating_add(MAX_LOG_LEN)
         } else if is_new {
             id.0 == next
