@@ -163,6 +163,21 @@ def test_many_sketches_with_the_same_key_have_the_pairs_of_one_database(
         assert corpus.summary(*(part.astype(np.uint64) for part in parts[:2]), parts[2]) == corpus.summary(*expected)
 
 
+def test_a_group_is_a_crowd_only_beyond_the_limit(rng: np.random.Generator) -> None:
+    from fpdb_engine.spark import _bands
+    from fpdb_engine.spark._arrow import fingerprints_of
+
+    centre, rule = rng.bytes(228), fpdb.MatchRule(0.8)
+    # All share the first bands.
+    sketches = {truth.changed(rng, centre, rng.choice(np.arange(96, 128), 8, replace=False)) for _ in range(20)}
+    words = fingerprints_of(pa.array(sorted(sketches)), 1824)
+    for most, is_crowd in [(len(sketches), False), (len(sketches) - 1, True)]:
+        found = list(_bands.pairs_of_task(words, 0, rule, 1, most))
+        crowds = [it for it in found if isinstance(it, _bands.Crowd)]
+        assert (0 in {crowd.number for crowd in crowds}) == is_crowd
+        assert all(sorted(crowd.rows) == list(range(len(sketches))) for crowd in crowds)
+
+
 def test_no_task_compares_much_more_of_a_crowd_than_its_share(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -401,7 +401,7 @@ fn named_documents_after_a_damaged_commit_are_saved() {
         }
         let of = |contents: &Contents<u64>| {
             let documents = contents.documents.iter();
-            documents.map(|(name, it)| (name.clone(), it.fingerprint)).collect::<Vec<_>>()
+            documents.map(|(name, it)| (name.clone(), it.fingerprint, it.id)).collect::<Vec<_>>()
         };
         assert_eq!(of(&found), of(&expected));
         assert_eq!(found.entries.len(), expected.entries.len());
