@@ -1,10 +1,10 @@
 //! How a query is answered, and what it reads.
 
 use super::counters::{Counters, QueryStats};
-use super::options::{QueryOptions, Within};
+use super::options::QueryOptions;
 use super::view::View;
 use crate::base::error::Result;
-use crate::fingerprint::{BITS_PER_MINIMUM, Fingerprint, Match, Sketch, Word};
+use crate::fingerprint::{Fingerprint, Match};
 
 /// The plan of one query, what it read and its matches; see
 /// [`Snapshot::explain`](crate::Snapshot::explain).
@@ -59,43 +59,4 @@ impl<F: Fingerprint> View<'_, F> {
         self.counters.add(&read);
         Ok(Explanation { matches: matches?, segments: self.plan(options.within), read })
     }
-}
-
-/// Says how tables of fingerprints are searched.
-pub(super) fn of_tables<F: Word>(view: &View<'_, F>, within: Within) -> Vec<PlannedSegment> {
-    let segments = view.version.segments.iter().map(|segment| {
-        let meta = segment.meta();
-        let plan = view.planner.plan(meta.fingerprints, within);
-        let tables = plan.tables().iter().map(|table| {
-            let depths = || table.probes().iter().map(|probe| u32::from(probe.depth));
-            let flips = table.probes().iter().map(|probe| probe.flips::<u64>().count_ones());
-            PlannedTable {
-                table: table.number(),
-                lookups: table.probes().len(),
-                shortest: depths().min().unwrap_or(0),
-                longest: depths().max().unwrap_or(0),
-                flips: flips.max().unwrap_or(0),
-            }
-        });
-        let (segment, fingerprints) = (meta.id, meta.fingerprints);
-        PlannedSegment { segment, fingerprints, tables: tables.collect() }
-    });
-    segments.collect()
-}
-
-/// Says how tables of bands are searched.
-pub(super) fn of_bands(view: &View<'_, Sketch>, within: Within) -> Vec<PlannedSegment> {
-    let test = view.planner.sketch_test(within).filter(|test| test.shares_band);
-    let segments = view.version.segments.iter().map(|segment| {
-        let bands = test.map_or(0, |test| test.rule.bands as usize);
-        let bits = test.map_or(0, |test| test.rule.minima * BITS_PER_MINIMUM);
-        let table =
-            |table| PlannedTable { table, lookups: 1, shortest: bits, longest: bits, flips: 0 };
-        PlannedSegment {
-            segment: segment.meta().id,
-            fingerprints: segment.documents().map_or(0, |documents| documents.originals()),
-            tables: (0..bands).map(table).collect(),
-        }
-    });
-    segments.collect()
 }

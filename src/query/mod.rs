@@ -12,27 +12,20 @@
 //! | [`QueryStats`] | what queries read |
 
 // Submodules: `options` (what is asked for), `view` (what is searched), `search` (how, by the type
-// of fingerprint), `planner` (plans, made once), `answer` and `pipeline` (one query), `sketches`
-// (one query of sketches), `counters` (what they read), `explain` (one query's plan), `near`
-// (comparing), `hit` and `ids` (from hits to answers), `batch` (many queries and their answers),
-// `sweep` and `batch_answer` (answering them), `short_list`, `pairs` (all pairs within a distance).
+// of fingerprint), `tables` and `bands` (the two indexes), `planner` (what they keep to), `answer`
+// (what is known of matches), `batch` (many queries and their answers), `nearest` (the nearest
+// match of each), `counters` (what they read), `explain` (one query's plan).
 
 mod answer;
+mod bands;
 mod batch;
-mod batch_answer;
 mod counters;
 mod explain;
-mod hit;
-mod ids;
-mod near;
+mod nearest;
 mod options;
-pub(crate) mod pairs;
-mod pipeline;
 mod planner;
 mod search;
-mod short_list;
-mod sketches;
-mod sweep;
+pub(crate) mod tables;
 mod view;
 
 pub use batch::Answers;
@@ -40,7 +33,7 @@ pub(crate) use batch::{BATCH, Batch};
 pub use counters::QueryStats;
 pub use explain::{Explanation, PlannedSegment, PlannedTable};
 pub use options::{QueryOptions, Within};
-pub(crate) use planner::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, Planner};
+pub(crate) use planner::Planner;
 pub(crate) use view::View;
 
 #[cfg(test)]

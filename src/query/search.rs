@@ -4,7 +4,7 @@ use super::batch::{Answers, Batch};
 use super::explain::PlannedSegment;
 use super::options::{QueryOptions, Within};
 use super::view::View;
-use super::{answer, batch_answer, explain, ids, sketches};
+use super::{bands, tables};
 use crate::base::error::Result;
 use crate::fingerprint::{Entry, Fingerprint, Match, PerWidth, Sketch, Word};
 
@@ -40,27 +40,27 @@ impl PerWidth for Searches {
 /// Searches tables of fingerprints.
 const fn of_words<W: Word>() -> Search<W> {
     Search {
-        query: answer::query,
-        query_each: answer::query_each,
-        nearest: answer::nearest,
-        matches: answer::are_near,
-        sweep_pays: batch_answer::sweep_pays,
-        sweep: batch_answer::sweep,
-        ids_of_each: ids::ids_of_each,
-        plan: explain::of_tables,
+        query: tables::query,
+        query_each: tables::query_each,
+        nearest: tables::nearest,
+        matches: tables::are_near,
+        sweep_pays: tables::sweep_pays,
+        sweep: tables::sweep,
+        ids_of_each: tables::ids_of_each,
+        plan: tables::plan,
     }
 }
 
 /// Searches tables of bands.
 const OF_SKETCHES: Search<Sketch> = Search {
-    query: sketches::query,
-    query_each: sketches::query_each,
-    nearest: sketches::nearest,
-    matches: sketches::are_similar,
+    query: bands::query,
+    query_each: bands::query_each,
+    nearest: bands::nearest,
+    matches: bands::are_similar,
     sweep_pays: |_, _, _| false,
     sweep: |_, _| Ok(None),
-    ids_of_each: sketches::ids_of_each,
-    plan: explain::of_bands,
+    ids_of_each: bands::ids_of_each,
+    plan: bands::plan,
 };
 
 impl<F: Fingerprint> View<'_, F> {

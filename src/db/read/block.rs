@@ -65,11 +65,11 @@ impl<F: Fingerprint> Block<F> {
 impl<F: Fingerprint> Reader<F> {
     /// Returns a block of a table.
     pub(crate) fn block(&self, segment: u64, table: usize, block: u64) -> Result<Block<F>> {
-        let orders = self.planner.bit_orders();
-        if orders.is_empty() {
+        if self.settings.index.tables().is_none() {
             let message = "a database of sketches has tables of bands, which are in no blocks";
             return Err(Error::invalid(message));
         }
+        let orders = self.planner.tables().bit_orders();
         let Some(order) = orders.get(table) else {
             let what = format!("table {table} does not exist: this database");
             return Err(Error::invalid(has(&what, "tables", 0..orders.len() as u64)));

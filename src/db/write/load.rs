@@ -384,7 +384,7 @@ impl<F: Fingerprint> SegmentContents<F::Word> for Contents<'_, '_, F> {
     }
 
     fn table(&self, table: usize) -> Result<Box<dyn TableContents<F::Word> + '_>> {
-        let order = &self.load.core.planner.bit_orders()[table];
+        let order = &self.load.core.planner.tables().bit_orders()[table];
         let mut rows = self.load.row_sorter(self.sorts);
         let mut last = None;
         self.entries.for_each_unordered(&mut |some| {

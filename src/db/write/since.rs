@@ -244,15 +244,15 @@ impl<'a, F: Fingerprint> Since<'a, F> {
         let Near { fingerprint, within, .. } = near;
         let planner = &self.core.planner;
         let Some(word) = fingerprint.word() else {
-            let test = planner.sketch_test(within)?;
+            let test = planner.bands().test(within);
             let Similar { distance, fingerprint, id, seq } =
                 memtable.newer_similar(fingerprint, &test, after, accept)?;
             return Some((Match { distance, fingerprint, id }, seq));
         };
-        let plan = |entries| planner.plan_in_memory(entries, within);
+        let distance = planner.distance(within);
+        let plan = |entries| planner.tables().plan_in_memory(entries, distance);
         let accept = |entry| accept(Entry::of_word(entry));
-        let (seq, entry, distance) =
-            memtable.newer_match(word, plan, planner.distance(within), after, accept)?;
+        let (seq, entry, distance) = memtable.newer_match(word, plan, distance, after, accept)?;
         let Entry { fingerprint, id } = Entry::of_word(entry);
         Some((Match { distance, fingerprint, id }, seq))
     }

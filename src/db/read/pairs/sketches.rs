@@ -1,7 +1,7 @@
 //! All pairs of a database of sketches.
 //!
 //! Documents that share a band are next to each other in the table of that band. So each table is
-//! read once, in parts, and the documents of each band are compared. A pair that shares several
+//! read once, range by range, and the documents of each band are compared. A pair that shares many
 //! bands is reported for the first of them, so nothing has to be remembered. If the documents of a
 //! band do not fit in memory, they are divided into shares by their sketches, and every two shares
 //! are compared.
@@ -15,14 +15,14 @@ use crate::fingerprint::{DocId, Entry, Fingerprint, Sketch};
 use crate::index::bands::SketchTest;
 use crate::query::View;
 
-/// About how many documents of a table are in a part.
-const PART: u64 = if cfg!(test) { 1 << 4 } else { 1 << 16 };
-/// Most bits of the number of a part. Each table has as many bits of its bands.
-const PART_BITS: u32 = 16;
+/// About how many documents of a table have bands of one range.
+const OF_RANGE: u64 = if cfg!(test) { 1 << 4 } else { 1 << 16 };
+/// Most bits of the number of a range. Each table has as many bits of its bands.
+const RANGE_BITS: u32 = 16;
 
-/// A part of a table: the bands that begin with these bits.
+/// Bands of a table that begin with the same bits.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct BandRange {
     table: u32,
     low: u64,
     high: u64,
@@ -44,15 +44,15 @@ pub(super) fn run(
 ) -> Result<()> {
     let documents = search.reader.len();
     let within = search.options.within;
-    let test = search.reader.planner.sketch_test(within).filter(|test| test.shares_band);
-    let Some(test) = test else {
+    let test = search.reader.planner.bands().test(within);
+    if !test.shares_band {
         return Err(Error::invalid(format!(
             "pairs of sketches are found by the rule, or within a distance that is less than the \
              number of bands, and not within {within}"
         )));
-    };
+    }
     search.reader.read(|view| {
-        let parts: Vec<Part> = parts(documents, test.rule.bands).collect();
+        let ranges: Vec<BandRange> = band_ranges(documents, test.rule.bands).collect();
         let PairOptions { memory, threads, .. } = search.options;
         // Two shares are in memory at the same time.
         let fitting = memory / threads as u64 / 2 / size_of::<Entry<Sketch>>() as u64;
@@ -60,8 +60,8 @@ pub(super) fn run(
         let recent = recent(view);
         let meter = Meter::new(&search.reader.watch, Phase::Search, None);
         meter.begin(Phase::Search, documents * u64::from(test.rule.bands))?;
-        search.in_parallel(&parts, is_stopped, |part| {
-            let found = PartSearch { view, test: &test, recent: &recent, part, fitting, sink };
+        search.in_parallel(&ranges, is_stopped, |range| {
+            let found = RangeSearch { view, test: &test, recent: &recent, range, fitting, sink };
             meter.advance(found.run(&|| meter.check())?)
         })?;
         meter.finish();
@@ -69,14 +69,14 @@ pub(super) fn run(
     })
 }
 
-/// Returns the parts of all tables, in order.
-fn parts(documents: u64, bands: u32) -> impl Iterator<Item = Part> {
-    let bits = (documents / PART).checked_ilog2().unwrap_or(0).min(PART_BITS);
+/// Returns the ranges of all tables, in order.
+fn band_ranges(documents: u64, bands: u32) -> impl Iterator<Item = BandRange> {
+    let bits = (documents / OF_RANGE).checked_ilog2().unwrap_or(0).min(RANGE_BITS);
     let rest = u64::MAX >> bits;
     (0..bands).flat_map(move |table| {
         (0..1u64 << bits).map(move |number| {
             let low = number.checked_shl(u64::BITS - bits).unwrap_or(0);
-            Part { table, low, high: low | rest }
+            BandRange { table, low, high: low | rest }
         })
     })
 }
@@ -95,18 +95,18 @@ fn recent(view: &View<'_, Sketch>) -> Vec<Entry<Sketch>> {
     recent
 }
 
-/// The search of one part.
-struct PartSearch<'a> {
+/// The search of one range.
+struct RangeSearch<'a> {
     view: &'a View<'a, Sketch>,
     test: &'a SketchTest<'a>,
     recent: &'a [Entry<Sketch>],
-    part: &'a Part,
+    range: &'a BandRange,
     /// How many documents of a band may be in a share.
     fitting: usize,
     sink: &'a Sink<'a, Sketch>,
 }
 
-impl PartSearch<'_> {
+impl RangeSearch<'_> {
     /// Passes all pairs to the sink. Returns the number of rows. `check` is called for each row
     /// that shares its band.
     fn run(&self, check: &dyn Fn() -> Result<()>) -> Result<u64> {
@@ -140,13 +140,13 @@ impl PartSearch<'_> {
     }
 
     fn band(&self, sketch: &Sketch) -> u64 {
-        sketch.band(self.part.table, self.test.rule.minima)
+        sketch.band(self.range.table, self.test.rule.minima)
     }
 
-    /// Returns the places of all documents of the part, by band, and which bits of bands count:
+    /// Returns the places of all documents of the range, by band, and which bits of bands count:
     /// those that all tables have.
     fn places(&self) -> Result<(Vec<Place>, u64)> {
-        let Part { table, low, high } = *self.part;
+        let BandRange { table, low, high } = *self.range;
         let mut places = Vec::new();
         let mut mask = u64::MAX;
         for (source, segment) in self.view.version.segments.iter().enumerate() {
@@ -222,7 +222,7 @@ impl PartSearch<'_> {
     ) -> Result<()> {
         for (number, class) in classes.iter().enumerate() {
             check()?;
-            if class.len() > 1 && self.part.table == 0 {
+            if class.len() > 1 && self.range.table == 0 {
                 let ids: Vec<DocId> = class.iter().map(|entry| entry.id).collect();
                 (self.sink.group)(class[0].fingerprint, &ids, 0)?;
             }
@@ -239,7 +239,7 @@ impl PartSearch<'_> {
             || {
                 for other in others {
                     let other_sketch = &other[0].fingerprint;
-                    let band = self.part.table;
+                    let band = self.range.table;
                     if let Some(distance) =
                         self.test.distance_in_first_band(sketch, other_sketch, band)
                     {

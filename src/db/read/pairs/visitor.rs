@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::found::{Found, Pair, PairsReport};
 use crate::base::error::Result;
 use crate::fingerprint::{DocId, Entry, Fingerprint};
-use crate::query::pairs::Report;
+use crate::query::tables::pairs::Report;
 
 /// Pairs that are passed on at a time, at most.
 pub(super) const PAIRS: usize = 1 << 14;

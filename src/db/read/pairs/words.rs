@@ -9,7 +9,7 @@ use crate::base::progress::{Meter, Phase};
 use crate::fingerprint::{DocId, Word};
 use crate::index::tables::layout::Prefix;
 use crate::query::View;
-use crate::query::pairs::{EntryPass, PairSearch, Report};
+use crate::query::tables::pairs::{EntryPass, PairSearch, Report};
 
 /// With this many entries or more, the pass over all entries is divided.
 const DIVIDE_FROM: u64 = 1 << 16;

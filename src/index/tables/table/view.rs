@@ -1,5 +1,5 @@
 //! Many prefix lookups in one table, in five steps. The filter takes steps 1 and 2. Together, the
-//! five are steps 2 to 4 of a query (`query/pipeline.rs`).
+//! five are steps 2 to 4 of a query (`query/tables/pipeline.rs`).
 //!
 //! Each step prefetches what the next step reads. A caller takes all its lookups through one step
 //! before the next, so that their waits for memory overlap.

@@ -2,39 +2,34 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::batch::{Answers, BATCH, Batch};
 use super::hit::{Hit, Hits};
 use super::ids::LiveIds;
-use super::options::{QueryOptions, Within};
 use super::pipeline;
 use super::sweep::{self, QueryHit, Tally};
-use super::view::View;
 use crate::base::error::Result;
 use crate::base::parallel;
-use crate::fingerprint::{DocId, Fingerprint, Match, Word};
-use crate::store::version::InParts;
+use crate::fingerprint::{DocId, Match, Word};
+use crate::query::batch::{Answers, Batch};
+use crate::query::options::Within;
+use crate::query::view::View;
 
 /// Hits whose ids are read together, and a few more with the same fingerprint.
 const HITS: usize = 1024;
 
-/// Matches per query, on average, up to which the nearest ones are searched for in a sweep. It
-/// keeps all matches in memory.
-const MATCHES: usize = 8;
-
 /// Queries for which a thread searches the memtables at a time.
 const QUERIES: usize = 1024;
 
-/// Queries that a thread answers one by one before it takes more. Starting the thread takes less
-/// time than they do.
-const ONE_BY_ONE: usize = 64;
-
 /// Returns whether this many queries are answered faster in a sweep than one by one.
-pub(super) fn sweep_pays<F: Word>(view: &View<'_, F>, queries: usize, within: Within) -> bool {
+pub(in crate::query) fn sweep_pays<F: Word>(
+    view: &View<'_, F>,
+    queries: usize,
+    within: Within,
+) -> bool {
     sweep::pays(view, queries, within)
 }
 
 /// Answers the queries of a batch in one sweep.
-pub(super) fn sweep<F: Word>(
+pub(in crate::query) fn sweep<F: Word>(
     view: &View<'_, F>,
     batch: &Batch<'_, F>,
 ) -> Result<Option<Answers<F>>> {
@@ -52,53 +47,6 @@ pub(super) fn sweep<F: Word>(
         read.matches = answers.as_ref().map_or(0, |answers| answers.matches().len()) as u64;
         Ok(answers)
     })
-}
-
-impl<F: Fingerprint> View<'_, F> {
-    /// Returns the nearest match of each query: in one sweep, if it pays and
-    /// each query has few matches.
-    pub(crate) fn nearest_of_each(
-        &self,
-        queries: &[F],
-        within: Within,
-        threads: usize,
-    ) -> Result<Vec<Option<Match<F>>>> {
-        let options = QueryOptions::within(within).limit(1);
-        let mut nearest = Vec::with_capacity(queries.len());
-        for queries in queries.chunks(BATCH) {
-            let (most, check) = (MATCHES * queries.len(), &|| Ok(()));
-            let batch = Batch { queries, within, nearest: true, most, threads, check };
-            let pays = self.sweep_pays(queries.len(), within);
-            if let Some(answers) = if pays { self.sweep(&batch)? } else { None } {
-                nearest.extend(answers.iter().map(|matches| matches.first().copied()));
-                continue;
-            }
-            nearest.extend(self.nearest_one_by_one(queries, options, threads)?);
-        }
-        Ok(nearest)
-    }
-}
-
-impl<F: Fingerprint> View<'_, F> {
-    /// Returns the first match of each query.
-    fn nearest_one_by_one(
-        &self,
-        queries: &[F],
-        options: QueryOptions,
-        threads: usize,
-    ) -> Result<Vec<Option<Match<F>>>> {
-        let mut nearest = vec![None; queries.len()];
-        let parts = queries.chunks(ONE_BY_ONE).zip(nearest.chunks_mut(ONE_BY_ONE));
-        let state = || InParts::new(self.version);
-        parallel::for_each(threads, parts, state, |in_parts, (queries, nearest)| {
-            let (view, mut answers) = (View { version: in_parts.get(), ..*self }, Answers::new());
-            view.query_each(queries, options, usize::MAX, &mut answers)?;
-            let first = answers.iter().map(|matches| matches.first().copied());
-            nearest.iter_mut().zip(first).for_each(|(nearest, first)| *nearest = first);
-            Ok(())
-        })?;
-        Ok(nearest)
-    }
 }
 
 impl<F: Word> View<'_, F> {

@@ -6,18 +6,23 @@
 //! it is in the processor's cache. A crowd, whose sketches share bands and do not match, would
 //! otherwise be read from memory for each of them.
 
+mod explain;
 mod group;
 mod leaves;
+mod planner;
+
+pub(super) use explain::plan;
+pub(crate) use planner::BandPlanner;
 
 use group::{Group, OfQuery};
 use leaves::find_leaves;
 
-use super::batch::Answers;
-use super::counters::QueryStats;
-use super::options::{QueryOptions, Within};
-use super::view::View;
 use crate::base::error::Result;
 use crate::fingerprint::{Entry, Match, Sketch};
+use crate::query::batch::Answers;
+use crate::query::counters::QueryStats;
+use crate::query::options::{QueryOptions, Within};
+use crate::query::view::View;
 
 /// Queries that are answered together, and about how many leaves all of them may lead to: those
 /// that lead to more are answered in parts.
@@ -73,9 +78,7 @@ fn matches(
     most: usize,
     read: &mut QueryStats,
 ) -> Result<Option<Vec<Vec<Match<Sketch>>>>> {
-    let Some(test) = view.planner.sketch_test(options.within) else {
-        return Ok(Some(vec![Vec::new(); sketches.len()]));
-    };
+    let test = view.planner.bands().test(options.within);
     let limit = options.limit.unwrap_or(usize::MAX);
     // Which of the matches are recent enough is not known yet.
     let wanted = if options.since.is_some() { usize::MAX } else { limit };
@@ -145,6 +148,5 @@ pub(super) fn ids_of_each(
 
 /// Returns whether two sketches match by the rule.
 pub(super) fn are_similar(view: &View<'_, Sketch>, a: Sketch, b: Sketch) -> bool {
-    let test = view.planner.sketch_test(Within::Rule);
-    test.is_some_and(|test| test.distance(&a, &b).is_some())
+    view.planner.bands().test(Within::Rule).distance(&a, &b).is_some()
 }

@@ -10,7 +10,8 @@ use super::rows::Rows;
 use crate::base::error::Result;
 use crate::fingerprint::Word;
 use crate::index::tables::layout::{BitOrder, Prefix, Staircase};
-use crate::query::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS, View, Within};
+use crate::query::tables::planner::{PAIR_ENTRY_NS, PAIR_LOOKUP_NS};
+use crate::query::{View, Within};
 
 /// Fingerprints of a leaf. With their directory they fit in the second-level cache. There are few
 /// in tests, so that small tables have many leaves.
@@ -96,7 +97,7 @@ impl<'a, F: Word> PairSearch<'a, F> {
         let in_segments: u64 = view.version.segments.iter().map(|s| s.meta().fingerprints).sum();
         let total = in_segments + recent.len() as u64;
         let distance = view.planner.distance(within);
-        let plan = view.planner.plan_of_pairs(total, distance);
+        let plan = view.planner.tables().plan_of_pairs(total, distance);
         let searched = plan.tables().iter().map(|t| (t.number(), t.stairs().clone()));
         let mut searched: Vec<(usize, Staircase)> = searched.collect();
         if searched.is_empty() {
@@ -107,7 +108,7 @@ impl<'a, F: Word> PairSearch<'a, F> {
         }
         let most = most_rows::<F>(total, memory, threads);
         let table = |(number, stairs): (usize, Staircase)| {
-            let order = &view.planner.bit_orders()[number];
+            let order = &view.planner.tables().bit_orders()[number];
             let rows = Rows::new(view.version, number, order, recent, gone);
             let counts = errors::counts(&stairs, F::BITS);
             let patterns = counts.iter().map(|counts| counts.iter().sum()).collect();

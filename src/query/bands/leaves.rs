@@ -131,7 +131,7 @@ fn add_leaves(
             }
         }
         pages.for_each(|page| leaves.push(LeafOf::new(source, page, place)));
-        view.planner.check_pages(leaves.len() - before)?;
+        view.planner.bands().check_pages(leaves.len() - before)?;
     }
     Ok(())
 }

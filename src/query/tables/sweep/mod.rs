@@ -14,11 +14,7 @@ mod table;
 
 use std::sync::{Mutex, PoisonError};
 
-use super::batch::Batch;
-use super::counters::QueryStats;
 use super::near::for_each_near;
-use super::options::Within;
-use super::view::View;
 use crate::base::cpu;
 use crate::base::error::Result;
 use crate::base::parallel;
@@ -27,6 +23,10 @@ use crate::fingerprint::Word;
 use crate::index::tables::TablesPart;
 use crate::index::tables::layout::{Costs, Plan, Prefix};
 use crate::index::tables::table::{MAX_BLOCKS_OF_VALUE, Table};
+use crate::query::batch::Batch;
+use crate::query::counters::QueryStats;
+use crate::query::options::Within;
+use crate::query::view::View;
 use crate::store::segment::Segment;
 use region::Region;
 use table::{PermutedQuery, ProbeQueries, TableSweep};
@@ -61,13 +61,14 @@ enum Method {
 /// Returns whether this many queries are answered faster together than one by one.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 pub(super) fn pays<F: Word>(view: &View<'_, F>, queries: usize, within: Within) -> bool {
-    let costs = view.planner.costs();
+    let (planner, distance) = (view.planner.tables(), view.planner.distance(within));
+    let costs = planner.costs();
     let segments = &view.version.segments;
     // The time of each plan is for a query of one segment alone.
     let further = segments.len().saturating_sub(1) as f64;
     let (mut together, mut single) = (0.0, further * (costs.segment_ns - costs.query_ns));
     for segment in segments {
-        let plan = view.planner.plan(segment.meta().fingerprints, within);
+        let plan = planner.plan(segment.meta().fingerprints, distance);
         together += choose(costs, plan, segment, queries).1;
         single += plan.work().ns;
     }
@@ -102,8 +103,10 @@ pub(super) fn segments<F: Word>(
     let distance = view.planner.distance(within);
     let mut found = Vec::new();
     for (source, segment) in view.version.segments.iter().enumerate() {
-        let plan = view.planner.plan(segment.meta().fingerprints, within);
-        if let (Method::Scan, _) = choose(view.planner.costs(), plan, segment, queries.len()) {
+        let plan = view.planner.tables().plan(segment.meta().fingerprints, distance);
+        if let (Method::Scan, _) =
+            choose(view.planner.tables().costs(), plan, segment, queries.len())
+        {
             found.append(&mut scan(view, source, segment, batch, tally)?);
             continue;
         }
@@ -283,7 +286,7 @@ impl<F: Word> Worker<'_, F> {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn is_sparse(&self, pairs: u64, blocks: u64) -> bool {
         let TableSweep { view, table, plan, .. } = self.sweep;
-        let (costs, work) = (view.planner.costs(), plan.work());
+        let (costs, work) = (view.planner.tables().costs(), plan.work());
         let alone = (work.ns - costs.query_ns) / work.probes + costs.sweep_alone_ns;
         let each = table.count() as f64 / table.blocks().max(1) as f64;
         let region = blocks as f64 * each * costs.sweep_entry_ns;

@@ -2,10 +2,10 @@
 
 use super::hit::Hit;
 use super::short_list::ShortList;
-use super::view::View;
 use crate::base::error::Result;
 use crate::fingerprint::{DocId, Entry, Match, Word};
 use crate::index::tables::postings::Ids;
+use crate::query::view::View;
 use crate::store::segment::IdFinder;
 
 /// Reads the live ids of fingerprints.
@@ -76,7 +76,7 @@ impl<F: Word> View<'_, F> {
 }
 
 /// Appends the live ids of each of these fingerprints, which ascend.
-pub(super) fn ids_of_each<F: Word>(
+pub(in crate::query) fn ids_of_each<F: Word>(
     view: &View<'_, F>,
     fingerprints: &[F],
     limit: usize,

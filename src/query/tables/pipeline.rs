@@ -9,11 +9,8 @@
 //! 3. [`LookupQueue::next`] finds the blocks of the lookups that are left.
 //! 4. [`decode`] decodes the blocks, several at a time, and keeps the fingerprints that match.
 
-use super::counters::QueryStats;
 use super::hit::{Hit, Hits};
-use super::options::Within;
 use super::short_list::ShortList;
-use super::view::View;
 use crate::base::cpu;
 use crate::base::error::Result;
 use crate::file::codec::prefix_hash::{GROUP, HashGroup, prefix_hash};
@@ -24,6 +21,9 @@ use crate::index::tables::layout::{Plan, Probe, TablePlan};
 use crate::index::tables::table::{
     CHECKED_TOGETHER, Decoded, FilterChecks, FilterView, Lookup, NEAR_TOGETHER, TableView,
 };
+use crate::query::counters::QueryStats;
+use crate::query::options::Within;
+use crate::query::view::View;
 use crate::store::segment::Segment;
 
 /// The probes of one query in one table of one segment.
@@ -83,7 +83,7 @@ pub(super) fn search_memtables<F: Word>(
         if entries == 0 {
             continue;
         }
-        let plan = view.planner.plan_in_memory(entries, within);
+        let plan = view.planner.tables().plan_in_memory(entries, distance);
         memtable.search(query, plan, distance, |fingerprint, distance| {
             hits.push(Hit::new(distance, fingerprint, source));
         });
@@ -124,9 +124,10 @@ fn table_probes<'a, F: Word>(
     tables: &mut Tables<'a, F>,
     mut alone: impl FnMut(usize, &Segment<F>) -> Result<()>,
 ) -> Result<u64> {
+    let (planner, distance) = (view.planner.tables(), view.planner.distance(within));
     let mut lookups = 0;
     for (source, segment) in view.version.segments.iter().enumerate() {
-        let plan = view.planner.plan(segment.meta().fingerprints, within);
+        let plan = planner.plan(segment.meta().fingerprints, distance);
         if plan.is_scan() {
             alone(source, segment)?;
             continue;
