@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::parts::{Parts, undamaged};
+use super::damaged_segment::{DamagedSegment, undamaged};
 use crate::base::error::Result;
 use crate::file::paged::Sequential;
 use crate::fingerprint::{Fingerprint, Word};
@@ -37,9 +37,9 @@ pub(super) struct Blocks<'a, W> {
 
 impl<'a, W: Word> Blocks<'a, W> {
     /// Finds the gaps and fills them. Takes memory for all fingerprints in gaps.
-    pub(super) fn of<F: Fingerprint<Word = W>>(parts: &'a Parts<F>) -> Result<Self> {
-        let table = parts.tables.first().and_then(Option::as_ref);
-        let (gaps, count) = match (table, &parts.postings) {
+    pub(super) fn of<F: Fingerprint<Word = W>>(segment: &'a DamagedSegment<F>) -> Result<Self> {
+        let table = segment.tables.first().and_then(Option::as_ref);
+        let (gaps, count) = match (table, &segment.postings) {
             (Some(table), _) => (gaps(table)?, table.blocks()),
             (None, postings) => {
                 let count = postings.as_ref().map_or(0, |postings| postings.groups());
@@ -48,13 +48,13 @@ impl<'a, W: Word> Blocks<'a, W> {
         };
         let table = table.map(Sequential::new);
         let mut blocks = Self { table, filled: BTreeMap::new(), count };
-        let proven = in_other_tables(parts, &gaps)?;
+        let proven = in_other_tables(segment, &gaps)?;
         for gap in gaps {
             let after_low = |f: &W| gap.low.is_some_and(|low| *f <= low);
             let below_high = |f: &W| gap.high.is_none_or(|high| *f < high);
             let first = proven.partition_point(after_low);
             let end = proven.partition_point(below_high);
-            blocks.fill(parts, &gap.blocks, &proven[first..end])?;
+            blocks.fill(segment, &gap.blocks, &proven[first..end])?;
         }
         Ok(blocks)
     }
@@ -62,13 +62,13 @@ impl<'a, W: Word> Blocks<'a, W> {
     /// Divides the fingerprints of a gap among its blocks. The postings say how many each has.
     fn fill<F: Fingerprint>(
         &mut self,
-        parts: &Parts<F>,
+        segment: &DamagedSegment<F>,
         gap: &Range<usize>,
         proven: &[W],
     ) -> Result<()> {
         let mut lens = Vec::with_capacity(gap.len());
         for block in gap.clone() {
-            let len = parts.postings.as_ref().map(|postings| postings.group_len(block));
+            let len = segment.postings.as_ref().map(|postings| postings.group_len(block));
             lens.push(len.map_or(Ok(None), undamaged)?);
         }
         let lens: Option<Vec<usize>> = lens.into_iter().collect();
@@ -127,7 +127,7 @@ fn gaps<W: Word>(table: &Table<W>) -> Result<Vec<Gap<W>>> {
 
 /// Returns the fingerprints in the gaps that the other tables hold, ascending.
 fn in_other_tables<F: Fingerprint>(
-    parts: &Parts<F>,
+    segment: &DamagedSegment<F>,
     gaps: &[Gap<F::Word>],
 ) -> Result<Vec<F::Word>> {
     let mut proven = Vec::new();
@@ -135,7 +135,7 @@ fn in_other_tables<F: Fingerprint>(
         return Ok(proven);
     }
     let mut fingerprints = Vec::new();
-    for (table, order) in parts.tables.iter().zip(&parts.bit_orders).skip(1) {
+    for (table, order) in segment.tables.iter().zip(&segment.bit_orders).skip(1) {
         let Some(table) = table else { continue };
         let mut reader = Sequential::new(table);
         for block in 0..table.blocks() {

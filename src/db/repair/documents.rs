@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-use super::parts::Parts;
+use super::damaged_segment::DamagedSegment;
 use crate::base::error::Result;
 use crate::fingerprint::Ids;
 use crate::fingerprint::{DocId, Document, Entry, Fingerprint};
@@ -15,19 +15,19 @@ use crate::store::merge::DocumentMerge;
 
 /// The newest readable record of each document, in the order of their keys.
 fn readable<'a, F: Fingerprint>(
-    segments: &'a [Parts<F>],
+    segments: &'a [DamagedSegment<F>],
     recent: &'a Memtable<F>,
 ) -> Result<DocumentMerge<'a, F>> {
-    let files = segments.iter().filter_map(|parts| parts.documents.as_ref());
+    let files = segments.iter().filter_map(|segment| segment.documents.as_ref());
     let recent = [recent.documents(u64::MAX, None)];
     DocumentMerge::of_cursors(files.map(|file| file.iter_readable()), recent.into_iter())
 }
 
 /// Returns for each segment how many of its records cannot be read.
-pub(super) fn lost_records<F: Fingerprint>(segments: &[Parts<F>]) -> Result<Vec<u64>> {
-    let lost = |parts: &Parts<F>| {
-        let Some(meta) = parts.meta.documents else { return Ok(0) };
-        let Some(documents) = &parts.documents else { return Ok(meta.live + meta.removed) };
+pub(super) fn lost_records<F: Fingerprint>(segments: &[DamagedSegment<F>]) -> Result<Vec<u64>> {
+    let lost = |segment: &DamagedSegment<F>| {
+        let Some(meta) = segment.meta.documents else { return Ok(0) };
+        let Some(documents) = &segment.documents else { return Ok(meta.live + meta.removed) };
         let (mut cursor, mut read) = (documents.iter_readable(), 0);
         while cursor.next()?.is_some() {
             read += 1;
@@ -112,7 +112,10 @@ pub(super) struct RepairedDocuments<'a, F: Fingerprint> {
 
 impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
     /// Takes all records as they are, because none was lost.
-    pub(super) fn complete(segments: &'a [Parts<F>], recent: &'a Memtable<F>) -> Result<Self> {
+    pub(super) fn complete(
+        segments: &'a [DamagedSegment<F>],
+        recent: &'a Memtable<F>,
+    ) -> Result<Self> {
         let rest = Vec::new().into_iter().peekable();
         Self { merge: readable(segments, recent)?, next: None, live: None, rest }.begin()
     }
@@ -120,7 +123,7 @@ impl<'a, F: Fingerprint> RepairedDocuments<'a, F> {
     /// Compares the records with the live entries, because some records are lost. `lost` returns
     /// how many entries and removals are, once the entries are read. Takes memory for all entries.
     pub(super) fn with_entries(
-        segments: &'a [Parts<F>],
+        segments: &'a [DamagedSegment<F>],
         recent: &'a Memtable<F>,
         ids: Ids,
         entries: impl Iterator<Item = Result<Entry<F>>>,

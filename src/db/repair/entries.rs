@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::blocks::Blocks;
-use super::parts::{Parts, undamaged};
+use super::damaged_segment::{DamagedSegment, undamaged};
 use crate::base::error::Result;
 use crate::file::paged::Sequential;
 use crate::fingerprint::{Entry, Fingerprint, Word};
@@ -26,8 +26,8 @@ pub(super) struct Read {
 
 impl Read {
     /// Returns how many entries and removals of the segment were not read.
-    pub(super) fn lost<F: Fingerprint>(&self, parts: &Parts<F>) -> (u64, u64) {
-        let SegmentMeta { entries, removed, .. } = parts.meta;
+    pub(super) fn lost<F: Fingerprint>(&self, segment: &DamagedSegment<F>) -> (u64, u64) {
+        let SegmentMeta { entries, removed, .. } = segment.meta;
         (
             entries.saturating_sub(self.entries.load(Ordering::Relaxed)),
             removed.saturating_sub(self.removals.load(Ordering::Relaxed)),
@@ -38,15 +38,15 @@ impl Read {
 /// Merges the live entries of segments, oldest first, and of the logs. `read` has a place for each
 /// segment, which counts what is read.
 pub(super) fn live_entries<'a, F: Fingerprint>(
-    segments: &'a [Parts<F>],
+    segments: &'a [DamagedSegment<F>],
     recent: &Memtable<F>,
     read: &'a [Read],
 ) -> Result<impl Iterator<Item = Result<Entry<F>>> + Send + 'a> {
     let mut merge = Merge::new(Vec::new());
-    for (parts, read) in segments.iter().zip(read) {
+    for (segment, read) in segments.iter().zip(read) {
         // The entries of a segment are newer than its tombstones.
-        merge.push(Changes::new(tombstones(parts, read)?));
-        merge.push(SegmentEntries::new(parts, read)?);
+        merge.push(Changes::new(tombstones(segment, read)?));
+        merge.push(SegmentEntries::new(segment, read)?);
     }
     merge.push(Changes::new(recent.net_changes(u64::MAX)));
     Ok(merge.filter_map(|merged| match merged {
@@ -55,9 +55,12 @@ pub(super) fn live_entries<'a, F: Fingerprint>(
     }))
 }
 
-fn tombstones<F: Fingerprint>(parts: &Parts<F>, read: &Read) -> Result<Vec<EntryChange<F::Word>>> {
+fn tombstones<F: Fingerprint>(
+    segment: &DamagedSegment<F>,
+    read: &Read,
+) -> Result<Vec<EntryChange<F::Word>>> {
     let mut removed = Vec::new();
-    for entry in parts.tombstones.iter().flat_map(|tombstones| tombstones.iter_from(0)) {
+    for entry in segment.tombstones.iter().flat_map(|tombstones| tombstones.iter_from(0)) {
         if let Some(entry) = undamaged(entry)? {
             removed.push((entry, REMOVES));
         }
@@ -79,9 +82,12 @@ struct SegmentEntries<'a, W> {
 }
 
 impl<'a, W: Word> SegmentEntries<'a, W> {
-    fn new<F: Fingerprint<Word = W>>(parts: &'a Parts<F>, read: &'a Read) -> Result<Self> {
-        let blocks = Blocks::of(parts)?;
-        let postings = parts.postings.as_ref().map(Sequential::new);
+    fn new<F: Fingerprint<Word = W>>(
+        segment: &'a DamagedSegment<F>,
+        read: &'a Read,
+    ) -> Result<Self> {
+        let blocks = Blocks::of(segment)?;
+        let postings = segment.postings.as_ref().map(Sequential::new);
         let (fingerprints, ready) = (Vec::new(), Vec::new());
         let mut entries = Self { blocks, postings, read, next: 0, fingerprints, ready, at: 0 };
         entries.fill()?;

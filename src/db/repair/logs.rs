@@ -1,6 +1,6 @@
 //! The commits of damaged logs.
 
-use super::parts::is_damage;
+use super::damaged_segment::is_damage;
 use crate::base::error::{Error, Result};
 use crate::db::build::{BuildReport, Loss, LossKind};
 use crate::db::recovery::recover::fits;

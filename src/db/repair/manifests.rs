@@ -5,7 +5,7 @@
 //! the manifest of another database, or of a copy of this one, is recognised: fewer files are its
 //! own.
 
-use super::parts::{is_damage, undamaged};
+use super::damaged_segment::{is_damage, undamaged};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::db::build::{BuildReport, Loss, LossKind};
 use crate::db::recovery::orphans::{self, header_of};

@@ -5,11 +5,11 @@
 //! lost, others prove. The damaged database is only read.
 
 mod blocks;
+mod damaged_segment;
 mod documents;
 mod entries;
 mod logs;
 mod manifests;
-mod parts;
 mod survey;
 mod texts;
 
@@ -31,10 +31,10 @@ use crate::settings::Settings;
 use crate::store::manifest::Manifest;
 use crate::store::memtable::Memtable;
 use crate::store::segment::SegmentMeta;
+use damaged_segment::DamagedSegment;
 use documents::{Changed, RepairedDocuments, lost_records};
 use entries::{Read, live_entries};
 use manifests::newest_manifest;
-use parts::Parts;
 use survey::check_opening;
 pub(crate) use survey::verify;
 use texts::Texts;
@@ -58,7 +58,7 @@ pub(crate) fn repair<F: Fingerprint>(
     let mut inspection = Inspection::new(Some(&meter));
     let mut segments = Vec::new();
     for meta in &manifest.segments {
-        segments.push(Parts::open(&*storage, &manifest.settings, meta, &mut inspection)?);
+        segments.push(DamagedSegment::open(&*storage, &manifest.settings, meta, &mut inspection)?);
     }
     meter.finish();
     report.damage.append(&mut inspection.into_errors());
@@ -100,7 +100,7 @@ impl<F: Fingerprint> Options<F> {
 struct Salvage<'a, F: Fingerprint> {
     root: &'a Path,
     manifest: &'a Manifest,
-    segments: Vec<Parts<F>>,
+    segments: Vec<DamagedSegment<F>>,
     recent: Memtable<F>,
 }
 
@@ -108,7 +108,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
     /// Returns how many documents the database had, or entries with user ids, as far as the
     /// manifest and the logs say.
     fn documents_before(&self) -> u64 {
-        let metas = self.segments.iter().map(|parts| &parts.meta);
+        let metas = self.segments.iter().map(|segment| &segment.meta);
         let before = match self.manifest.settings.ids {
             Ids::User => {
                 let gain = |meta: &SegmentMeta| meta.entries as i64 - meta.removed as i64;
@@ -161,7 +161,7 @@ impl<F: Fingerprint> Salvage<'_, F> {
             let read = segments.iter().map(|_| Read::default()).collect::<Vec<_>>();
             let entries = live_entries(segments, recent, &read)?;
             let lost = || {
-                let lost = segments.iter().zip(&read).map(|(parts, read)| read.lost(parts));
+                let lost = segments.iter().zip(&read).map(|(segment, read)| read.lost(segment));
                 lost.fold((0, 0), |sum, lost| (sum.0 + lost.0, sum.1 + lost.1))
             };
             let ids = self.manifest.settings.ids;
@@ -171,8 +171,13 @@ impl<F: Fingerprint> Salvage<'_, F> {
             self.report_changed(changed, report);
             given
         };
-        for (parts, lost) in self.segments.iter().zip(lost_records) {
-            self.report_loss(report, LossKind::Documents, lost, FileName::Documents(parts.meta.id));
+        for (segment, lost) in self.segments.iter().zip(lost_records) {
+            self.report_loss(
+                report,
+                LossKind::Documents,
+                lost,
+                FileName::Documents(segment.meta.id),
+            );
         }
         self.load(db, watch, given)
     }
@@ -187,12 +192,12 @@ impl<F: Fingerprint> Salvage<'_, F> {
             documents.by_ref().take(SAMPLED_KEYS).collect::<Result<_>>()?;
         let keys: Vec<&[u8]> = sample.iter().map(|(key, _)| key.as_slice()).collect();
         let symbols = SymbolTable::train(&keys);
-        let records = |parts: &Parts<F>| {
-            parts.meta.documents.map_or(0, |meta| meta.live) + parts.meta.entries
+        let records = |segment: &DamagedSegment<F>| {
+            segment.meta.documents.map_or(0, |meta| meta.live) + segment.meta.entries
         };
         let recent = self.recent.documents(u64::MAX, None).len() as u64;
         let most = self.segments.iter().map(records).sum::<u64>() + recent;
-        let bytes = self.segments.iter().map(|parts| parts.meta.bytes()).sum();
+        let bytes = self.segments.iter().map(|segment| segment.meta.bytes()).sum();
         let next_doc = self.recent.next_doc();
         let documents = &mut sample.into_iter().map(Ok).chain(documents);
         let given = DocumentsToLoad { documents, most, bytes, symbols, next_doc };
@@ -200,9 +205,9 @@ impl<F: Fingerprint> Salvage<'_, F> {
     }
 
     fn report_lost(&self, read: &[Read], report: &mut BuildReport) {
-        for (parts, read) in self.segments.iter().zip(read) {
-            let (id, (entries, removals)) = (parts.meta.id, read.lost(parts));
-            let file = match parts.tables.first() {
+        for (segment, read) in self.segments.iter().zip(read) {
+            let (id, (entries, removals)) = (segment.meta.id, read.lost(segment));
+            let file = match segment.tables.first() {
                 Some(Some(_)) => FileName::Postings(id),
                 _ => FileName::Table(id, 0),
             };

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::damaged_segment::{DamagedSegment, is_damage};
 use super::logs;
 use super::manifests::{newest_manifest, read_manifest};
-use super::parts::{Parts, is_damage};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::inspection::Inspection;
 use crate::base::progress::{Meter, Phase};
@@ -164,7 +164,7 @@ fn verify_segment<F: Fingerprint>(
         Ok(segment) => segment.verify(settings, inspection),
         Err(error) if is_damage(&error) => {
             let found = inspection.found();
-            Parts::<F>::open(&**storage, settings, meta, inspection)?;
+            DamagedSegment::<F>::open(&**storage, settings, meta, inspection)?;
             if inspection.found() == found {
                 inspection.report(error);
             }

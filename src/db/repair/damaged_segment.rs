@@ -19,7 +19,7 @@ use crate::store::segment::{DocumentsMeta, IndexFiles, SegmentMeta};
 
 /// The files of a segment. Those that cannot be opened are `None`; of the others, any page may be
 /// damaged.
-pub(super) struct Parts<F: Fingerprint> {
+pub(super) struct DamagedSegment<F: Fingerprint> {
     pub(super) meta: SegmentMeta,
     /// The tables of blocks, in the order of the layout.
     pub(super) tables: Vec<Option<Table<F::Word>>>,
@@ -29,7 +29,7 @@ pub(super) struct Parts<F: Fingerprint> {
     pub(super) bit_orders: Vec<BitOrder>,
 }
 
-impl<F: Fingerprint> Parts<F> {
+impl<F: Fingerprint> DamagedSegment<F> {
     /// Opens and reads all files of a segment, and reports all damage.
     pub(super) fn open(
         storage: &dyn Storage,
