@@ -1,111 +1,57 @@
 """Fits the trees of main/1 to labelled pages, and writes them into crates/fpdb-web/src/content/weights.
 
 A folder holds sets as score.py reads them. Each page has the same weight, and in it a block has one that grows with
-its length. A copy of each page counts as a third of a page: without the names of classes and identifiers, so that names alone
-never decide, or with the first paragraphs of an article only and with teasers or comments after it, so that lengths do
-not, or both. The crate's own test `write_blocks` says what the trees can ask of each block and of each page, so that
-nothing is computed twice in different ways. The second forest is fitted to first scores of pages of other sites, because
-it must not trust them too much, and so is the forest that says whether a page has content at all: to all these pages,
-and to copies of articles without their text, which count for no block.
+its length. Copies of the pages that mislead (copies.py) count less. The crate's own test `write_blocks` says what the
+trees can ask of each block and of each page, so that nothing is computed twice in different ways. The second forest is
+fitted to first scores of pages of other sites, because it must not trust them too much, and so is the forest that says
+whether a page has content at all: to these pages, and to copies without their articles.
 
-    pip install numpy catboost lxml
+    pip install numpy catboost==1.2.10 lxml
     python3 fit.py FOLDER
     python3 fit.py --whole FOLDER
     python3 fit.py --held-out texts.ndjson FOLDER
 
-The second command writes the trees for whole pages only: after a change of what is known of whole pages, those for blocks
-can stay. The third also writes the text that each page has if the trees are fitted to the pages of other sites: five
-times to four fifths of the sites. To score them: `score.py --program "held-out=cat texts.ndjson" FOLDER`.
+The first command gives the trees of the crate again, number for number. The second writes the trees for whole pages only:
+after a change of what is known of whole pages, those for blocks can stay. The third also writes the text that each page has
+if the trees are fitted to the pages of other sites: five times to four fifths of the sites. To score them: `score.py
+--program "held-out=cat texts.ndjson" FOLDER`.
 """
 
 import argparse
 import hashlib
-import html
 import json
 import os
-import re
 import subprocess
 import tempfile
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
-from random import Random
 
-import lxml.html
 import numpy
 from catboost import CatBoostClassifier
 
-from score import flat, layout, read, score, site, words
+from copies import copies
+from score import flat, read, score, site, words
 
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "crates/fpdb-web/src/content/weights"
 FOLDS = 5
-DEPTH = 5
+# The questions of a tree: those of blocks and those of pages, of which there are fewer.
+DEPTH, DEPTH_OF_PAGES = 6, 5
+RATE = 0.12
 # The trees of the forests: those of the first and second scores of blocks, and of the scores of pages.
 TREES = 150, 150, 60
 # Blocks that weigh less are left out at random, and the others weigh this, so that fitting takes minutes.
 LEAST = 0.03
 # Pages of few, but important, sets count more, and so do blocks with pieces.
-WEIGHT = defaultdict(lambda: 1, zh=3) | dict.fromkeys(("git", "reference-en", "reference-zh"), 0.3)
-PIECE, COPY = 0.12, 0.35
+WEIGHT = defaultdict(lambda: 1, zh=3, cleaneval=2) | dict.fromkeys(("git", "reference-en", "reference-zh"), 0.3)
+PIECE = 0.12
+COPY = {"short": 0.35, "interrupted": 0.18, "bare": 0.05, "thread": 0.25, "empty": 0, "hollow": 0}
+# Copies that lack their article, and how much the copies count among whole pages.
+WITHOUT = "empty", "hollow"
+COPY_OF_PAGE = {"short": 0.3, "interrupted": 0.3, "bare": 0.1, "thread": 0.1, "empty": 1, "hollow": 0.3}
 # The score of a page below which it has no content. It is so low that hardly any page with content is lost.
-EMPTY = -3.5
-# Kinds of pages that are articles, in the sets that we have.
-ARTICLES = "article", "zh-news", "Chinese", "English", "Greek", "Polish", "Russian"
-
-
-def anonymous(page):
-    """A page whose classes and identifiers say nothing, but are as like each other as before."""
-
-    def attribute(found):
-        name = lambda word: f"q{int(hashlib.md5(word.group().encode()).hexdigest()[:8], 16)}"
-        return found[1] + re.sub(r"[^\s\"']+", name, found[2])
-
-    return re.sub(r"""(\s(?:class|id)\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)""", attribute, page, flags=re.I)
-
-
-def shortened(page, lines, random):
-    """An article with its first paragraphs only, and after it teasers or comments with the lines of other pages."""
-    parser = lxml.html.HTMLParser(encoding="utf-8")
-    tree, truth = lxml.html.document_fromstring(page["html"].encode(), parser=parser), flat(page["main"])
-    is_content = lambda text: len(text) >= 60 and text in truth
-    paragraphs = [p for p in tree.iter("p") if is_content(flat(p.text_content()))]
-    for paragraph in paragraphs[random.randint(1, 5) :]:
-        paragraph.drop_tree()
-    if paragraphs:
-        place = paragraphs[0]
-        for _ in range(random.randint(1, 3)):
-            parent = place.getparent()
-            place = place if parent is None or parent.tag in ("body", "td") else parent
-        place.addnext(lxml.html.fragment_fromstring(beside(lines, random)))
-    return lxml.html.tostring(tree, encoding="unicode")
-
-
-def beside(lines, random):
-    """Like elements that are not the article."""
-    is_comments, tag, name = random.random() < 0.4, random.choice(["div", "li"]), random.choice(["comment", "item", "c1"])
-    items = []
-    for _ in range(random.randint(4, 9)):
-        text, other = (html.escape(line) for line in random.sample(lines, 2))
-        date = f"{random.randint(1, 28)}.{random.randint(1, 12)}.2012 {random.randint(10, 23)}:{random.randint(10, 59)}"
-        title = f"<h3><a href=x>{other[:50]}</a></h3>" if random.random() < 0.9 else f"<a href=x>{other[:50]}</a>"
-        head = f"<div class=a>{other[:12]} {date}</div>" if is_comments else title
-        items.append(f"<{tag} class={name}>{head}<div class=b><p>{text}</p></div></{tag}>")
-    return f"<div class=list>{'<h3>' + lines[0][:12] + '</h3>' if is_comments else ''}{''.join(items)}</div>"
-
-
-def copy(page, lines):
-    """A copy that misleads whoever trusts names or lengths."""
-    random = Random(page["id"])
-    is_article = page["kind"] in ARTICLES and random.random() < 0.7
-    text = shortened(page, lines, random) if is_article else page["html"]
-    return page | {"html": text if is_article and random.random() < 0.5 else anonymous(text), "copy": True}
-
-
-def emptied(page):
-    """A copy of an article without its text, as a page is that scripts fill, or None."""
-    fill = layout(page) if page["kind"] in ARTICLES else None
-    return fill and page | {"html": fill(""), "copy": True, "empty": True, "host": site(page)}
+EMPTY = -3.3
 
 
 def increasing(places):
@@ -147,7 +93,7 @@ def aligned(page, truth):
 
 def labels(blocks, page):
     """For each block, 1 if it is content, 0 if not, and -1 if that is not known."""
-    if page.get("empty"):
+    if page.get("copy") in WITHOUT:
         return [0] * len(blocks)
     if not page.get("main"):
         has = lambda text, pieces: any(flat(piece) in text for piece in pieces)
@@ -179,11 +125,7 @@ class Pages:
     def __init__(self, sets, folder):
         self.folder = folder
         pages = [(name, page) for name, pages in sets.items() for page in pages]
-        lines = defaultdict(list)
-        for name, page in pages:
-            lines[name] += [line[:300] for line in page.get("main", "").split("\n") if len(line) >= 60][:20]
-        copies = [(name, copy(page, lines[name])) for name, page in pages if page.get("main")]
-        self.pages = pages + copies + [(name, empty) for name, page in pages if page.get("main") and (empty := emptied(page))]
+        self.pages = pages + list(copies(sets))
         self.write("pages", ({"id": page["id"], "html": page["html"]} for _, page in self.pages))
         lines, values = self.run()
         blocks = [line["blocks"] for line in lines]
@@ -200,13 +142,11 @@ class Pages:
 
     def weigh(self, number, texts):
         name, page = self.pages[number]
-        if page.get("empty"):
-            return numpy.zeros(len(texts))
         if not page.get("main"):
             return numpy.full(len(texts), PIECE)
         sizes = numpy.array([len(text.encode()) for text in texts], float)
         content = sizes[self.labels[self.starts[number] : self.starts[number + 1]] == 1].sum()
-        weight = WEIGHT[name] * (COPY if "copy" in page else 1)
+        weight = WEIGHT[name] * (COPY[page["copy"]] if "copy" in page else 1)
         return weight * numpy.minimum(1, (sizes / max(200, content)) ** 0.8)
 
     def write(self, name, values):
@@ -230,8 +170,7 @@ class Pages:
         random = numpy.random.default_rng(0).random(len(self.weights))
         chosen = chosen & (random * LEAST < self.weights)
         weights = numpy.maximum(self.weights, LEAST)
-        model = classifier(trees, 0.12, 0.25)
-        return model.fit(values[chosen], self.labels[chosen], sample_weight=weights[chosen])
+        return model(trees, RATE, 0.3, DEPTH).fit(values[chosen], self.labels[chosen], sample_weight=weights[chosen])
 
     def of_other_sites(self, values, trees):
         """The score of each block by trees that were fitted to the other folds."""
@@ -248,20 +187,21 @@ class Whole:
     def __init__(self, pages, lines):
         self.values = numpy.array([line["whole"] for line in lines], "<i2")
         self.folds = pages.folds_of_pages
-        self.labels = numpy.array([not page.get("empty") for _, page in pages.pages]).astype(int)
+        self.labels = numpy.array([page.get("copy") not in WITHOUT for _, page in pages.pages]).astype(int)
         self.weights = numpy.array([self.weigh(page, line["text"]) for (_, page), line in zip(pages.pages, lines)])
 
     @staticmethod
     def weigh(page, text):
         """A page of which little is found need not be kept."""
-        if page.get("empty") or not page.get("main"):
-            return 1
+        weight = COPY_OF_PAGE[page["copy"]] if "copy" in page else 1
+        if page.get("copy") in WITHOUT or not page.get("main"):
+            return weight
         f1 = score(text, page["main"])[2]
-        return 0 if f1 < 0.3 else f1 * (0.3 if "copy" in page else 1)
+        return 0 if f1 < 0.3 else f1 * weight
 
     def fit(self, chosen):
         chosen = chosen & (self.weights > 0)
-        return classifier(TREES[2], 0.1, 0.4).fit(self.values[chosen], self.labels[chosen], sample_weight=self.weights[chosen])
+        return model(TREES[2], 0.1, 0.4, DEPTH_OF_PAGES).fit(self.values[chosen], self.labels[chosen], sample_weight=self.weights[chosen])
 
     def of_other_sites(self):
         scores = numpy.zeros(len(self.labels))
@@ -271,10 +211,10 @@ class Whole:
         return scores - EMPTY
 
 
-def classifier(trees, rate, share):
+def model(trees, rate, share, depth):
     return CatBoostClassifier(
-        iterations=trees, depth=DEPTH, learning_rate=rate, l2_leaf_reg=3, border_count=64, bootstrap_type="Bernoulli",
-        subsample=0.7, rsm=share, random_seed=0, verbose=False, allow_writing_files=False,
+        iterations=trees, depth=depth, learning_rate=rate, l2_leaf_reg=3, border_count=64, bootstrap_type="Bernoulli",
+        subsample=0.7, rsm=share, random_seed=0, verbose=False, allow_writing_files=False, thread_count=1,
     )  # fmt: skip
 
 

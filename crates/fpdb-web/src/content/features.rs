@@ -1,13 +1,15 @@
 //! What counts for and against a block being content.
 
 use super::marks::Marks;
-use super::numbers::{distance, part, short};
+use super::numbers::{distance, joined, part, short};
 use super::places::{Place, Run};
 use super::survey::{Shape, Survey};
 use super::units::at;
+use super::within::{self, WITHIN};
 
 /// The number of features of a block.
-pub(super) const FEATURES: usize = 95;
+pub(super) const FEATURES: usize = OWN + WITHIN;
+const OWN: usize = 95;
 
 /// Marks of punctuation that count. Program code has many more than prose.
 const POINTS: u32 = 20;
@@ -37,7 +39,7 @@ pub(super) fn of_block(survey: &Survey, index: usize) -> Features {
     };
     let each = |run: &Run| short(run.plain / u64::from(run.count).max(1));
     let of_run = |run: &Run, count: u32| part(u64::from(count), u64::from(run.count));
-    [
+    let own: [i16; OWN] = [
         // The text.
         short(u64::from(unit.plain)),
         part(u64::from(unit.bytes - unit.plain), u64::from(unit.bytes)),
@@ -141,7 +143,8 @@ pub(super) fn of_block(survey: &Survey, index: usize) -> Features {
         part(survey.good.all(), survey.units.len() as u64),
         short(survey.units.len() as u64),
         short(survey.plain.all() / 16),
-    ]
+    ];
+    joined(&own, &within::of_block(survey, index))
 }
 
 fn short_of(value: i64) -> i16 {

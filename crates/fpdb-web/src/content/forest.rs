@@ -7,7 +7,7 @@
 pub(super) const LOGIT: i64 = 1000;
 
 /// The questions of a tree.
-const DEPTH: usize = 5;
+const DEPTH: usize = 6;
 
 /// A tree that asks the same questions on each path: whether values are above thresholds. The
 /// answers, as the binary digits of an index, select the tree's part of the score.
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn answers_select_the_part_of_a_tree() {
         let tree = Tree {
-            questions: [(0, 5), (1, -1), (0, i16::MAX), (1, 1000), (1, 7)],
+            questions: [(0, 5), (1, -1), (0, i16::MAX), (1, 1000), (1, 7), (0, 6)],
             parts: std::array::from_fn(|index| i16::try_from(index).unwrap()),
         };
         let values = |block: usize| [6, 8 - i16::try_from(block).unwrap()];

@@ -16,6 +16,7 @@ mod features;
 #[cfg(test)]
 mod fit_tests;
 mod forest;
+mod inside;
 mod json;
 mod lists;
 mod marks;
@@ -32,6 +33,7 @@ mod tree;
 mod units;
 mod weights;
 mod whole;
+mod within;
 mod words;
 
 use survey::Survey;

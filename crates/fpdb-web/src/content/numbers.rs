@@ -20,3 +20,17 @@ pub(super) fn distance(index: usize, place: usize) -> i16 {
     let apart = short(index.abs_diff(place) as u64);
     if index < place { -apart } else { apart }
 }
+
+/// Returns the values of one array and then those of another.
+pub(super) fn joined<const ALL: usize>(one: &[i16], other: &[i16]) -> [i16; ALL] {
+    let mut all = [0; ALL];
+    // Two loops are copies of memory, where one over a chain would be steps.
+    for (value, from) in all.iter_mut().zip(one) {
+        *value = *from;
+    }
+    let rest = all.get_mut(one.len()..).unwrap_or_default();
+    for (value, from) in rest.iter_mut().zip(other) {
+        *value = *from;
+    }
+    all
+}

@@ -119,6 +119,9 @@ pub(super) struct Counts {
     /// Marks of punctuation.
     pub(super) points: u32,
     pub(super) digits: u32,
+    /// Signs of program code, and bars between the parts of a line.
+    pub(super) symbols: u32,
+    pub(super) bars: u32,
     /// How many bytes longer it is than it would be with one byte per letter.
     pub(super) excess: usize,
 }
@@ -131,11 +134,18 @@ pub(super) fn count(text: &str) -> Counts {
         match byte {
             b'.' | b'!' | b'?' | b';' | b',' | b':' => counts.points += 1,
             b'0'..=b'9' => counts.digits += 1,
+            b'|' => counts.bars += 1,
+            b'{' | b'}' | b'(' | b')' | b'[' | b']' | b'<' | b'>' | b'=' | b'_' | b'$' | b'/' => {
+                counts.symbols += 1;
+            }
+            // A middle dot.
+            0xc2 => counts.bars += u32::from(bytes.get(at + 1) == Some(&0xb7)),
             // Latin, Greek, Cyrillic, Hebrew, Arabic, and the alphabets from India to Burma.
             0xc3..=0xdf => counts.excess += 1,
             0xe0 | 0xe1 => counts.excess += 2,
             0xe2 | 0xe3 | 0xef => {
                 let c = bytes.get(at..at + 3).and_then(|c| <[u8; 3]>::try_from(c).ok());
+                counts.bars += u32::from(c.is_some_and(|c| WIDE_BARS.contains(&c)));
                 counts.points += u32::from(c.is_some_and(|c| WIDE_POINTS.contains(&c)));
             }
             _ => {}
@@ -155,6 +165,9 @@ const WIDE_POINTS: [[u8; 3]; 8] = [
     [0xef, 0xbc, 0x9a],
     [0xef, 0xbc, 0x9b],
 ];
+
+/// • ‧ ｜ in UTF-8.
+const WIDE_BARS: [[u8; 3]; 3] = [[0xe2, 0x80, 0xa2], [0xe2, 0x80, 0xa7], [0xef, 0xbd, 0x9c]];
 
 /// Returns whether a text ends as a sentence does.
 pub(super) fn ends_sentence(text: &str) -> bool {

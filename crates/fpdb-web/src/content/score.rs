@@ -40,16 +40,17 @@ pub(super) fn choose_by(survey: &Survey, second: &[i64]) -> Choice {
 }
 
 /// Returns, for each block, whether it is kept. No block is if `is_whole` says that the page has no
-/// content.
+/// content, unless it is a table of contents: its links are all that it is to show.
 pub(super) fn finish(survey: &Survey, choice: Choice, is_whole: bool) -> Vec<bool> {
     let Choice { scores, mut chosen, is_index, .. } = choice;
-    if !is_whole || !is_index && !has_content(survey, &scores) {
+    if is_index {
+        return chosen;
+    }
+    if !is_whole || !has_content(survey, &scores) {
         return vec![false; chosen.len()];
     }
-    if !is_index {
-        drop_copies(survey, &mut chosen);
-        drop_title(survey, &mut chosen);
-    }
+    drop_copies(survey, &mut chosen);
+    drop_title(survey, &mut chosen);
     chosen
 }
 

@@ -5,6 +5,7 @@
 
 use super::features::{FEATURES, Features};
 use super::forest::{LOGIT, logistic};
+use super::numbers::joined;
 use super::places::{Place, is_outside};
 use super::survey::{Shape, Survey};
 use super::units::{Sums, Unit, at};
@@ -86,7 +87,7 @@ impl<'a> Around<'a> {
         let like = at(&self.likes, place.like);
         let run = at(&self.runs, place.inner.number as usize);
         let section = at(&self.sections, index);
-        let around = [
+        let around: [i64; AROUND] = [
             own,
             mean(&place), mean(&parent), mean(&grand), mean(&great),
             within(1, 1), within(3, 3), within(8, 8), within(4, 0), within(0, 4),
@@ -105,12 +106,7 @@ impl<'a> Around<'a> {
             self.kept,
             self.means.of(section.0, section.1),
         ];
-        let mut terms = [0; TERMS];
-        let values = around.map(|value| i16::try_from(value).unwrap_or(i16::MAX));
-        for (term, value) in terms.iter_mut().zip(values.iter().chain(features)) {
-            *term = *value;
-        }
-        terms
+        joined(&around.map(|value| i16::try_from(value).unwrap_or(i16::MAX)), features)
     }
 
     /// Returns the share of the expected content, in thousandths, that is in these blocks.
@@ -210,13 +206,20 @@ pub(super) fn likes(survey: &Survey, first: &[i64], number: fn(&Place) -> usize)
     likes
 }
 
+/// How many tenths of the mean of those in like elements are in the score of a block in a run of
+/// like elements, and of any other.
+const IN_RUN: i64 = 4;
+const ELSEWHERE: i64 = 1;
+
 /// Draws the score of each block towards the mean of those in like elements: all titles of a list,
 /// or all dates of a forum, are kept or dropped together more often than not.
 pub(super) fn drawn_together(survey: &Survey, scores: &[i64]) -> Vec<i64> {
     let likes = likes(survey, scores, |place| place.like);
     let drawn = |(unit, score): (&Unit, &i64)| {
-        let like = likes.get(survey.place(unit.element).like).map_or(*score, Like::mean);
-        (6 * score + 4 * like) / 10
+        let place = survey.place(unit.element);
+        let like = likes.get(place.like).map_or(*score, Like::mean);
+        let part = if place.inner.number > 0 { IN_RUN } else { ELSEWHERE };
+        ((10 - part) * score + part * like) / 10
     };
     survey.units.iter().zip(scores).map(drawn).collect()
 }

@@ -1,6 +1,7 @@
 //! What is known of the elements of a page before the blocks are scored: sizes, prose, marks, and
 //! the parts of the page that stand out.
 
+use super::inside::Inside;
 use super::marks::Marks;
 use super::places::{Place, Run, is_outside, zones};
 use super::promise::Promises;
@@ -17,6 +18,10 @@ pub(super) struct Survey {
     pub(super) good: Sums,
     /// The prose in bytes outside of surroundings, or what is most like it.
     pub(super) prose: Sums,
+    /// The place of each element in the one that has the most prose around it.
+    pub(super) inside: Inside,
+    /// Pictures, videos and sounds before each block.
+    pub(super) media: Sums,
     /// Bytes of blocks that occur several times between other prose.
     pub(super) interrupting: Sums,
     /// The prose in bytes outside of comments and lists, in what the page declares or names as its content.
@@ -25,6 +30,8 @@ pub(super) struct Survey {
     /// Whether the page says that it is an article.
     pub(super) is_article: bool,
     pub(super) promises: Promises,
+    /// The block with most of the words of the description.
+    pub(super) described: usize,
     pub(super) drops_comments: bool,
     pub(super) declares: bool,
     /// The blocks of the element that has the most prose around it.
@@ -121,6 +128,9 @@ impl Survey {
         let is_named = |p: &Place| p.zone.declared || p.marks.has(Marks::POSITIVE);
         let article = of(&|p| p.inner.number == 0 && is_named(p) && !p.marks.has(Marks::COMMENT));
         let reader = reader(&units, &places, &bytes, &plain);
+        let inside = Inside::new(&units, &places, &prose, reader);
+        let range = at(&places, reader);
+        let reader = if range.end > 0 { (range.first, range.end) } else { (0, units.len()) };
         let container = container(&places, &bytes);
         mark_sections(page, &mut units, &places, &prose);
         let core: Vec<bool> =
@@ -135,6 +145,10 @@ impl Survey {
         let title = title.unwrap_or_default();
         let good = Sums::new(units.iter().map(|unit| u64::from(unit.is_good)));
         let shape = Shape::of(&units, &places);
+        let promises = Promises::of(page);
+        let words = |index: usize| at(&promises.found, index).description.count_ones();
+        let described =
+            (0..units.len()).rev().max_by_key(|index| words(*index)).unwrap_or_default();
         let interrupting =
             Sums::new(units.iter().map(|u| if u.interrupts { u64::from(u.bytes) } else { 0 }));
         Self {
@@ -146,11 +160,14 @@ impl Survey {
             plain,
             good,
             prose,
+            inside,
+            media: media(page),
             interrupting,
             article,
             is_forum,
             is_article: page.is_article,
-            promises: Promises::of(page),
+            promises,
+            described,
             drops_comments,
             declares,
             reader,
@@ -286,8 +303,19 @@ fn runs(
     }
 }
 
+/// Counts the media before each block, and after the last.
+fn media(page: &Page) -> Sums {
+    let mut counts = vec![0; page.blocks.len() + 1];
+    for at in &page.media {
+        if let Some(count) = counts.get_mut(*at as usize) {
+            *count += 1;
+        }
+    }
+    Sums::new(counts.into_iter())
+}
+
 /// Finds the element that has the most prose close around it, as Readability does.
-fn reader(units: &[Unit], places: &[Place], bytes: &Sums, plain: &Sums) -> (usize, usize) {
+fn reader(units: &[Unit], places: &[Place], bytes: &Sums, plain: &Sums) -> usize {
     let mut scores = vec![0_u64; places.len()];
     for unit in units {
         let place = at(places, unit.element);
@@ -304,12 +332,12 @@ fn reader(units: &[Unit], places: &[Place], bytes: &Sums, plain: &Sums) -> (usiz
             *above += score / 2;
         }
     }
-    let mut best = (0, (0, units.len()));
-    for (place, score) in places.iter().zip(scores).filter(|(_, score)| *score > 0) {
+    let mut best = (0, 0);
+    for (element, (place, score)) in places.iter().zip(scores).enumerate() {
         let all = bytes.between(place.first, place.end).max(1);
         let score = score.saturating_mul(plain.between(place.first, place.end)) / all;
         if score > best.0 {
-            best = (score, (place.first, place.end));
+            best = (score, element);
         }
     }
     best.1

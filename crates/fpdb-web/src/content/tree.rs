@@ -32,6 +32,8 @@ pub(super) struct Page<'a> {
     pub(super) description: &'a str,
     /// Whether the page says that it is an article.
     pub(super) is_article: bool,
+    /// For each picture, video and sound that is not a link: how many blocks are before it.
+    pub(super) media: Vec<u32>,
 }
 
 /// An element that lays out the page.
@@ -138,6 +140,7 @@ struct Builder {
     /// The height of the stack where the open link began.
     link: usize,
     runs: u32,
+    media: Vec<u32>,
     /// The open elements that are not in the tree.
     excess: usize,
 }
@@ -214,6 +217,7 @@ pub(super) fn build(html: &str) -> Page<'_> {
         json,
         description,
         is_article,
+        media: builder.media,
     }
 }
 
@@ -247,6 +251,7 @@ impl Builder {
             barriers: Vec::new(),
             link: 0,
             runs: 0,
+            media: Vec::new(),
             excess: 0,
         };
         builder.push(Tag::Body, 0, &Attributes::default());
@@ -256,7 +261,12 @@ impl Builder {
     fn tag(&mut self, tag: &tokens::Tag) {
         let separator = match tag.element {
             Role::Inline if tag.custom => '\n',
-            Role::Inline | Role::Raw | Role::Hidden => return,
+            Role::Inline | Role::Raw | Role::Hidden => {
+                if !tag.close && !self.writer.is_link && is_media(tag.name.as_bytes()) {
+                    self.media.push(number(self.writer.blocks()));
+                }
+                return;
+            }
             Role::Break => return self.writer.break_line(),
             Role::Link => {
                 // Links do not nest: one without an end ends where the next begins.
@@ -436,6 +446,10 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
+fn is_media(name: &[u8]) -> bool {
+    matches!(name, b"img" | b"video" | b"audio" | b"iframe" | b"object" | b"embed")
+}
+
 fn is_table(tag: Tag) -> bool {
     matches!(tag, Tag::Table | Tag::Row | Tag::Rows)
 }
@@ -460,11 +474,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_says_of_itself_is_found() {
+    fn what_a_page_says_of_itself_and_its_media_are_found() {
         let page = build(
-            "<meta property=og:type content=article><meta content='A flood' name=description>",
+            "<meta property=og:type content=article><meta content='A flood' name=description>\
+             <p>one<img src=1>two<p>three<a href=x><img src=2></a></p><video src=v></video>",
         );
         assert_eq!((page.description, page.is_article), ("A flood", true));
+        assert_eq!(page.media, [0, 2]);
         let data = "<script type=application/ld+json>{\"@type\": \"NewsArticle\"}</script>";
         assert!(build(data).is_article && !build("<p>Article").is_article);
     }

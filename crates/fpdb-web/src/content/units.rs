@@ -26,6 +26,9 @@ pub(super) struct Unit {
     /// Marks of punctuation.
     pub(super) points: u32,
     pub(super) digits: u32,
+    /// Signs of program code, and bars between the parts of a line.
+    pub(super) symbols: u32,
+    pub(super) bars: u32,
     /// The level of the heading that it is in, else 0.
     pub(super) level: u8,
     pub(super) is_good: bool,
@@ -106,6 +109,8 @@ pub(super) fn units(page: &Page) -> Vec<Unit> {
             plain,
             points,
             digits,
+            symbols: counts.symbols,
+            bars: counts.bars,
             level,
             is_good: plain >= PROSE && is_low && level == 0 && (points > 0 || plain >= LONG),
             ends: phrases::ends_sentence(text),

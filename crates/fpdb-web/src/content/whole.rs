@@ -14,7 +14,10 @@ use super::units::{Sums, Unit, at};
 use super::weights::WHOLE;
 
 /// The number of values of a page.
-pub(super) const VALUES: usize = 44;
+pub(super) const VALUES: usize = 47;
+
+/// The blocks from the title of the page in which an article begins.
+const NEAR: usize = 11;
 
 /// What is known of a page. Shares are in thousandths.
 pub(super) type Values = [i16; VALUES];
@@ -90,7 +93,18 @@ pub(super) fn values(survey: &Survey, choice: &Choice) -> Values {
         limited(marked),
         part(survey.cluster, all),
         short(survey.units.len() as u64),
+        // Where an article should be.
+        i16::from(is_hollow(survey)),
+        short(survey.good.between(survey.title, survey.title + NEAR)),
+        part(kept.near_title(), all),
     ]
+}
+
+/// Whether an element that is declared to be the content has no text.
+fn is_hollow(survey: &Survey) -> bool {
+    survey.places.iter().any(|place| {
+        place.first == place.end && place.zone.declared && !survey.place(place.parent).zone.declared
+    })
 }
 
 /// The blocks that would be kept.
@@ -161,6 +175,13 @@ impl Kept<'_> {
         found.fold((0, 0), |all, found| (all.0 | found.title, all.1 | found.description))
     }
 
+    /// The bytes from the title of the page on, for a few blocks.
+    fn near_title(&self) -> u64 {
+        let near = self.survey.title..self.survey.title + NEAR;
+        let units = self.units().filter(|(index, _)| near.contains(index));
+        units.map(|(_, unit)| u64::from(unit.bytes)).sum()
+    }
+
     /// The smallest element with 80 % of the bytes: the share of it that is kept, and its depth.
     fn core(&self) -> (i16, i16) {
         let pairs = self.survey.units.iter().zip(&self.choice.chosen);
@@ -203,7 +224,7 @@ mod tests {
         let (survey, choice) = chosen(PAGE, &[false, true, true]);
         let kept = Kept { survey: &survey, choice: &choice };
         assert_eq!((kept.count(&|_| true), kept.bytes(&|_| true), kept.span()), (2, 55, 2));
-        // Of the four words of the title: "the", "flood" and "in".
+        // "The", "flood" and "in" of the five words of the title, and once "the".
         assert_eq!(survey.promises.title.len(), 4);
         assert_eq!(survey.promises.title.share(kept.promised().0), 750);
         assert_eq!(kept.mean(55), 2000);
@@ -217,6 +238,18 @@ mod tests {
         let kept = Kept { survey: &survey, choice: &choice };
         assert_eq!((kept.core(), kept.span(), kept.longest_run()), ((0, 0), 0, 0));
         assert_eq!(kept.promised(), (0, 0));
+    }
+
+    #[test]
+    fn an_element_that_is_declared_but_empty_is_hollow() {
+        for (html, expected) in [
+            ("<main></main><p>a menu", true),
+            ("<main><p>text</main><p>a menu", false),
+            ("<main><div></div><p>text</main><p>a menu", false),
+            ("<div></div><p>a menu", false),
+        ] {
+            assert_eq!(is_hollow(&Survey::of(&tree::build(html))), expected, "{html}");
+        }
     }
 
     #[test]

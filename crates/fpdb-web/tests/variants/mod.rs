@@ -136,7 +136,7 @@ fn most_offers_and_notices_between_paragraphs_are_not_part_of_the_text() {
             ),
         ]
     };
-    check("offers", 9, with(boxes, Place::Between, 5));
+    check("offers", 2, with(boxes, Place::Between, 5));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn some_lines_below_pictures_and_videos_are_not_part_of_the_text() {
             ),
         ]
     };
-    check("media lines", 20, with(boxes, Place::Between, 5));
+    check("media lines", 10, with(boxes, Place::Between, 5));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn most_coupons_below_an_article_are_not_part_of_it() {
         let linked = items(&|shop, offer| format!("<li><a href=/g>{shop}: {offer}</a>"));
         vec![format!("<div class=z1>{divided}</div>"), format!("<ul>{linked}</ul>")]
     };
-    check("coupons", 7, with(boxes, Place::After, 5));
+    check("coupons", 0, with(boxes, Place::After, 5));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn most_comments_that_outweigh_an_article_are_not_part_of_it() {
             ),
         ]
     };
-    check("comments", 4, with(boxes, Place::Below, 5));
+    check("comments", 1, with(boxes, Place::Below, 5));
 }
 
 #[test]
@@ -454,7 +454,7 @@ fn most_pages_without_the_article_that_they_promise_have_no_text() {
         }
     }
     eprintln!("without article: {} of {} wrong", wrong.len(), 3 * LANGUAGES.len());
-    assert_eq!(wrong.len(), 5, "{}", wrong.concat());
+    assert_eq!(wrong.len(), 6, "{}", wrong.concat());
 }
 
 #[test]
