@@ -13,8 +13,8 @@
 //! stored, and others of it are the queries. With `--crowd N`, queries are further pages of a
 //! template that N of the documents have, at random places: two of them have a similarity of .65.
 //! With `--cold`, it then measures queries without a match whose pages are on disk (Linux only), as
-//! the bench `cold` does: how many pages the device reads per query, and the times that it takes for
-//! as many random pages of a table of bands, one after another and together.
+//! the bench `cold` does: how many pages the device reads per query, and the times that it takes
+//! for as many random pages of a table of bands, one after another and together.
 
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "prints a table of figures")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]

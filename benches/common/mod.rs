@@ -192,8 +192,8 @@ pub fn anonymous_bytes() -> u64 {
     kib.unwrap_or(0) << 10
 }
 
-/// Returns the processor seconds of this process, to 10 ms. Other load changes them little. Infinite
-/// if the system does not report them.
+/// Returns the processor seconds of this process, to 10 ms. Other load changes them little.
+/// Infinite if the system does not report them.
 pub fn processor_seconds() -> f64 {
     own_and_kernel_seconds().iter().sum()
 }

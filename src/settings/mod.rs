@@ -83,8 +83,8 @@ impl IndexSettings {
         }
     }
 
-    /// Returns how many tables are sorted while a segment is written: all but table 0, or the tables
-    /// of all bands.
+    /// Returns how many tables are sorted while a segment is written: all but table 0, or the
+    /// tables of all bands.
     pub(crate) fn sorted_tables(&self) -> usize {
         match self {
             Self::Tables(tables) => tables.layout.tables() - 1,

@@ -19,9 +19,9 @@ const CHECKPOINT: usize = if cfg!(test) { 8 } else { 1 << 17 };
 /// The features of the documents of a database, in a folder beside it.
 ///
 /// A document's features are found by its name and its fingerprint. So the features of an old
-/// version, or of a document that is gone, are never taken for another document's. Nothing is ever removed
-/// from the files: to free their space, remove the folder while nobody has it open. A document
-/// without features is compared by its sketch.
+/// version, or of a document that is gone, are never taken for another document's. Nothing is ever
+/// removed from the files: to free their space, remove the folder while nobody has it open. A
+/// document without features is compared by its sketch.
 ///
 /// A document takes 16 bytes beside its [`Compact`] list, and about 20 in the index, which is a
 /// database itself. Each byte of a list is written once, and what is known is not written again. In

@@ -156,9 +156,9 @@ fn is_utf8(bytes: &[u8], least: usize) -> bool {
         .is_ok_and(|text| text.chars().filter(|c| !c.is_ascii()).take(least).count() == least)
 }
 
-/// Returns the kind of UTF-16 that bytes without a mark are in. They begin with a tag. Or all zeros at
-/// their beginning are high bytes, and there are as many as in text with spaces, digits and Latin
-/// letters; or fewer, if nearly all high bytes are those of letters.
+/// Returns the kind of UTF-16 that bytes without a mark are in. They begin with a tag. Or all zeros
+/// at their beginning are high bytes, and there are as many as in text with spaces, digits and
+/// Latin letters; or fewer, if nearly all high bytes are those of letters.
 pub(crate) fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     match bytes {
         [b'<', 0, ..] => return Some(UTF_16LE),

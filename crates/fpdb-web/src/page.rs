@@ -283,9 +283,9 @@ impl Extractor {
 
     /// Makes a page of a document, given its URL and the value of its Content-Type header. It is a
     /// page if it is HTML or plain text. If the value says nothing, as an empty one does, a
-    /// document that begins with `<` is HTML, and any other is plain text unless it is binary. A page
-    /// without main content is skipped if the extraction keeps nothing else, unless it shows nothing at
-    /// all: then it is a page with an empty text.
+    /// document that begins with `<` is HTML, and any other is plain text unless it is binary. A
+    /// page without main content is skipped if the extraction keeps nothing else, unless it shows
+    /// nothing at all: then it is a page with an empty text.
     ///
     /// This is the function for a crawler whose HTTP client has decoded the body already.
     ///

@@ -1,5 +1,5 @@
-//! A segment: an immutable set of entries. It has an index, which is tables of fingerprints with ids
-//! and tombstones, or tables of bands; and documents.
+//! A segment: an immutable set of entries. It has an index, which is tables of fingerprints with
+//! ids and tombstones, or tables of bands; and documents.
 //!
 //! Segments are ordered by age. A segment never holds an entry that is still live in an older one,
 //! and its tombstones only remove entries of older segments. storage-format.md, "Segment".

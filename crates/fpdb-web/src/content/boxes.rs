@@ -10,13 +10,13 @@ use super::units::{Sums, Unit};
 /// By how much the scores of a box are lowered.
 const PENALTY: i64 = 8 * LOGIT;
 
-/// If at least this many bytes of content are expected outside of hidden parts, the hidden parts are
-/// not the content.
+/// If at least this many bytes of content are expected outside of hidden parts, the hidden parts
+/// are not the content.
 const SHOWN: u64 = 150;
 /// The most hidden parts with prose on a page that does not hide its content until it is asked for.
 const PANELS: usize = 2;
-/// Bytes of prose, outside lists and comments, from which a page has an article, so that its comments
-/// are not part of it.
+/// Bytes of prose, outside lists and comments, from which a page has an article, so that its
+/// comments are not part of it.
 const ARTICLE: u64 = 300;
 
 /// Lowers the scores of boxes.
@@ -47,8 +47,8 @@ fn panels(survey: &Survey) -> usize {
     survey.places.iter().filter(is_panel).count()
 }
 
-/// Whether a block is in an element of several blocks, with prose, that all occur several times between
-/// other prose. The heads of tables have none, and on pages of forums, they are quotations.
+/// Whether a block is in an element of several blocks, with prose, that all occur several times
+/// between other prose. The heads of tables have none, and on pages of forums, they are quotations.
 fn is_repeated_box(survey: &Survey, unit: &Unit) -> bool {
     let place = survey.place(unit.element);
     let parent = survey.place(place.parent);

@@ -1,5 +1,5 @@
-//! The text that a page holds in its data, for scripts or search engines: linked data (JSON-LD), and
-//! the states from which frameworks build pages in the browser.
+//! The text that a page holds in its data, for scripts or search engines: linked data (JSON-LD),
+//! and the states from which frameworks build pages in the browser.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -40,8 +40,8 @@ pub(super) struct Article {
     pub(super) is_titled: bool,
 }
 
-/// Returns the text of the page's own article, from scripts of linked data. It belongs to the object
-/// that has the title of the page, or else to the first object with a body.
+/// Returns the text of the page's own article, from scripts of linked data. It belongs to the
+/// object that has the title of the page, or else to the first object with a body.
 pub(super) fn article(scripts: &[&str], title: &str) -> Option<Article> {
     let title = folded_title(title);
     let mut best: Option<Object> = None;
@@ -98,8 +98,8 @@ fn name(text: &str) -> Option<String> {
     (name.len() >= TITLE).then_some(name)
 }
 
-/// Returns whether a string of a state is the title of the page, and not the name of the site, which
-/// most pages write behind their title.
+/// Returns whether a string of a state is the title of the page, and not the name of the site,
+/// which most pages write behind their title.
 fn is_title(text: &str, title: &str) -> bool {
     let is_title = |name: String| {
         title.starts_with(&name) || title.contains(&name) && 2 * name.len() >= title.len()
@@ -198,8 +198,8 @@ fn most_prose<'a>(paragraphs: &[Option<(&'a str, &'a str)>]) -> Option<(usize, V
     Some((size, texts))
 }
 
-/// Returns whether a string of a state is a paragraph, or markup with paragraphs, and not an address
-/// or a program.
+/// Returns whether a string of a state is a paragraph, or markup with paragraphs, and not an
+/// address or a program.
 fn is_prose(text: &str) -> bool {
     let count = |wanted: fn(&u8) -> bool| text.bytes().filter(wanted).count();
     let words = count(|b| *b == b' ') + count(|b| *b >= 0xe0) / 2;

@@ -13,11 +13,12 @@ use super::survey::Survey;
 use super::{sift, text, tree, whole};
 
 /// Reads pages from the file `pages` in the folder that `FPDB_FIT` names, as lines of `{"id",
-/// "html"}`. If there are files `first` and `second`, each of their lines is a list of the scores of
-/// a page's blocks. If there is a file `page`, each of its lines is a list of one score, that of the
-/// page. Otherwise, the scores are those of the crate. Writes the blocks, the text and the values of
-/// each page to `blocks`; the values of the blocks that the trees ask for, as little-endian numbers
-/// of 16 bits, to `values`; and how many of them are not features of the block itself to `around`.
+/// "html"}`. If there are files `first` and `second`, each of their lines is a list of the scores
+/// of a page's blocks. If there is a file `page`, each of its lines is a list of one score, that of
+/// the page. Otherwise, the scores are those of the crate. Writes the blocks, the text and the
+/// values of each page to `blocks`; the values of the blocks that the trees ask for, as
+/// little-endian numbers of 16 bits, to `values`; and how many of them are not features of the
+/// block itself to `around`.
 #[test]
 #[ignore = "a step of tools/pages/fit.py"]
 fn write_blocks() {

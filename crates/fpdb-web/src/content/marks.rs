@@ -146,8 +146,8 @@ fn is_concealed(class: &[u8]) -> bool {
     classes().any(hides) && !classes().any(is_shown_if_wide)
 }
 
-/// Returns whether a class shows an element from some width of the screen on, as `md:block` (Tailwind),
-/// `d-lg-flex` (Bootstrap) and `db-l` (Tachyons) do.
+/// Returns whether a class shows an element from some width of the screen on, as `md:block`
+/// (Tailwind), `d-lg-flex` (Bootstrap) and `db-l` (Tachyons) do.
 fn is_shown_if_wide(class: &[u8]) -> bool {
     let mut parts = class.split(|b| matches!(b, b':' | b'-'));
     let is_width = |part: &[u8]| matches!(part, b"sm" | b"md" | b"lg" | b"xl" | b"xxl" | b"2xl");

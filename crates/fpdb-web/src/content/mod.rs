@@ -1,12 +1,12 @@
 //! The main content of a page, as `main/1` defines it.
 //!
 //! The page becomes a tree of elements and blocks ([`tree`]), which have marks by their attributes
-//! ([`marks`]). What repeats or numbers the text is taken out ([`sift`]). The blocks and the elements
-//! are measured ([`units`], [`places`], [`survey`]). Decision trees ([`forest`]) score each block
-//! twice: by itself ([`features`]), and together with the others ([`second`]). Lists beside the text
-//! are recognised ([`lists`]), and the blocks with the best scores are kept ([`score`]), unless the
-//! page seems to have no content ([`promise`], [`whole`]), or its data has a fuller text ([`text`],
-//! [`data`]).
+//! ([`marks`]). What repeats or numbers the text is taken out ([`sift`]). The blocks and the
+//! elements are measured ([`units`], [`places`], [`survey`]). Decision trees ([`forest`]) score
+//! each block twice: by itself ([`features`]), and together with the others ([`second`]). Lists
+//! beside the text are recognised ([`lists`]), and the blocks with the best scores are kept
+//! ([`score`]), unless the page seems to have no content ([`promise`], [`whole`]), or its data has
+//! a fuller text ([`text`], [`data`]).
 
 mod about;
 mod boxes;
@@ -38,8 +38,8 @@ mod words;
 
 use survey::Survey;
 
-/// The largest number of blocks that are judged one by one. A page with more loses its links, and if
-/// it still has more, it is all content: no real page is near it.
+/// The largest number of blocks that are judged one by one. A page with more loses its links, and
+/// if it still has more, it is all content: no real page is near it.
 const MAX_BLOCKS: usize = 1 << 17;
 
 /// Returns the main content of a page. It is empty if the page shows none.
@@ -143,7 +143,8 @@ mod tests {
         );
     }
 
-    /// Such a page was taken for a table of contents, because the heading is not beside a paragraph.
+    /// Such a page was taken for a table of contents, because the heading is not beside a
+    /// paragraph.
     #[test]
     fn an_article_within_the_element_below_its_heading_is_not_lost_among_links() {
         let article = format!("<h1>The flood</h1><div><p>{}</div>", SENTENCE.repeat(7));

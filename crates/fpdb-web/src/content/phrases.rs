@@ -25,8 +25,8 @@ impl Table {
     }
 }
 
-/// Returns the place of a phrase in a table. In most alphabets other than the Latin one, all letters
-/// have the same first byte.
+/// Returns the place of a phrase in a table. In most alphabets other than the Latin one, all
+/// letters have the same first byte.
 fn place(phrase: &[u8]) -> usize {
     match phrase {
         [first, second, ..] => usize::from(first.wrapping_mul(31) ^ second),

@@ -1,5 +1,5 @@
-//! The elements of a page, with what their places in it show: what they are for by their tags and roles,
-//! and whether they are surroundings.
+//! The elements of a page, with what their places in it show: what they are for by their tags and
+//! roles, and whether they are surroundings.
 
 use std::collections::HashMap;
 

@@ -4,8 +4,8 @@
 use super::tree::Page;
 use crate::html::{all_text, is_unspaced};
 
-/// The words of a promise that count, and the bytes at the beginning of a block that are searched for
-/// them.
+/// The words of a promise that count, and the bytes at the beginning of a block that are searched
+/// for them.
 const WORDS: usize = 48;
 const START: usize = 300;
 /// Bytes of a promise that count.
@@ -126,8 +126,9 @@ fn each_word(text: &str, mut call: impl FnMut(u64)) {
     }
 }
 
-/// Whether a character outside of Chinese and Japanese is a syllable or a part of one: in Hangul, whose
-/// words have many endings, and in Thai, Lao, Burmese and Khmer, which have no spaces between words.
+/// Whether a character outside of Chinese and Japanese is a syllable or a part of one: in Hangul,
+/// whose words have many endings, and in Thai, Lao, Burmese and Khmer, which have no spaces between
+/// words.
 fn is_syllable(c: char) -> bool {
     matches!(c, '\u{ac00}'..='\u{d7af}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}'
         | '\u{1780}'..='\u{17ff}')

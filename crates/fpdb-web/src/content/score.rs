@@ -90,9 +90,9 @@ const LIKELY: u64 = CERTAIN / 4;
 /// The probability from which a block is more likely content than not.
 const EVEN: u64 = CERTAIN / 2;
 
-/// Whether a page shows more than menus, footers and notices. It does not if scripts have yet to fill
-/// it. One block is enough: one that is more likely content than not, and is prose or outside of
-/// surroundings; or text outside of links and surroundings.
+/// Whether a page shows more than menus, footers and notices. It does not if scripts have yet to
+/// fill it. One block is enough: one that is more likely content than not, and is prose or outside
+/// of surroundings; or text outside of links and surroundings.
 fn has_content(survey: &Survey, scores: &[i64]) -> bool {
     survey.units.iter().zip(scores).any(|(unit, score)| {
         let is_text = 2 * unit.plain >= unit.bytes && !unit.phrase && !unit.cookie;
@@ -145,8 +145,8 @@ fn is_index(survey: &Survey) -> bool {
         && !has_article(survey, &|_| true)
 }
 
-/// Whether an element holds an article, in its own blocks or not far within: prose with the title of
-/// the page, or that the page declares to be one. Only blocks count that `counts` accepts.
+/// Whether an element holds an article, in its own blocks or not far within: prose with the title
+/// of the page, or that the page declares to be one. Only blocks count that `counts` accepts.
 fn has_article(survey: &Survey, counts: &dyn Fn(&Unit) -> bool) -> bool {
     let mut sizes: HashMap<usize, u64> = HashMap::new();
     let prose = survey.units.iter().filter(|unit| unit.is_good && !unit.phrase && counts(unit));

@@ -1,5 +1,5 @@
-//! What is taken out of the tree before the blocks are judged, because it repeats what the page shows
-//! or numbers it: `<noscript>`, and the numbers of lines of code.
+//! What is taken out of the tree before the blocks are judged, because it repeats what the page
+//! shows or numbers it: `<noscript>`, and the numbers of lines of code.
 
 use super::marks::Marks;
 use super::tree::{Page, Tag};
@@ -12,7 +12,8 @@ const SHOWN: usize = 600;
 const LONG: usize = 70;
 /// The least number of elements in a list.
 const ITEMS: u32 = 3;
-/// How many numbers must rise by one to number lines, if no name says so: in `<pre>`, and elsewhere.
+/// How many numbers must rise by one to number lines, if no name says so: in `<pre>`, and
+/// elsewhere.
 const NUMBERS: (u64, u64) = (2, 5);
 
 /// Takes out of a page what no reader wants twice, or at all.
@@ -92,8 +93,8 @@ fn drop_noscript(page: &mut Page) {
     if shown < SHOWN && size > 2 * shown {
         return;
     }
-    // If the article is in `<noscript>`, lists beside it are comments or other articles. A notice is
-    // none, so what is shorter than an article must be more than the lists, too.
+    // If the article is in `<noscript>`, lists beside it are comments or other articles. A notice
+    // is none, so what is shorter than an article must be more than the lists, too.
     let least = if hidden_prose < SHOWN { prose + listed_prose } else { prose };
     let is_article = hidden_prose > 2 * least.max(LONG) && prose < SHOWN;
     let is_kept = |block: &Block| match is_article {

@@ -24,7 +24,8 @@ pub(super) struct Survey {
     pub(super) media: Sums,
     /// Bytes of blocks that occur several times between other prose.
     pub(super) interrupting: Sums,
-    /// The prose in bytes outside of comments and lists, in what the page declares or names as its content.
+    /// The prose in bytes outside of comments and lists, in what the page declares or names as its
+    /// content.
     pub(super) article: u64,
     pub(super) is_forum: bool,
     /// Whether the page says that it is an article.

@@ -31,12 +31,12 @@ fn or_of_data(chosen: String, page: &Page) -> String {
     chosen
 }
 
-/// Returns whether the article in the data replaces the chosen text: the chosen text is a part of it,
-/// or is short and much shorter, or the article has the title of the page and is at least three times
-/// as long.
+/// Returns whether the article in the data replaces the chosen text: the chosen text is a part of
+/// it, or is short and much shorter, or the article has the title of the page and is at least three
+/// times as long.
 fn is_fuller(article: &Article, chosen: &str) -> bool {
-    /// How many lines are compared, how many bytes a line has at least, and how many of its characters
-    /// are compared.
+    /// How many lines are compared, how many bytes a line has at least, and how many of its
+    /// characters are compared.
     const LINES: usize = 20;
     const LINE: usize = 40;
     const START: usize = 60;

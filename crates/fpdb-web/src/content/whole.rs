@@ -1,8 +1,8 @@
 //! Whether a page has content at all, by what would be kept of it.
 //!
-//! A page whose article is missing shows menus, notices and teasers of other pages. Each of them can
-//! look like content, but all together they do not: little of it is prose, and few words of the title
-//! and the description are in it.
+//! A page whose article is missing shows menus, notices and teasers of other pages. Each of them
+//! can look like content, but all together they do not: little of it is prose, and few words of the
+//! title and the description are in it.
 
 use super::choice::Choice;
 use super::forest::{self, CERTAIN, logistic};

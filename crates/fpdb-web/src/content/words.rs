@@ -1,7 +1,7 @@
 //! Words in classes, identifiers and texts by which pages tell what surrounds their content.
 
-/// Words for surroundings, whatever the element holds, unless that is most of the prose, besides those
-/// of [`SURE`].
+/// Words for surroundings, whatever the element holds, unless that is most of the prose, besides
+/// those of [`SURE`].
 pub(super) const VERY: &str = "\
     addthis addtoany alsolike banquan byline cart colophon commentform compartilhar compartir \
     condividi correlati crumb crumbs daohang dialog dibu disclaimer dropdown feedback fenxiang \

@@ -286,8 +286,8 @@ fn has_href(attributes: &[u8]) -> bool {
     attributes::mention(attributes, b"href")
 }
 
-/// Returns whether a template is a shadow root, whose content a page shows. Until 2023, browsers called
-/// its attribute `shadowroot`.
+/// Returns whether a template is a shadow root, whose content a page shows. Until 2023, browsers
+/// called its attribute `shadowroot`.
 fn is_shadow_root(name: &Name, attributes: &[u8]) -> bool {
     let is_mode = |name: &[u8]| {
         name.eq_ignore_ascii_case(b"shadowrootmode") || name.eq_ignore_ascii_case(b"shadowroot")

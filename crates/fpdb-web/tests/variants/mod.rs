@@ -1,5 +1,6 @@
 //! What stands beside or between the paragraphs of an article is not its text, and what belongs to
-//! it is: the same article in eight languages, with each of these things in several kinds of markup.
+//! it is: the same article in eight languages, with each of these things in several kinds of
+//! markup.
 
 mod languages;
 
@@ -62,8 +63,8 @@ const AROUND: [&str; 3] = [
     "<div class=page><h2>TITLE</h2><section>TEXT</section></div>",
 ];
 
-/// Checks that all variants but `missed` give the text of the article, with or without its title. The
-/// number is exact, so that it is lowered when a rule gets better.
+/// Checks that all variants but `missed` give the text of the article, with or without its title.
+/// The number is exact, so that it is lowered when a rule gets better.
 fn check(name: &str, missed: usize, variants: Vec<(String, String)>) {
     const ALIKE: f64 = 0.97;
     /// The similarity does not show what stands in a text many times.
