@@ -48,7 +48,10 @@ pub(super) fn live_entries<'a, F: Fingerprint>(
         merge.push(Changes::new(tombstones(segment, read)?));
         merge.push(SegmentEntries::new(segment, read)?);
     }
-    merge.push(Changes::new(recent.net_changes(u64::MAX)));
+    // What the logs say last of an entry holds, also where a lost commit had removed it before.
+    let changes = recent.net_changes(u64::MAX).into_iter();
+    let changes = changes.map(|(entry, net)| (entry, Net { removes_older: true, ..net }));
+    merge.push(Changes::new(changes.collect()));
     Ok(merge.filter_map(|merged| match merged {
         Ok(merged) => merged.net.inserted.then_some(Ok(Entry::of_word(merged.entry))),
         Err(error) => Some(Err(error)),

@@ -27,14 +27,22 @@ pub(super) fn replay<F: Fingerprint>(
         }
         // Others are in segments.
         let commits = commits.into_iter().filter(|(seq, _)| *seq > manifest.last_seq);
+        let mut refused: u64 = 0;
         for (seq, mut ops) in commits {
             ops.retain(|op| fits(op, manifest.settings.ids));
             // One operation that cannot be applied does not keep the others from being saved.
             for op in ops {
                 if let Err(error) = memtable.apply(seq.max(memtable.last_seq()), &[op]) {
-                    report.damage.push(error.at_path(&path));
+                    refused += 1;
+                    if refused == 1 {
+                        report.damage.push(error.at_path(&path));
+                    }
                 }
             }
+        }
+        if let Some(others @ 1..) = refused.checked_sub(1) {
+            let message = format!("{others} more operations of the log cannot be applied");
+            report.damage.push(Error::corruption(message).at_path(&path));
         }
     }
     Ok(memtable)

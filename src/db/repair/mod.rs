@@ -74,6 +74,10 @@ pub(crate) fn repair<F: Fingerprint>(
         }
         let (entries, documents) = db.reader().counts();
         report.written = if manifest.settings.ids == Ids::User { entries } else { documents };
+        // A lost commit may have inserted what a later one changes.
+        if report.losses.iter().any(|loss| loss.kind == LossKind::Log) {
+            report.read = report.read.max(report.written);
+        }
         Ok(report)
     })
 }

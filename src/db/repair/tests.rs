@@ -388,13 +388,11 @@ fn named_documents_after_a_damaged_commit_are_saved() {
     let files = files(&path);
     let log = files.keys().find(|name| kind_of(name) == "log").unwrap();
     for lost in [5, 7] {
-        let (report, found) = repaired(options.clone(), &files, log, |bytes| {
-            let wanted = fingerprint::<u64>(lost).to_le_bytes();
-            let at = bytes.windows(8).position(|bytes| bytes == wanted).unwrap();
-            bytes[at] ^= 1;
-            true
-        });
+        let (report, found) =
+            repaired(options.clone(), &files, log, |bytes| damage_first(bytes, fingerprint(lost)));
         assert!(count(&report, &[LossKind::Log]) > 0);
+        assert_eq!(report.written, found.documents.len() as u64);
+        assert!(report.read >= report.written, "{report:?}");
         if lost == 7 {
             expected.documents.retain(|(name, _)| name.as_deref() != Some(&names[7]));
             expected.entries.retain(|entry| entry.fingerprint != fingerprint(7));
@@ -405,6 +403,48 @@ fn named_documents_after_a_damaged_commit_are_saved() {
         };
         assert_eq!(of(&found), of(&expected));
         assert_eq!(found.entries.len(), expected.entries.len());
+    }
+}
+
+/// Damages the first bytes of a log that are those of a fingerprint.
+fn damage_first(log: &mut [u8], fingerprint: u64) -> bool {
+    let wanted = fingerprint.to_le_bytes();
+    let at = log.windows(8).position(|bytes| bytes == wanted).unwrap();
+    log[at] ^= 1;
+    true
+}
+
+#[test]
+fn what_a_log_says_last_holds_although_an_earlier_removal_is_lost() {
+    for ids in [Ids::User, Ids::Unique, Ids::Names] {
+        let options = Db::options().ids(ids).background(false);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let db = options.clone().create(&path).unwrap();
+        let names = ["https://example.org/0", "https://example.org/1"];
+        let key = |i: u64| match ids {
+            Ids::Names => Key::from(names[usize::try_from(i).unwrap()]),
+            _ => Key::from(DocId(i)),
+        };
+        let insert = |i| drop(db.write(&[(fingerprint::<u64>(i), key(i))]).run().unwrap());
+        let remove = |i| match ids {
+            Ids::User => assert!(db.remove_entry(fingerprint(i), DocId(i)).unwrap()),
+            _ => assert!(db.remove(key(i)).unwrap()),
+        };
+        (0..2).for_each(insert);
+        db.flush().unwrap();
+        // The first removal will be lost, and neither later change says that older sources have it.
+        remove(1);
+        insert(1);
+        remove(1);
+        let expected = contents(&db.snapshot());
+        drop(db);
+        let files = files(&path);
+        let log = files.keys().rfind(|name| kind_of(name) == "log").unwrap();
+        let (report, found) =
+            repaired(options, &files, log, |bytes| damage_first(bytes, fingerprint(1)));
+        assert!(count(&report, &[LossKind::Log]) > 0, "{ids:?}");
+        assert_eq!(found, expected, "{ids:?}");
     }
 }
 

@@ -88,7 +88,11 @@ impl<F: Fingerprint> Documents<F> {
         let known = self.keys.find(&key, |number| self.last[number as usize].id);
         let (number, before) = match known {
             Some(number) => (number, self.keep(number)),
-            None => (self.add(key, change.id, replaces, replaces_original), None),
+            // A lost change may have removed the document from older sources before.
+            None => {
+                let replaces = replaces || self.may_miss_ids;
+                (self.add(key, change.id, replaces, replaces_original), None)
+            }
         };
         self.set_last(number, known.is_some(), commit, change);
         self.gain += i64::from(change.after.is_some()) - i64::from(replaces);

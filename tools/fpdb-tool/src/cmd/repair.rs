@@ -56,7 +56,9 @@ struct Report {
 
 /// Says how many documents are missing, and how many have no name any more.
 fn lost(losses: &[Loss], missing: u64) -> String {
-    let is_unknown = |loss: &Loss| loss.count.is_none() || loss.kind == LossKind::Files;
+    // Of a file or a log, bytes are lost.
+    let is_unknown =
+        |loss: &Loss| loss.count.is_none() || matches!(loss.kind, LossKind::Files | LossKind::Log);
     let names = losses.iter().filter(|loss| loss.kind == LossKind::Names);
     let names: u64 = names.filter_map(|loss| loss.count).sum();
     let mut all = match (missing, losses.iter().any(is_unknown)) {

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fpdb::{Db, Ids, Key};
+
 use crate::common::{Folder, random};
 
 fn folder() -> Folder {
@@ -147,6 +149,27 @@ fn repair_writes_a_database_without_the_damage_and_says_what_was_lost() {
     assert_eq!(report["read"], 10000);
     let run = folder.exits(1, "repair a --out again");
     assert!(run.err.contains("saved 5000 of 10000 entries to again: 5000 are lost"), "{run:?}");
+}
+
+#[test]
+fn repair_after_a_lost_commit_does_not_say_that_nothing_is_lost() {
+    let folder = Folder::new();
+    let options = Db::options().ids(Ids::Names).background(false);
+    let db = options.create(folder.file("db")).unwrap();
+    let first = 0x0123_4567_89ab_cdef_u64;
+    for (fingerprint, name) in [(first, "a"), (2, "b"), (3, "c")] {
+        let _ = db.write(&[(fingerprint, Key::from(name))]).run().unwrap();
+    }
+    drop(db);
+    let files = files_under(&folder.file("db"));
+    let log = files.iter().find(|file| file.extension().is_some_and(|end| end == "log")).unwrap();
+    let mut bytes = fs::read(log).unwrap();
+    let at = bytes.windows(8).position(|bytes| bytes == first.to_le_bytes()).unwrap();
+    bytes[at] ^= 1;
+    fs::write(log, bytes).unwrap();
+    let run = folder.exits(1, "repair db --out fixed");
+    let end = "saved 2 of 2 documents to fixed: it is not known how many are lost";
+    assert!(run.err.contains(end), "{run:?}");
 }
 
 #[test]
