@@ -269,7 +269,7 @@ def measured_task(size: int, rows: int) -> tuple[Any, ...]:
     Path("/proc/self/clear_refs").write_text("5")
     before = most_memory()
     # The task gets copies, as if it had joined the blocks that it received.
-    job = lambda: list(_pairs._pairs_of_task((fingerprints.copy(), ids.copy()), 0, division))
+    job = lambda: list(_pairs._found((fingerprints.copy(), ids.copy()), 0, division))
     _, cost = measured(job)
     memory = (most_memory() - before) / count
     return size, in_cell, count, cost.each(count)[1], f"{memory:.0f}"
@@ -280,8 +280,8 @@ def measure_crowd(sizes: list[int], tasks: list[int]) -> None:
     other, so none match."""
     from fpdb_engine.spark import _crowds, _pairs
 
-    print_head("rows of a template", "tasks", "pairs compared by all tasks", "by the largest", "times its share",
-               "CPU s of the largest", "ns per pair", "bytes of the second shuffle per row")
+    print_head("rows of a template", "tasks", "pairs of all tasks", "undivided", "largest", "share", "CPU s", "ns per pair",
+               "bytes")
     for count in sizes:
         rng = np.random.default_rng(11)
         planes, parities = (np.repeat(part, count, axis=0) for part in uniform(rng, 1))
@@ -290,7 +290,8 @@ def measure_crowd(sizes: list[int], tasks: list[int]) -> None:
         rule = fpdb.MatchRule(0.8, expected_entries=10_000_000)
         for number in tasks:
             division = _pairs._by_bands(rule, number)
-            compared, size = of_small_groups(rows, rule, number), 0
+            undivided = int(of_groups(rows, rule, number).max())
+            compared, size = of_groups(rows, rule, number, most=_crowds.CROWD), 0
             for task, pairs, work in works_of(rows, division):
                 compared[task] += pairs
                 size += work.nbytes
@@ -298,8 +299,9 @@ def measure_crowd(sizes: list[int], tasks: list[int]) -> None:
             works = [work for task, _, work in works_of(rows, division) if task == largest]
             _, cost = measured(lambda: sum(1 for _ in _crowds.compared(works, rule)))
             most, of_works = int(compared[largest]), max(sum(pairs_of_work(work) for work in works), 1)
-            print_row(count, number, int(compared.sum()), most, f"{most / compared.sum() * number:.2f}",
-                      f"{cost.cpu:.1f}", f"{cost.cpu / of_works * 1e9:.1f}", f"{size / count:.0f}")
+            costs = (f"{cost.cpu:.1f}", f"{cost.cpu / of_works * 1e9:.1f}") if works else ("", "")
+            print_row(count, number, int(compared.sum()), undivided, most, f"{most / compared.sum() * number:.2f}", *costs,
+                      f"{size / count:.0f}")
 
 
 def works_of(rows: Any, division: Any) -> Iterator[tuple[int, int, Any]]:
@@ -316,15 +318,16 @@ def pairs_of_work(work: Any) -> int:
     return split * (count - split) if split else count * (count - 1) // 2
 
 
-def of_small_groups(rows: Any, rule: Any, tasks: int) -> np.ndarray:
-    """Returns how many pairs each task compares of groups that are no crowds."""
-    from fpdb_engine.spark import _arrow, _bands, _crowds
+def of_groups(rows: Any, rule: Any, tasks: int, most: int | None = None) -> np.ndarray:
+    """Returns how many pairs each task would compare of groups of at most so many rows that share a band."""
+    from fpdb_engine.spark import _arrow, _bands
 
     sketches = _arrow.fingerprints_of(rows["fingerprint"], _arrow.SKETCH)
     compared = np.zeros(tasks, np.int64)
     for owner, band in zip(_bands.owners(sketches, rule, tasks), _bands.bands_of(sketches, rule)):
         _, first, together = np.unique(band, return_index=True, return_counts=True)
-        together[together > _crowds.CROWD] = 0
+        if most is not None:
+            together[together > most] = 0
         np.add.at(compared, owner[first], together * (together - 1) // 2)
     return compared
 

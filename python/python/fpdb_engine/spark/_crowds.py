@@ -2,8 +2,8 @@
 
 They cannot be told from near-duplicates without comparing them, which takes the square of their number. So the task
 that received a crowd does not compare it, but divides it into pieces. Every pair of pieces, and every piece by itself,
-is one work, and the works are dealt to all tasks in a second shuffle. There, the pairs that were found already pass
-through as they are.
+is one work, and the works are dealt to all tasks in a second shuffle. Pairs that were found before that pass through it
+unchanged.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from ._near import Distances, Near
 from ._sending import partition_keys
 
 CROWD = 1 << 12
-"""Sketches that share a band are a crowd if they are more than this. To compare so many takes .2 s."""
+"""Sketches that share a band are a crowd if they are more than this. To compare so many takes .1 s."""
 PIECE = 1 << 16
 """Rows of a piece, at most: 15 MB."""
 SMALL = 1 << 10
-"""Rows of a piece, at least, more or less: to divide a crowd further would cost more than to compare it."""
+"""About the fewest rows of a piece. Smaller ones cost more to send than to compare."""
+PAIRS = 1 << 20
+"""Pairs that were found in a row of the shuffle, at most: 18 MB."""
 WORKS = "task int, pairs binary, number int, split int, sketches binary, ids binary, partition int"
 """What is shuffled: pairs that were found, or a work."""
 PAIR = np.dtype([("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
@@ -53,7 +55,7 @@ def works(count: int, tasks: int, first: int) -> list[Work]:
     """Divides the comparisons of a crowd of so many rows among tasks, from the first one on.
 
     With twice as many pieces as the root of the number of tasks, each task has two works of two pieces. More would
-    make the shares more equal, and would send each row to more tasks.
+    make the shares more equal, and would send each row more often.
     """
     pieces = min(max(2 * math.ceil(math.sqrt(tasks)), -(-count // PIECE)), -(-count // SMALL))
     bounds = [count * piece // pieces for piece in range(pieces + 1)]
@@ -82,11 +84,12 @@ def divided(
         )
 
 
-def passed_on(task: int, tasks: int, a: Words, b: Words, distances: Distances) -> Any:
-    """Returns pairs that were found as a row of the shuffle."""
+def passed_on(first: int, tasks: int, a: Words, b: Words, distances: Distances) -> Iterator[Any]:
+    """Yields pairs that were found as rows of the shuffle, for all tasks in turn from the first one on."""
     pairs = np.empty(len(a), PAIR)
     pairs["a"], pairs["b"], pairs["distance"] = a, b, distances
-    return _row(task, tasks, pairs=pairs.tobytes())
+    for to, start in enumerate(range(0, len(pairs), PAIRS), first):
+        yield _row(to % tasks, tasks, pairs=pairs[start : start + PAIRS].tobytes())
 
 
 def _row(task: int, tasks: int, **values: Any) -> Any:

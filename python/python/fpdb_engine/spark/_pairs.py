@@ -68,13 +68,14 @@ def pairs(
     bytes each with 64 bits and 24 with 128. tasks is by default spark.sql.shuffle.partitions.
 
     A task collects what it receives. Sketches are compared that share a band. If more than 4,096 do, all tasks
-    compare them, after a second shuffle, in which each is sent to about 2 sqrt(tasks) tasks for each band that a
-    crowd shares, or to one for every 65,536 rows of the crowd if these are more. A single task compares all by itself.
+    compare them, after a second shuffle, in which each is sent about 2 sqrt(tasks) times for each band that a crowd
+    shares, or in larger crowds once for every 65,536 rows of the crowd. A single task compares all by itself.
     Fingerprints are searched as a database in the folder for temporary files.
 
     For each row that it received, a task takes about 780 bytes of memory with sketches, 80 and 40 on disk with 64
     bits, 130 and 60 with 128. More than 9 million rows of sketches, or 100 million of fingerprints, do not fit into a
-    batch of Arrow. Sail makes one batch of all rows of a task, or of several tasks, so use one task per 200,000 sketches.
+    batch of Arrow. Sail makes one batch of all rows of a task, or of several tasks, so use one task per 200,000 sketches,
+    and where many rows are of one template, per 50,000 of these.
 
     The rule for a similarity depends on expected_entries, by default the number of rows, which takes another job
     to count.
@@ -179,12 +180,11 @@ def _passed_on(division: Division) -> Any:
             to = task
             for found in _found(concatenated(received.pop(task)), task, division):
                 if isinstance(found, CrowdRows):
-                    works = _crowds.divided(*found, division.tasks, to)
-                    for to, work in enumerate(works, to + 1):
-                        yield work
-                elif len(found[0]):
-                    yield _crowds.passed_on(to % division.tasks, division.tasks, *found)
-                    to += 1
+                    rows = _crowds.divided(*found, division.tasks, to)
+                else:
+                    rows = _crowds.passed_on(to, division.tasks, *found)
+                for to, row in enumerate(rows, to + 1):
+                    yield row
 
     return search
 
