@@ -107,8 +107,8 @@ impl Ends {
         }
         self.last += features as u64;
         let rest = self.last - self.before.last().copied().unwrap_or(0);
-        // Of as many features, the text has gigabytes.
-        self.rest.push(u32::try_from(rest).map_err(|_| io::ErrorKind::OutOfMemory)?);
+        let too_long = |_| io::Error::other("texts of more than 2^32 features are not compared");
+        self.rest.push(u32::try_from(rest).map_err(too_long)?);
         Ok(())
     }
 

@@ -361,7 +361,7 @@ impl<F: Fingerprint> Options<F> {
 
     /// Sets how many recent entries are kept in memory before they are written as a segment. More
     /// entries mean fewer and larger segments, more memory (about 150 to 300 bytes per entry, and
-    /// 380 with sketches), and a longer log to replay.
+    /// 370 to 430 with sketches), and a longer log to replay.
     ///
     /// While that many entries are being written, the same number can be inserted at full speed.
     /// After that, the same number again can be inserted more and more slowly, with a delay of up

@@ -17,13 +17,13 @@ pub(super) const HASH_BITS: u32 = 24;
 const MAX_BUCKETS: usize = 1 << HASH_BITS;
 
 /// The numbers of documents by the hash of a band, in a linear hash table: each time that enough
-/// values were added, one bucket is split in two. So insertions take about the same time, unless
-/// very many documents have the same band, and the buckets are always as full as planned (Litwin,
-/// Linear hashing, VLDB 1980).
+/// values were added, one bucket is split in two. So the buckets are always as full as planned
+/// (Litwin, Linear hashing, VLDB 1980), and insertions take about the same time, unless very many
+/// documents have the same band, or the memory for the buckets doubles and they are copied there.
 #[derive(Debug, Default)]
 pub(super) struct BandTable {
-    /// Buckets by the low bits of a hash: by one bit more from the first bucket on up to the last
-    /// one that was split, and for their other halves, which are at the end.
+    /// Buckets by the low bits of a hash. Those that were split since their number was last a power
+    /// of two, and their other halves, which are at the end, are chosen by one bit more.
     buckets: Vec<Bucket>,
     /// The full buckets, in one chain per bucket; and unused ones, which are in the free list.
     full: Vec<Bucket>,

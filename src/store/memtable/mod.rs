@@ -203,7 +203,8 @@ impl<F: Fingerprint> Memtable<F> {
         Self { entries, has_removals, flushed: Arc::default(), inner }
     }
 
-    // A panic while the lock is held at worst leaves an entry whose commit never becomes visible.
+    // A panic while the lock is held at worst leaves changes of a commit that was not counted, which
+    // are seen with the next commit.
     fn read(&self) -> RwLockReadGuard<'_, Inner<F>> {
         self.inner.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
