@@ -180,6 +180,18 @@ PROGRAMS = {
     "datasketch": with_datasketch,
     "rensa": with_rensa,
 }
+LABELS = {
+    "fpdb": "`fpdb_engine.dedup`",
+    "fpdb-estimated": "with `verify=False`",
+    "fpdb-ngram": "with `ngram=5`",
+    "fpdb-fives": "with `recipe='fives/1'`",
+    "fpdb-fives-complete": "with `recipe='fives/1', recall=0.98`",
+    "fpdb-fives-estimated": "with `recipe='fives/1', verify=False`",
+    "datatrove": "datatrove, MinHash 14 x 8",
+    "datasketch": "datasketch, MinHash LSH 14 x 8",
+    "rensa": "rensa, R-MinHash de-duplicator of 128",
+}
+"""How a table calls the programs."""
 
 
 class DiskUse(threading.Thread):
@@ -244,8 +256,8 @@ def main() -> None:
         earlier.append(row)
         firsts.setdefault(family, row)
     print(f"{number:,} texts, of which {len(similar):,} are like an earlier one")
-    print("| program | seconds | processor s | memory MB | disk MB | found .7-.8, .8-.9, .9-1 | left | wrong, < .5, < .8 |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| program | s | processor s | memory MB | disk MB | found at J = .7 to .8, .8 to .9, .9 to 1 | left | wrong, < .5, < .8 |")
+    print("| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: |")
     for name in names:
         command = [sys.executable, __file__, "--child", name, path, str(number)]
         output = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
@@ -278,7 +290,7 @@ def main() -> None:
             kept = [row for row in family if row not in dropped]
             left += sum(jaccard(texts[a], texts[b]) >= 0.8 for a, b in itertools.combinations(kept, 2))
         print(
-            f"| {name} | {seconds:.1f} | {cpu:.1f} | {memory / 1e6:.0f} | {disk / 1e6:.1f} | "
+            f"| {LABELS.get(name, name)} | {seconds:.1f} | {cpu:.1f} | {memory / 1e6:.0f} | {disk / 1e6:.1f} | "
             f"{', '.join(found)} | {left} | {wrong} |",
             flush=True,
         )

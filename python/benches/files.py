@@ -83,7 +83,7 @@ def main() -> None:
         for file in sorted((folder / "whole").rglob("*.parquet")):
             other = folder / "killed" / file.relative_to(folder / "whole")
             assert pq.read_table(file).equals(pq.read_table(other)), file
-        print("The files of killed and repeated runs are equal.")
+        print("\nThe files of killed and repeated runs are equal.")
 
 
 if __name__ == "__main__":

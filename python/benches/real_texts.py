@@ -26,6 +26,11 @@ def kept_by_datasketch(texts: list[str], folder: Any = None) -> Any:
     return keep
 
 
+def label(options: dict[str, Any]) -> str:
+    written = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return f"with `{written}`" if written else "`fpdb_engine.dedup`"
+
+
 def main() -> None:
     texts = list(texts_of(sys.argv[1:]))
     similar = similarities(texts)
@@ -38,8 +43,8 @@ def main() -> None:
         {"recipe": "fives/1", "recall": 0.98},
         {"recipe": "fives/1", "verify": False},
     ]
-    programs = [(str(some), fpdb.dedup(texts, **some).keep) for some in options]
-    programs.append(("datasketch", kept_by_datasketch(texts)))
+    programs = [(label(some), fpdb.dedup(texts, **some).keep) for some in options]
+    programs.append(("datasketch, MinHash LSH 14 x 8", kept_by_datasketch(texts)))
     print("| program | dropped | left | wrong, < .5, < .8 |\n| --- | ---: | ---: | ---: |")
     for name, keep in programs:
         left = np.count_nonzero(similar[np.ix_(keep, keep)] >= 0.8) // 2

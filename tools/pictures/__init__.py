@@ -136,7 +136,7 @@ def cost(text):
 
 def measured_costs(text):
     """The processor's seconds for 10^6 texts, each from the table with the most texts in which the program is."""
-    names = {"fpdb, fives/1": 'with `recipe="fives/1"`', "fpdb": "`fpdb_engine.dedup`", "rensa": "rensa",
+    names = {"fpdb, fives/1": "with `recipe='fives/1'`", "fpdb": "`fpdb_engine.dedup`", "rensa": "rensa",
              "datasketch": "datasketch", "datatrove": "datatrove"}
     found = {}
     for before, rows in sorted(tables(text, "Search by similarity", "program", "processor s", FOUND),

@@ -1,5 +1,6 @@
 """Tests of the pictures: `cd tools && python3 -m unittest pictures.tests`."""
 
+import re
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
@@ -74,10 +75,10 @@ class Pictures(unittest.TestCase):
                 draw(BENCHMARKS.replace(words, "gone"))
 
     def test_a_picture_follows_its_table(self):
-        changed = BENCHMARKS.replace("| lmdb | 8.65 |", "| lmdb | 5.00 |")
+        changed = re.sub(r"\| lmdb \| [\d.]+ \|", "| lmdb | 4.00 |", BENCHMARKS, count=1)
         differ = [name for name, picture in draw(BENCHMARKS).items() if draw(changed)[name] != picture]
         self.assertEqual(differ, ["query-time.svg"])
-        self.assertIn("LMDB 5<", draw(changed)["query-time.svg"])
+        self.assertIn("LMDB 4<", draw(changed)["query-time.svg"])
 
     def test_points_are_where_the_axes_say(self):
         logarithmic = Axis("", 1, 100, [], is_log=True)
