@@ -26,7 +26,7 @@ def query_time(text):
         "Time of a query, by the number of entries", described("Median microseconds per query", times, power_of_two),
         Axis("entries: random fingerprints of 64 bits, k = 3", 2**15.6, 2**23.4,
              [(2**exponent, f"2^{exponent}") for exponent in (16, 18, 20, 22)], is_log=True),
-        Axis("microseconds, median", 0.4, 250, [(value, f"{value}") for value in (0.5, 1, 2, 5, 10, 20, 50, 100)],
+        Axis("microseconds, median", 0.14, 250, [(value, f"{value}") for value in (0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)],
              is_log=True),
         right=120)
     for series, (name, points) in enumerate(times.items()):

@@ -3,6 +3,8 @@
 import math
 from xml.sax.saxutils import escape
 
+from .document import Missing
+
 WIDTH, HEIGHT = 640, 420
 # What is around the plot. Above it are the title and what the axis of y is.
 TOP, BOTTOM = 84, 66
@@ -37,7 +39,10 @@ class Axis:
         self.low, self.high = self.scale(low), self.scale(high)
 
     def share(self, value):
-        return (self.scale(value) - self.low) / (self.high - self.low)
+        share = (self.scale(value) - self.low) / (self.high - self.low)
+        if not 0 <= share <= 1:
+            raise Missing(f"the axis of `{self.title}` does not reach {value}")
+        return share
 
 
 class Picture:

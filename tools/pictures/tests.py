@@ -87,6 +87,10 @@ class Pictures(unittest.TestCase):
         self.assertEqual(picture.at(0, 100), (40, 84))
         self.assertEqual(picture.at(10, 1), (640, 354))
 
+    def test_a_figure_that_an_axis_does_not_reach_is_reported(self):
+        with self.assertRaisesRegex(Missing, "the axis of `microseconds, median` does not reach 0.01"):
+            draw(re.sub(r"\| lmdb \| [\d.]+ \|", "| lmdb | 0.01 |", BENCHMARKS, count=1))
+
     def test_no_point_or_label_is_outside(self):
         for name, picture in draw(BENCHMARKS).items():
             root = xml.etree.ElementTree.fromstring(picture)
