@@ -135,7 +135,7 @@ def dedup(
     template with a million rows, each takes about half a millisecond. With against or verify=False, the time for a
     template grows with the square of its number of rows: 100,000 take half a minute. On the disk, temporary files take
     about 1.3 times the size of the kept texts, or 290 bytes per kept text with verify=False. In memory, the
-    result takes 13 bytes per row, comparing 4.25 more, and sketches 25 MB of recent rows, 75 at most, and up to 384 MiB of
+    result takes 13 bytes per row, comparing 4.25 more, and sketches up to 75 MB of recent rows and up to 384 MiB of
     others, in pages that are read again if there are more. Other values of keep than
     "first" write texts that are not in memory to a temporary file. Temporary files are where the module tempfile puts
     them.

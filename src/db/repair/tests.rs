@@ -406,7 +406,7 @@ fn named_documents_after_a_damaged_commit_are_saved() {
     }
 }
 
-/// Damages the first bytes of a log that are those of a fingerprint.
+/// Damages the first occurrence of a fingerprint in a log.
 fn damage_first(log: &mut [u8], fingerprint: u64) -> bool {
     let wanted = fingerprint.to_le_bytes();
     let at = log.windows(8).position(|bytes| bytes == wanted).unwrap();

@@ -4,7 +4,7 @@
 use super::places::Place;
 use super::units::{Sums, Unit, at};
 
-/// The places of all elements in the one that has the most prose around it, the reader.
+/// Where elements lie within the *reader*, the element that has the most prose around it.
 #[derive(Debug)]
 pub(super) struct Inside {
     pub(super) reader: usize,

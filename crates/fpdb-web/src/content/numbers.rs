@@ -24,7 +24,7 @@ pub(super) fn distance(index: usize, place: usize) -> i16 {
 /// Returns the values of one array and then those of another.
 pub(super) fn joined<const ALL: usize>(one: &[i16], other: &[i16]) -> [i16; ALL] {
     let mut all = [0; ALL];
-    // Two loops are copies of memory, where one over a chain would be steps.
+    // Each of the two loops compiles to a copy of memory. A single one over a chain does not.
     for (value, from) in all.iter_mut().zip(one) {
         *value = *from;
     }

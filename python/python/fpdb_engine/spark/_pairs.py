@@ -75,7 +75,7 @@ def pairs(
     For each row that it received, a task takes about 780 bytes of memory with sketches, 80 and 40 on disk with 64
     bits, 130 and 60 with 128. More than 9 million rows of sketches, or 100 million of fingerprints, do not fit into a
     batch of Arrow. Sail makes one batch of all rows of a task, or of several tasks, so use one task per 200,000 sketches,
-    and where many rows are of one template, per 50,000 of these.
+    or per 50,000 if most of them are of one template.
 
     The rule for a similarity depends on expected_entries, by default the number of rows, which takes another job
     to count.

@@ -1,10 +1,10 @@
 //! All pairs of a database of sketches.
 //!
 //! Documents that share a band are next to each other in the table of that band. So each table is
-//! read once, range by range, and the documents of each band are compared. A pair that shares many
-//! bands is reported for the first of them, so nothing has to be remembered. If the documents of a
-//! band do not fit in memory, they are divided into shares by their sketches, and every two shares
-//! are compared.
+//! read once, range by range, and the documents of each band are compared. A pair that shares
+//! several bands is reported for the first of them, so nothing has to be remembered. If the
+//! documents of a band do not fit in memory, they are divided into shares by their sketches, and
+//! every two shares are compared.
 
 use super::search::{PairOptions, Search};
 use super::visitor::Sink;

@@ -100,13 +100,11 @@ pub(super) fn segments<F: Word>(
     tally: &Tally,
 ) -> Result<Vec<QueryHit<F>>> {
     let &Batch { queries, within, .. } = batch;
-    let distance = view.planner.distance(within);
+    let (planner, distance) = (view.planner.tables(), view.planner.distance(within));
     let mut found = Vec::new();
     for (source, segment) in view.version.segments.iter().enumerate() {
-        let plan = view.planner.tables().plan(segment.meta().fingerprints, distance);
-        if let (Method::Scan, _) =
-            choose(view.planner.tables().costs(), plan, segment, queries.len())
-        {
+        let plan = planner.plan(segment.meta().fingerprints, distance);
+        if let (Method::Scan, _) = choose(planner.costs(), plan, segment, queries.len()) {
             found.append(&mut scan(view, source, segment, batch, tally)?);
             continue;
         }
