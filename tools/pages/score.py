@@ -10,7 +10,9 @@ program is a command that reads lines of `{"id", "html"}` and writes lines of `{
   bits, and the seconds of processor time; then F1 and both shares for each kind of page;
 * with --layouts: the same article in two layouts. The true text of a page is put into the layouts of two other pages, in
   place of their own. Found: the share of these pairs within 3 bits, and with a Jaccard similarity of .8, and the mean
-  distance. Confused: pairs of different articles in one layout that are within 3 bits;
+  distance. Confused: pairs of different articles in one layout that are within 3 bits. This is done twice: in place of all
+  that the element around the article holds, and in place of the blocks of the article only, so that boxes and captions
+  between its paragraphs stay;
 * with --emptied: pages without their articles, as a page is that scripts fill. Near: the pairs of pages of one site that
   are within 3 bits, which would be called duplicates. Without: the pages that have no text, as they should;
 * with --code: the pages with at least five lines of code in their true text. Kept: the mean share of these lines that the
@@ -39,6 +41,8 @@ WORD = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff]|[^\W\u2e80-\u9fff\uf900-\ufaff]
 EXTRACTIONS = ["main/1", "strip/1"]
 # Of the second table: articles in two layouts, and articles in each layout.
 COPIES, ARTICLES = 1000, 12
+# Elements that can be blocks of an article.
+BLOCKS = "p", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote", "td", "th", "dt", "dd", "figcaption", "div", "section", "article"
 
 
 def words(text):
@@ -179,22 +183,34 @@ def is_article(page):
     return bool(page.get("main")) and page["kind"] in ("article", "news")
 
 
-def layout(page):
-    """The page as a function of an article: its smallest element with most of the true text, filled with the article.
-
-    There is none if the page has its text twice, since the other copy would stay.
-    """
+def around_article(page):
+    """The tree of a page, and the smallest element in it with most of the true text: None if that is the whole page."""
     try:
         tree = lxml.html.document_fromstring(page["html"])
     except (ValueError, lxml.etree.LxmlError):
-        return None
+        return None, None
     truth = Counter(words(page["main"]))
     place = None
     for element in tree.iter("body", "div", "section", "article", "main", "td"):
         inside = Counter(words(element.text_content()))
         if (inside & truth).total() >= 0.9 * truth.total():
             place = element
-    if place is None or place.tag == "body":
+    return tree, None if place is None or place.tag == "body" else place
+
+
+def holds(tree, page, share):
+    """Whether a tree still has this share of the true text."""
+    rest = " ".join(tree.xpath("//text()[not(ancestor::script or ancestor::style)]"))
+    return len(pairs(rest) & pairs(page["main"])) > share * len(pairs(page["main"]))
+
+
+def layout(page):
+    """The page as a function of an article: its smallest element with most of the true text, filled with the article.
+
+    There is none if the page has its text twice, since the other copy would stay.
+    """
+    tree, place = around_article(page)
+    if place is None:
         return None
 
     def clear():
@@ -203,22 +219,79 @@ def layout(page):
         place.text = None
 
     clear()
-    rest = " ".join(tree.xpath("//text()[not(ancestor::script or ancestor::style)]"))
-    if len(pairs(rest) & pairs(page["main"])) > 0.5 * len(pairs(page["main"])):
+    if holds(tree, page, 0.5):
         return None
 
     def fill(article):
         clear()
-        for line in filter(None, article.split("\n")):
-            paragraph = lxml.html.Element("p")
-            paragraph.text = "".join(c for c in line if c >= " ")
-            place.append(paragraph)
+        for line in lines_of(article):
+            place.append(paragraph(line))
         return lxml.html.tostring(tree, encoding="unicode")
 
     return fill
 
 
-def report_layouts(name, pages, method, options, folder):
+def lines_of(article):
+    return ["".join(c for c in line if c >= " ") for line in article.split("\n") if line]
+
+
+def paragraph(line, attributes=()):
+    element = lxml.html.Element("p", dict(attributes))
+    element.text = line
+    return element
+
+
+def blocks_of_article(place, page):
+    """The innermost blocks with words that the true text has in the same order."""
+    triples = lambda found: list(zip(found, found[1:], found[2:]))
+    truth, lines = set(triples(words(page["main"]))), {" ".join(words(line)) for line in page["main"].split("\n")}
+    for element in list(place.iter(*BLOCKS)):
+        found = words(element.text_content())
+        if not found or any(words(inner.text_content()) for inner in element.iterdescendants(*BLOCKS)):
+            continue
+        of_block = triples(found)
+        if " ".join(found) in lines or len(found) >= 6 and sum(triple in truth for triple in of_block) >= 0.7 * len(of_block):
+            yield element
+
+
+def layout_with_boxes(page):
+    """The page as a function of an article that stands in place of the blocks of its own one, and in as many places.
+
+    There is none if much of the own article stays, such as text that no block holds alone, or if it is one paragraph.
+    """
+    tree, place = around_article(page)
+    if place is None:
+        return None
+    blocks = list(blocks_of_article(place, page))
+    paragraphs = [block for block in blocks if block.tag == "p"]
+    places, added = [], []
+    for block in blocks:
+        if block in paragraphs:
+            places.append((lxml.etree.Comment(""), dict(block.attrib)))
+            block.addprevious(places[-1][0])
+        block.drop_tree()
+    if len(places) < 2 or holds(tree, page, 0.1):
+        return None
+
+    def fill(article):
+        while added:
+            added.pop().drop_tree()
+        lines = lines_of(article)
+        for number, (mark, attributes) in enumerate(places):
+            start, end = (at * len(lines) // len(places) for at in (number, number + 1))
+            for line in reversed(lines[start:end]):
+                added.append(paragraph(line, attributes))
+                mark.addnext(added[-1])
+        return lxml.html.tostring(tree, encoding="unicode")
+
+    return fill
+
+
+# How much of the article's element an article in it takes the place of.
+LAYOUTS = {"taken out": layout, "left in place": layout_with_boxes}
+
+
+def report_layouts(name, pages, method, options, folder, boxes, layout):
     rng = random.Random(1)
     articles = list(filter(is_article, pages))
     fills = [fill for fill in map(layout, rng.sample(articles, min(200, len(articles)))) if fill]
@@ -231,6 +304,8 @@ def report_layouts(name, pages, method, options, folder):
     for site, fill in enumerate(fills):
         for number, article in enumerate(rng.sample(chosen, ARTICLES)):
             made[f"site {site} {number}"] = fill(article)
+    # The scripts of a page have data of its own article, which some programs take for the text.
+    made = {name: re.sub(r"<script\b.*?</script>", "", page, flags=re.S | re.I) for name, page in made.items()}
     found, _ = texts_of(method, options, made, folder)
     prints = fingerprints(options.tool, found, folder)
     copies = [(f"{number} 0", f"{number} 1") for number in range(COPIES)]
@@ -244,7 +319,7 @@ def report_layouts(name, pages, method, options, folder):
     ]
     equal = sum(near(prints.get(a), prints.get(b)) for a, b in others)
     mean = sum(apart) / max(1, len(apart))
-    print(f"| {name} | {method} | {len(fills)} | {same} | {alike} | {mean:.1f} | {equal} of {len(others):,} |", flush=True)
+    print(f"| {name} | {boxes} | {method} | {len(fills)} | {same} | {alike} | {mean:.1f} | {equal} of {len(others):,} |", flush=True)
 
 
 def report_emptied(name, pages, method, options, folder):
@@ -325,12 +400,13 @@ def main():
             for name, pages in sets.items():
                 report(name, pages, options, Path(folder))
             return
-        print("| set | method | layouts | found within 3 bits | found at J >= .8 | mean distance | confused |")
-        print("| --- | --- | --- | --- | --- | --- | --- |")
+        print("| set | boxes | method | layouts | found within 3 bits | found at J >= .8 | mean distance | confused |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
         for name, pages in sets.items():
             if sum(is_article(page) for page in pages) > 100:
-                for method in [*EXTRACTIONS, *options.programs]:
-                    report_layouts(name, pages, method, options, Path(folder))
+                for boxes, of_page in LAYOUTS.items():
+                    for method in [*EXTRACTIONS, *options.programs]:
+                        report_layouts(name, pages, method, options, Path(folder), boxes, of_page)
 
 
 if __name__ == "__main__":
