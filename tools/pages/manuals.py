@@ -52,25 +52,25 @@ def body(page, chosen, left_out):
     return text, linked / max(1, len("".join("".join(e.itertext()) for e in elements)))
 
 
-def labelled(name, folder, ending, step, chosen, left_out):
-    """The pages of a manual."""
-    for path in sorted(folder.rglob("*" + ending))[::step]:
+def labelled(name, pages, folder, ending, step, chosen, left_out):
+    """The pages of a manual. Their ids, and so the copies that fit.py makes of them, do not depend on where the folder is."""
+    for path in sorted((pages / folder).rglob("*" + ending))[::step]:
         page = path.read_bytes()
         text, linked = body(page, chosen, left_out)
         # Redirections and frames have no text.
         if len(words(text)) < 50:
             continue
         html = page.decode(errors="replace")
-        yield {"id": str(path), "kind": "links" if linked >= 0.5 else "manual", "main": text, "with": [], "without": [],
+        yield {"id": f"pages/{path.relative_to(pages)}", "kind": "links" if linked >= 0.5 else "manual", "main": text, "with": [], "without": [],
                "html": undeclared(html) if name == "python-undeclared" else html}
 
 
 def main():
     pages, sets = map(Path, sys.argv[1:])
     sets.mkdir(exist_ok=True)
-    for name, (folder, *rest) in MANUALS.items():
+    for name, manual in MANUALS.items():
         with open(sets / f"{name}.ndjson", "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(page) + "\n" for page in labelled(name, pages / folder, *rest))
+            file.writelines(json.dumps(page) + "\n" for page in labelled(name, pages, *manual))
 
 
 if __name__ == "__main__":
