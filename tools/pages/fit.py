@@ -10,11 +10,14 @@ whether a page has content at all: to these pages, and to copies without their a
     python3 fit.py FOLDER
     python3 fit.py --whole FOLDER
     python3 fit.py --held-out texts.ndjson FOLDER
+    python3 fit.py --held-out texts.ndjson --oracles FOLDER FOLDER
 
-The first command gives the trees of the crate again, number for number. The second writes the trees for whole pages only:
+The first command writes all trees. The second writes the trees for whole pages only:
 after a change of what is known of whole pages, those for blocks can stay. The third also writes the text that each page has
 if the trees are fitted to the pages of other sites: five times to four fifths of the sites. To score them: `score.py
---program "held-out=cat texts.ndjson" FOLDER`.
+--program "held-out=cat texts.ndjson" FOLDER`. The last also writes what texts were possible with the same blocks: those that
+are labelled as content (`labels.ndjson`), and those above the threshold of the page that gives the best F1
+(`thresholds.ndjson`).
 """
 
 import argparse
@@ -128,7 +131,7 @@ class Pages:
         self.pages = pages + list(copies(sets))
         self.write("pages", ({"id": page["id"], "html": page["html"]} for _, page in self.pages))
         lines, values = self.run()
-        blocks = [line["blocks"] for line in lines]
+        self.blocks = blocks = [line["blocks"] for line in lines]
         self.starts = numpy.cumsum([0, *map(len, blocks)])
         # The values before the features of the block itself say what is around it.
         around = int((folder / "around").read_text())
@@ -211,6 +214,19 @@ class Whole:
         return scores - EMPTY
 
 
+def oracles(pages, scores):
+    """The texts of pages by their labels, and by the scores above the threshold that gives the best F1."""
+    for number, (_, page) in enumerate(pages.pages):
+        if not page.get("main") or "copy" in page:
+            continue
+        start, end = pages.starts[number : number + 2]
+        text = lambda kept: "\n".join(block for block, is_kept in zip(pages.blocks[number], kept) if is_kept)
+        levels = numpy.round(scores[start:end], 1)
+        texts = [text(levels >= least) for least in numpy.unique(levels)] or [""]
+        best = max(texts, key=lambda found: score(found, page["main"])[2])
+        yield page["id"], text(pages.labels[start:end] == 1), best
+
+
 def model(trees, rate, share, depth):
     return CatBoostClassifier(
         iterations=trees, depth=depth, learning_rate=rate, l2_leaf_reg=3, border_count=64, bootstrap_type="Bernoulli",
@@ -245,13 +261,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--whole", action="store_true", help="write only the trees that say whether a page has content")
     parser.add_argument("--held-out", type=Path, metavar="FILE", help="write the texts of pages by trees that were fitted to other sites")
+    parser.add_argument("--oracles", type=Path, metavar="FOLDER", help="write the best texts that can be made of the same blocks")
     parser.add_argument("folder", type=Path, help="a folder of labelled pages")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         pages = Pages(read(options.folder), Path(folder))
         pages.give("first", pages.of_other_sites(pages.features, TREES[0]))
         _, terms = pages.run()
-        pages.give("second", pages.of_other_sites(terms, TREES[1]))
+        scores = pages.of_other_sites(terms, TREES[1])
+        pages.give("second", scores)
         pages.write("page", ([0] for _ in pages.pages))
         lines, _ = pages.run()
         whole = Whole(pages, lines)
@@ -260,6 +278,12 @@ def main():
             lines, _ = pages.run()
             texts = ({"id": page["id"], "text": line["text"]} for (_, page), line in zip(pages.pages, lines) if "copy" not in page)
             options.held_out.write_text("".join(json.dumps(text) + "\n" for text in texts))
+        if options.oracles:
+            options.oracles.mkdir(exist_ok=True)
+            found = list(oracles(pages, scores))
+            for name, column in (("labels", 1), ("thresholds", 2)):
+                texts = (json.dumps({"id": row[0], "text": row[column]}) + "\n" for row in found)
+                (options.oracles / f"{name}.ndjson").write_text("".join(texts))
         write_weights("whole", whole.fit(numpy.full(len(whole.labels), True)), Path(folder), EMPTY)
         if not options.whole:
             everything = numpy.full(len(pages.labels), True)
