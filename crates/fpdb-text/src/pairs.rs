@@ -119,40 +119,68 @@ impl<C, const N: usize, const L: usize> Runs<C, N, L> {
     }
 }
 
-/// The first distinct hashes of a text, up to the number that it needs.
-struct Needed {
-    min: usize,
-    seen: Vec<u64>,
+// What does not depend on the width of fingerprints is compiled once for all.
+
+impl<C: Cut, const N: usize, const L: usize> Runs<C, N, L> {
+    /// Returns the hash of each run, in the order of the text.
+    fn hashes(&self, text: &str) -> Vec<u64> {
+        let mut window = self.window();
+        // In most languages, a word with its space has at least six bytes. An ideograph has three.
+        let mut hashes = Vec::with_capacity(text.len() / 6);
+        self.cut.cut(text, |token| hashes.extend(window.push(token)));
+        hashes
+    }
 }
 
-impl Needed {
-    #[inline]
-    fn note(&mut self, hash: u64) {
-        if self.seen.len() < self.min && !self.seen.contains(&hash) {
-            self.seen.push(hash);
+/// Returns the number of distinct hashes, or `most` if there are more.
+fn distinct_up_to(most: usize, hashes: &[u64]) -> usize {
+    let mut seen = Vec::with_capacity(most);
+    for hash in hashes {
+        if seen.len() == most {
+            break;
+        }
+        if !seen.contains(hash) {
+            seen.push(*hash);
         }
     }
+    seen.len()
+}
+
+/// Returns the distinct runs of `n` tokens.
+fn runs(cut: &impl Cut, text: &str, n: usize) -> Shingles {
+    let (mut tokens, mut runs) = (Vec::with_capacity(text.len() / 4), Vec::new());
+    cut.cut(text, |token| {
+        tokens.push(xxh3(token.as_bytes()));
+        // As in fingerprints, a word is three letters of some scripts.
+        let length = if is_one_of_few(token) { n.saturating_mul(3) } else { n };
+        let start = tokens.len().checked_sub(length);
+        runs.extend(start.map(|start| hash_of_run(&tokens[start..])));
+    });
+    Shingles::of_hashes(runs)
+}
+
+/// Returns a hash of all tokens, or of the text if it has none.
+fn text_hash(cut: &impl Cut, text: &str) -> Option<u128> {
+    let mut words = String::with_capacity(text.len());
+    cut.cut(text, |token| {
+        words.push_str(token);
+        words.push(' ');
+    });
+    let text = if words.is_empty() { text.trim() } else { &words };
+    (!text.is_empty()).then(|| xxh3_128(text.as_bytes()))
 }
 
 impl<C: Cut, const N: usize, const L: usize> Runs<C, N, L> {
     /// Returns the set of a text's runs, and how many there are; `None` with the number of distinct
     /// ones if these are too few.
     fn sketch<F: Width>(&self, text: &str) -> (Option<OneBit<F>>, usize) {
-        let mut window = self.window();
-        let mut needed = Needed { min: self.min, seen: Vec::with_capacity(self.min) };
-        // In most languages, a word with its space has at least six bytes. An ideograph has three.
-        let mut sketch = OneBit::with_capacity(text.len() / 6);
-        let mut features = 0;
-        self.cut.cut(text, |token| {
-            if let Some(run) = window.push(token) {
-                features += 1;
-                needed.note(run);
-                sketch.push(run);
-            }
-        });
-        match needed.seen.len() {
+        let hashes = self.hashes(text);
+        match distinct_up_to(self.min, &hashes) {
             distinct if distinct < self.min => (None, distinct),
-            _ => (Some(sketch), features),
+            _ => {
+                let features = hashes.len();
+                (Some(OneBit::of_hashes(hashes)), features)
+            }
         }
     }
 }
@@ -171,32 +199,15 @@ impl<F: Width, C: Cut, const N: usize, const L: usize> Method<F> for Runs<C, N, 
     }
 
     fn features(&self, text: &str) -> Shingles {
-        let mut window = self.window();
-        let mut hashes = Vec::with_capacity(text.len() / 4);
-        self.cut.cut(text, |token| hashes.extend(window.push(token)));
-        Shingles::of_hashes(hashes)
+        Shingles::of_hashes(self.hashes(text))
     }
 
     fn runs(&self, text: &str, n: usize) -> Shingles {
-        let (mut tokens, mut runs) = (Vec::with_capacity(text.len() / 4), Vec::new());
-        self.cut.cut(text, |token| {
-            tokens.push(xxh3(token.as_bytes()));
-            // As in fingerprints, a word is three letters of some scripts.
-            let length = if is_one_of_few(token) { n.saturating_mul(3) } else { n };
-            let start = tokens.len().checked_sub(length);
-            runs.extend(start.map(|start| hash_of_run(&tokens[start..])));
-        });
-        Shingles::of_hashes(runs)
+        runs(&self.cut, text, n)
     }
 
     fn text_hash(&self, text: &str) -> Option<u128> {
-        let mut words = String::with_capacity(text.len());
-        self.cut.cut(text, |token| {
-            words.push_str(token);
-            words.push(' ');
-        });
-        let text = if words.is_empty() { text.trim() } else { &words };
-        (!text.is_empty()).then(|| xxh3_128(text.as_bytes()))
+        text_hash(&self.cut, text)
     }
 
     fn min_features(&self) -> usize {

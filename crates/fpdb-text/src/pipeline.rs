@@ -166,24 +166,29 @@ impl Grams {
         match self {
             Self::Words { n: 1, .. } => segment.each(text, visit),
             Self::Words { n, short } => {
-                let (mut joined, mut ends) = (String::with_capacity(text.len()), Vec::new());
-                segment.each(text, |segment| {
-                    joined.push_str(segment);
-                    ends.push(joined.len());
-                    joined.push(' ');
-                });
+                let (joined, ends) = joined(segment, text, " ");
                 word_grams(&joined, &ends, n, short, visit);
             }
             Self::Characters { n, from, short } if segment == Segment::Whole => {
                 character_grams(text, (n, from), short, visit);
             }
             Self::Characters { n, from, short } => {
-                let mut joined = String::with_capacity(text.len());
-                segment.each(text, |segment| joined.push_str(segment));
+                let (joined, _) = joined(segment, text, "");
                 character_grams(&joined, (n, from), short, &mut visit);
             }
         }
     }
+}
+
+/// Returns the segments, each followed by the separator, and where each of them ends.
+fn joined(segment: Segment, text: &str, separator: &str) -> (String, Vec<usize>) {
+    let (mut joined, mut ends) = (String::with_capacity(text.len()), Vec::new());
+    segment.each(text, |segment| {
+        joined.push_str(segment);
+        ends.push(joined.len());
+        joined.push_str(separator);
+    });
+    (joined, ends)
 }
 
 fn lower_case<'b>(feature: &str, buffer: &'b mut String) -> &'b str {

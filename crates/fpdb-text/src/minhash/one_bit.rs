@@ -77,13 +77,26 @@ impl<F: Width> OneBit<F> {
         Self { hashes: Vec::with_capacity(features), ..Self::new() }
     }
 
+    /// Returns a sketch of the set of these hashes.
+    pub(crate) fn of_hashes(hashes: Vec<u64>) -> Self {
+        let mut sketch = Self::new();
+        hashes.iter().for_each(|&hash| sketch.put(hash));
+        Self { hashes, ..sketch }
+    }
+
     /// Adds a feature's hash to the set.
     #[inline]
     pub fn push(&mut self, hash: u64) {
+        self.put(hash);
+        self.hashes.push(hash);
+    }
+
+    /// Puts the value of round 0 of a hash into its bin.
+    #[inline]
+    fn put(&mut self, hash: u64) {
         let value = mix(hash ^ key(0));
         let bin = &mut self.bins[Self::bin_of(value)];
         *bin = value.min(*bin);
-        self.hashes.push(hash);
     }
 
     /// Returns the fingerprint of the set of hashes added since the last call, and empties the set.
