@@ -32,6 +32,7 @@ pub use batch::Answers;
 pub(crate) use batch::{BATCH, Batch};
 pub use counters::QueryStats;
 pub use explain::{Explanation, PlannedSegment, PlannedTable};
+pub(crate) use options::NewMatch;
 pub use options::{QueryOptions, Within};
 pub(crate) use planner::Planner;
 pub(crate) use view::View;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::fingerprint::Entry;
+
 /// How near a match must be: by the database's [rule](crate::MatchRule), or within a distance of
 /// the caller's.
 ///
@@ -106,4 +108,14 @@ impl QueryOptions {
     pub fn since(self, stamp: u64) -> Self {
         Self { since: Some(stamp), ..self }
     }
+}
+
+/// The match that a write looks for among entries that are newer than its lookup.
+pub(crate) struct NewMatch<'a, F> {
+    pub(crate) fingerprint: F,
+    pub(crate) within: Within,
+    /// Only later commits count.
+    pub(crate) after: u64,
+    /// Called for matches only. Only those for which it returns true count.
+    pub(crate) accept: &'a dyn Fn(Entry<F>) -> bool,
 }

@@ -11,9 +11,9 @@ use crate::db::state::core::{Core, Writer};
 use crate::db::state::key::DocumentKey;
 use crate::db::write::confirm::{Candidate, Confirm};
 use crate::fingerprint::{Document, Entry, Fingerprint, Match};
-use crate::query::{QueryOptions, View, Within};
+use crate::query::{NewMatch, QueryOptions, View, Within};
 use crate::store::log::Op;
-use crate::store::memtable::{Memtable, Similar};
+use crate::store::memtable::Memtable;
 use crate::store::version::Version;
 
 /// Answers what was committed since the lookup of a write, and what became of earlier documents in
@@ -242,19 +242,8 @@ impl<'a, F: Fingerprint> Since<'a, F> {
         accept: &dyn Fn(Entry<F>) -> bool,
     ) -> Option<(Match<F>, u64)> {
         let Near { fingerprint, within, .. } = near;
-        let planner = &self.core.planner;
-        let Some(word) = fingerprint.word() else {
-            let test = planner.bands().test(within);
-            let Similar { distance, fingerprint, id, seq } =
-                memtable.newer_similar(fingerprint, &test, after, accept)?;
-            return Some((Match { distance, fingerprint, id }, seq));
-        };
-        let distance = planner.distance(within);
-        let plan = |entries| planner.tables().plan_in_memory(entries, distance);
-        let accept = |entry| accept(Entry::of_word(entry));
-        let (seq, entry, distance) = memtable.newer_match(word, plan, distance, after, accept)?;
-        let Entry { fingerprint, id } = Entry::of_word(entry);
-        Some((Match { distance, fingerprint, id }, seq))
+        let wanted = NewMatch { fingerprint, within, after, accept };
+        self.core.planner.nearest_new(memtable, &wanted)
     }
 }
 

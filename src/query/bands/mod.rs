@@ -21,8 +21,10 @@ use crate::base::error::Result;
 use crate::fingerprint::{Entry, Match, Sketch};
 use crate::query::batch::Answers;
 use crate::query::counters::QueryStats;
-use crate::query::options::{QueryOptions, Within};
+use crate::query::options::{NewMatch, QueryOptions, Within};
+use crate::query::planner::Planner;
 use crate::query::view::View;
+use crate::store::memtable::{Memtable, Similar};
 
 /// Queries that are answered together, and about how many leaves all of them may lead to: those
 /// that lead to more are answered in parts.
@@ -120,6 +122,19 @@ pub(super) fn nearest(
     within: Within,
 ) -> Result<Option<Match<Sketch>>> {
     Ok(query(view, sketch, QueryOptions::within(within).limit(1))?.pop())
+}
+
+/// Returns the nearest match among the new documents of a memtable, and its commit.
+pub(super) fn nearest_new(
+    planner: &Planner,
+    memtable: &Memtable<Sketch>,
+    wanted: &NewMatch<'_, Sketch>,
+) -> Option<(Match<Sketch>, u64)> {
+    let NewMatch { fingerprint, within, after, accept } = *wanted;
+    let test = planner.bands().test(within);
+    let Similar { distance, fingerprint, id, seq } =
+        memtable.newer_similar(fingerprint, &test, after, accept)?;
+    Some((Match { distance, fingerprint, id }, seq))
 }
 
 impl View<'_, Sketch> {

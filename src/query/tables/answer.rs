@@ -3,10 +3,12 @@
 use super::hit::{Hit, Hits};
 use super::pipeline;
 use crate::base::error::Result;
-use crate::fingerprint::{Match, Word};
+use crate::fingerprint::{Entry, Match, Word};
 use crate::query::batch::Answers;
-use crate::query::options::{QueryOptions, Within};
+use crate::query::options::{NewMatch, QueryOptions, Within};
+use crate::query::planner::Planner;
 use crate::query::view::View;
+use crate::store::memtable::Memtable;
 use crate::store::version::InParts;
 
 /// Returns all matches, each once, sorted by distance, fingerprint, id.
@@ -64,6 +66,21 @@ pub(in crate::query) fn nearest<F: Word>(
         radius = if radius == 0 { 1 } else { radius * 2 };
     }
     Ok(query(view, fingerprint, QueryOptions::within(within).limit(1))?.pop())
+}
+
+/// Returns the nearest match among the new entries of a memtable, and its commit.
+pub(in crate::query) fn nearest_new<F: Word>(
+    planner: &Planner,
+    memtable: &Memtable<F>,
+    wanted: &NewMatch<'_, F>,
+) -> Option<(Match<F>, u64)> {
+    let NewMatch { fingerprint, within, after, accept } = *wanted;
+    let distance = planner.distance(within);
+    let plan = |entries| planner.tables().plan_in_memory(entries, distance);
+    let (commit, entry, distance) =
+        memtable.newer_match(fingerprint, plan, distance, after, accept)?;
+    let Entry { fingerprint, id } = entry;
+    Some((Match { distance, fingerprint, id }, commit))
 }
 
 /// Returns whether two fingerprints match by the rule.

@@ -16,7 +16,7 @@ mod planner;
 mod short_list;
 mod sweep;
 
-pub(super) use answer::{are_near, nearest, query, query_each};
+pub(super) use answer::{are_near, nearest, nearest_new, query, query_each};
 pub(super) use batch_answer::{sweep, sweep_pays};
 pub(super) use explain::plan;
 pub(super) use ids::ids_of_each;
