@@ -16,6 +16,7 @@ use compare::{Comparing, ranks};
 pub use compare::{ContainedText, ContainedTexts};
 
 use super::bits::Bits;
+use super::pair::pair;
 use super::reading::{Texts, changed, in_parts};
 use super::shared::for_each_shared;
 use super::stored::{Storing, index};
@@ -26,7 +27,6 @@ use crate::base::progress::{Phase, Progress, Watch};
 use crate::file::scratch::ScratchFiles;
 use crate::file::sorter::Sorted;
 use crate::file::storage::PageBudget;
-use crate::fingerprint::{DocId, Entry};
 
 /// Texts with at least this number of words share a window with each text that they stand in.
 const MIN_WORDS: usize = 20;
@@ -221,10 +221,10 @@ impl Contained {
         read(&mut |texts| {
             in_parts(texts, &mut |part| {
                 for (number, windows) in windows(part, &work)? {
-                    let row = DocId(words.len() as u64);
+                    let row = words.len() as u64;
                     words.push(number);
-                    for fingerprint in windows {
-                        sorter.push(Entry { fingerprint, id: row })?;
+                    for window in windows {
+                        sorter.push(pair(window, row))?;
                     }
                 }
                 work.meter.advance(part.len() as u64)
@@ -245,7 +245,7 @@ impl Contained {
 
         let mut wanted = Bits::zeros(rows);
         work.for_each(&pairs, &mut |pairs| {
-            pairs.iter().flat_map(ranks).for_each(|rank| wanted.set(order.row(rank)));
+            pairs.iter().copied().flat_map(ranks).for_each(|rank| wanted.set(order.row(rank)));
             Ok(())
         })?;
         let mut storing = Storing::new(work.files, wanted)?;
@@ -311,10 +311,10 @@ type Rarest = [(u32, u64); WINDOWS];
 /// Pairs each text, by its rank, with the first texts before it that have one of its rarest
 /// windows. Also returns which rows have more of these.
 fn pairs<'a>(
-    windows: &Sorted<'_, Entry<u64>>,
+    windows: &Sorted<'_, u128>,
     order: &Order,
     work: &Working<'a>,
-) -> Result<(Sorted<'a, Entry<u64>>, Bits)> {
+) -> Result<(Sorted<'a, u128>, Bits)> {
     let mut sorter = work.sorter(2);
     let mut rarest: Vec<Rarest> = vec![[(u32::MAX, u64::MAX); WINDOWS]; order.rows.len()];
     for_each_shared(work, windows, |number, rows| {
@@ -345,7 +345,7 @@ fn pairs<'a>(
                 crowded.set(row);
             }
             for &other in ranks.iter().take(before.min(MOST)) {
-                sorter.push(Entry { fingerprint: rank, id: DocId(other) })?;
+                sorter.push(pair(rank, other))?;
             }
         }
         Ok(())

@@ -3,14 +3,15 @@
 use std::ops::Range;
 
 use super::bits::Bits;
+use super::pair::{numbers, pair};
 use super::work::Working;
 use crate::base::error::Result;
 use crate::file::sorter::Sorter;
-use crate::fingerprint::{DocId, Entry};
 
 /// Takes the hashes of the windows of all texts. Each has a slot, counted over all texts.
 pub(super) struct Kept<'a> {
-    sorter: Sorter<'a, Entry<u64>>,
+    /// The windows with their slots.
+    sorter: Sorter<'a, u128>,
     /// The first slot of each text. A text without windows has one slot, too.
     starts: Bits,
     rows: u64,
@@ -18,7 +19,7 @@ pub(super) struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    pub(super) fn new(sorter: Sorter<'a, Entry<u64>>) -> Self {
+    pub(super) fn new(sorter: Sorter<'a, u128>) -> Self {
         Self { sorter, starts: Bits::default(), rows: 0, windows: 0 }
     }
 
@@ -34,8 +35,8 @@ impl<'a> Kept<'a> {
     pub(super) fn add(&mut self, windows: &[u64]) -> Result<()> {
         self.rows += 1;
         self.windows += windows.len() as u64;
-        for (number, &fingerprint) in windows.iter().enumerate() {
-            self.sorter.push(Entry { fingerprint, id: DocId(self.starts.len()) })?;
+        for (number, &window) in windows.iter().enumerate() {
+            self.sorter.push(pair(window, self.starts.len()))?;
             self.starts.push(number == 0);
         }
         if windows.is_empty() {
@@ -51,12 +52,11 @@ impl<'a> Kept<'a> {
         let mut repeated = Bits::zeros(starts.len());
         let sorted = work.sorted(sorter, 1)?;
         // The slots of the last window, as long as all of them are in one text.
-        let (mut window, mut slots, mut last) = (0, Vec::new(), None);
-        work.for_each(&sorted, &mut |entries| {
-            for &Entry { fingerprint, id: DocId(slot) } in entries {
-                let before = last.replace(slot).filter(|_| fingerprint == window);
-                window = fingerprint;
-                match before {
+        let (mut last, mut slots) = (None, Vec::new());
+        work.for_each(&sorted, &mut |pairs| {
+            for (window, slot) in pairs.iter().copied().map(numbers) {
+                let before = last.replace((window, slot)).filter(|last| last.0 == window);
+                match before.map(|(_, slot)| slot) {
                     None => {
                         slots.clear();
                         slots.push(slot);

@@ -12,6 +12,7 @@ use std::result;
 use fpdb_text::units::Unit;
 use fpdb_text::windows::Words;
 
+use super::pair::{numbers, pair};
 use super::reading::{Found, Texts, changed, in_parts};
 use super::spans::Span;
 use super::work::{Work, Working};
@@ -21,7 +22,6 @@ use crate::base::progress::{Phase, Progress, Watch};
 use crate::file::scratch::ScratchFiles;
 use crate::file::sorter::Sorter;
 use crate::file::storage::PageBudget;
-use crate::fingerprint::{DocId, Entry};
 
 /// A search for lines that many texts have, such as menus and notices.
 ///
@@ -225,7 +225,7 @@ impl Lines {
                 for lines in self.lines(part, &work)? {
                     windows += lines.len() as u64;
                     for Line { hash, .. } in lines {
-                        sorter.push(Entry { fingerprint: hash, id: DocId(rows) })?;
+                        sorter.push(pair(hash, rows))?;
                     }
                     rows += 1;
                 }
@@ -277,18 +277,18 @@ impl Lines {
     /// Returns the hashes that more than `most` rows have.
     fn often<'a>(
         &self,
-        sorter: Sorter<'a, Entry<u64>>,
+        sorter: Sorter<'a, u128>,
         work: &Working<'a>,
     ) -> Result<HashMap<u64, Option<Place>>> {
         // The hash and the number of its rows so far. Equal records are left out, so each row
         // counts once.
         let (mut firsts, mut last, mut rows) = (HashMap::new(), None, 0);
-        work.for_each(&work.sorted(sorter, 1)?, &mut |entries| {
-            for &Entry { fingerprint, .. } in entries {
-                rows = if last == Some(fingerprint) { rows + 1 } else { 1 };
-                last = Some(fingerprint);
+        work.for_each(&work.sorted(sorter, 1)?, &mut |pairs| {
+            for (hash, _) in pairs.iter().copied().map(numbers) {
+                rows = if last == Some(hash) { rows + 1 } else { 1 };
+                last = Some(hash);
                 if rows == self.most + 1 {
-                    firsts.insert(fingerprint, None);
+                    firsts.insert(hash, None);
                 }
             }
             Ok(())

@@ -16,6 +16,7 @@
 //! | `contained` | texts that stand in another one as a whole |
 //! | `kept` | the first pass: which kept windows occur in several texts |
 //! | `lines` | lines and paragraphs that many texts have |
+//! | `pair` | two numbers that are sorted together |
 //! | `quotes` | passages of which words were changed |
 //! | `reading` | the texts that are read, and what is found |
 //! | `runs` | the second pass: the first place of each run |
@@ -29,6 +30,7 @@ mod contained;
 mod index;
 mod kept;
 mod lines;
+mod pair;
 mod quotes;
 mod reading;
 mod runs;

@@ -11,6 +11,7 @@ use std::result;
 use fpdb_text::windows::{Same, Text, Windows, Words};
 
 use super::bits::Bits;
+use super::pair::{numbers, pair};
 use super::reading::{Found, Texts, changed, in_parts};
 use super::shared::for_each_shared;
 use super::spans::{Change, Span};
@@ -41,8 +42,8 @@ pub(super) fn add<E: From<Error>>(
         in_parts(texts, &mut |part| {
             for hashes in parallel::map(work.threads, part, |text| kept(windows, text, work.seed))?
             {
-                for fingerprint in hashes {
-                    sorter.push(Entry { fingerprint, id: DocId(row) })?;
+                for window in hashes {
+                    sorter.push(pair(window, row))?;
                 }
                 row += 1;
             }
@@ -96,17 +97,13 @@ fn kept(windows: &Windows, text: &str, seed: u64) -> Result<Vec<u64>> {
 }
 
 /// Pairs each text with the first one that has one of its windows, once for each window.
-fn pairs<'a>(
-    windows: Sorter<'a, Entry<u64>>,
-    work: &Working<'a>,
-) -> Result<Sorted<'a, Entry<u128>>> {
+fn pairs<'a>(windows: Sorter<'a, u128>, work: &Working<'a>) -> Result<Sorted<'a, Entry<u128>>> {
     let windows = work.sorted(windows, 1)?;
     let mut sorter = work.sorter(2);
     for_each_shared(work, &windows, |number, rows| {
         let [first, later @ ..] = rows else { return Ok(()) };
         for &row in later {
-            let fingerprint = u128::from(row) << 64 | u128::from(*first);
-            sorter.push(Entry { fingerprint, id: DocId(number) })?;
+            sorter.push(Entry { fingerprint: pair(row, *first), id: DocId(number) })?;
         }
         Ok(())
     })?;
@@ -149,10 +146,8 @@ impl Candidates<'_> {
             if sources.is_empty() { Ok(()) } else { each(row, &sources) }
         };
         self.pairs.for_each(&mut |pairs| {
-            for pair in pairs {
-                let [row, source] =
-                    [pair.fingerprint >> 64, pair.fingerprint & u128::from(u64::MAX)]
-                        .map(|half| u64::try_from(half).unwrap_or(0));
+            for found in pairs {
+                let (row, source) = numbers(found.fingerprint);
                 if row != current {
                     end(current, &mut shared)?;
                     current = row;

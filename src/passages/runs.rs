@@ -6,12 +6,12 @@ use fpdb_text::windows::{Windows, Words};
 
 use super::bits::Bits;
 use super::kept::Slots;
+use super::pair::{numbers, pair};
 use super::spans::{GAP, Sources};
 use super::work::Working;
 use crate::base::error::Result;
 use crate::file::scratch::Spool;
 use crate::file::sorter::Sorter;
-use crate::fingerprint::{DocId, Entry};
 
 /// A run of a text that other texts may have, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,8 @@ pub(super) fn repeated(
 /// Takes the runs of all texts. They are numbered. Neighbours in a text have neighbouring numbers,
 /// and others do not.
 pub(super) struct Runs<'a> {
-    sorter: Sorter<'a, Entry<u64>>,
+    /// The hashes of runs with their numbers.
+    sorter: Sorter<'a, u128>,
     /// For each number, where the run begins and ends in bytes; or that there is a gap, and how
     /// many rows follow the last one.
     places: Spool<'a>,
@@ -95,7 +96,7 @@ impl<'a> Runs<'a> {
                 self.push(true, is_start, (GAP, u32::try_from(rows).unwrap_or(u32::MAX)))?;
             }
             let number = self.gaps.len();
-            self.sorter.push(Entry { fingerprint: hash, id: DocId(number) })?;
+            self.sorter.push(pair(hash, number))?;
             self.push(false, false, (begin, end))?;
             self.last = Some((row, word));
             self.len += 1;
@@ -116,14 +117,14 @@ impl<'a> Runs<'a> {
         let sorted = work.sorted(sorter, 1)?;
         let mut sources = work.sorter(2);
         let texts = starts.counted();
-        let mut first: Option<Entry<u64>> = None;
-        work.for_each(&sorted, &mut |entries| {
-            for &run in entries {
-                match first.filter(|first| first.fingerprint == run.fingerprint) {
-                    None => first = Some(run),
+        let mut first = None;
+        work.for_each(&sorted, &mut |pairs| {
+            for (hash, run) in pairs.iter().copied().map(numbers) {
+                match first.filter(|&(first_hash, _)| first_hash == hash) {
+                    None => first = Some((hash, run)),
                     // Not if it is another place in the same text.
-                    Some(first) if texts.up_to(first.id.0) < texts.up_to(run.id.0) => {
-                        sources.push(Entry { fingerprint: run.id.0, id: first.id })?;
+                    Some((_, first)) if texts.up_to(first) < texts.up_to(run) => {
+                        sources.push(pair(run, first))?;
                     }
                     Some(_) => {}
                 }

@@ -1,14 +1,15 @@
 //! Windows that several texts have.
 
+use super::pair::numbers;
 use super::work::Working;
 use crate::base::error::{Error, Result};
 use crate::file::sorter::Sorted;
-use crate::fingerprint::Entry;
 
-/// Calls `each` with the number of each window that several texts have, and their rows.
+/// Calls `each` with the number of each window that several texts have, and their rows. Takes the
+/// windows with their rows.
 pub(super) fn for_each_shared(
     work: &Working<'_>,
-    windows: &Sorted<'_, Entry<u64>>,
+    windows: &Sorted<'_, u128>,
     mut each: impl FnMut(u64, &[u64]) -> Result<()>,
 ) -> Result<()> {
     let (mut number, mut last, mut rows) = (0, None, Vec::new());
@@ -20,12 +21,12 @@ pub(super) fn for_each_shared(
         rows.clear();
         Ok::<_, Error>(())
     };
-    work.for_each(windows, &mut |entries| {
-        for &Entry { fingerprint, id } in entries {
-            if last.replace(fingerprint) != Some(fingerprint) {
+    work.for_each(windows, &mut |pairs| {
+        for (window, row) in pairs.iter().copied().map(numbers) {
+            if last.replace(window) != Some(window) {
                 end(&mut rows)?;
             }
-            rows.push(id.0);
+            rows.push(row);
         }
         Ok(())
     })?;

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::bits::Bits;
+use super::pair::numbers;
 use super::work::Working;
 use crate::base::error::Result;
 use crate::file::scratch::Spool;
 use crate::file::sorter::Sorted;
-use crate::fingerprint::{DocId, Entry};
 
 /// A run of words of a text that stands in an earlier text, too. See [`Passages`](super::Passages).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,7 +99,7 @@ pub(super) const GAP: u32 = u32::MAX;
 /// The first place of each run that an earlier text has, too.
 pub(super) struct Sources<'a> {
     /// Numbers of runs, and those of their first places.
-    pub(super) sorted: Sorted<'a, Entry<u64>>,
+    pub(super) sorted: Sorted<'a, u128>,
     pub(super) places: Spool<'a>,
     pub(super) gaps: Bits,
 }
@@ -120,8 +120,8 @@ impl Sources<'_> {
         let mut cover =
             Cover { chains: Vec::new(), spare: None, min_words: min_words as u64, gaps };
         let mut chain: Option<Chain> = None;
-        work.for_each(&sorted, &mut |entries| {
-            for &Entry { fingerprint: number, id: DocId(source) } in entries {
+        work.for_each(&sorted, &mut |pairs| {
+            for (number, source) in pairs.iter().copied().map(numbers) {
                 match &mut chain {
                     Some(Chain { first, last, source: from })
                         if *last + 1 == number && *from + (number - *first) == source =>

@@ -7,8 +7,8 @@ use fpdb_text::windows::Words;
 
 use crate::base::error::Result;
 use crate::base::parallel;
-use crate::fingerprint::Entry;
 use crate::passages::bits::Bits;
+use crate::passages::pair::numbers;
 use crate::passages::stored::Stored;
 use crate::passages::work::Working;
 
@@ -46,8 +46,8 @@ pub struct ContainedText {
 }
 
 /// Returns the ranks of a pair of texts.
-pub(super) fn ranks(pair: &Entry<u64>) -> [u64; 2] {
-    [pair.fingerprint, pair.id.0]
+pub(super) fn ranks(pair: u128) -> [u64; 2] {
+    numbers(pair).into()
 }
 
 /// Compares pairs, sorted by rank, and decides which texts are dropped.
@@ -59,7 +59,7 @@ pub(super) struct Comparing<'w, 'a> {
     row_of: &'w (dyn Fn(u64) -> u64 + Sync),
     texts: Stored<'a>,
     /// Pairs that are compared together.
-    waiting: Vec<Entry<u64>>,
+    waiting: Vec<u128>,
     /// The ranks of their texts.
     wanted: BTreeSet<u64>,
     /// The bytes of these.
@@ -94,8 +94,8 @@ impl<'w, 'a> Comparing<'w, 'a> {
         }
     }
 
-    pub(super) fn add(&mut self, pairs: &[Entry<u64>]) -> Result<()> {
-        for pair in pairs {
+    pub(super) fn add(&mut self, pairs: &[u128]) -> Result<()> {
+        for &pair in pairs {
             if self.bytes > BATCH || self.waiting.len() >= PAIRS {
                 self.compare()?;
             }
@@ -104,7 +104,7 @@ impl<'w, 'a> Comparing<'w, 'a> {
                     self.bytes += self.texts.size((self.row_of)(rank));
                 }
             }
-            self.waiting.push(*pair);
+            self.waiting.push(pair);
         }
         Ok(())
     }
@@ -120,19 +120,19 @@ impl<'w, 'a> Comparing<'w, 'a> {
             Runs::of(&text, self.work.seed).map(Some)
         })?;
         let runs_of = |rank| runs.get(wanted.binary_search(&rank).ok()?)?.as_ref();
-        let shares = parallel::map(self.work.threads, &pairs, |pair| {
+        let shares = parallel::map(self.work.threads, &pairs, |&pair| {
             self.work.meter.check()?;
             let [own, other] = ranks(pair).map(runs_of);
             Ok(own.zip(other).map_or(0.0, |(own, other)| own.share_in(other)))
         })?;
-        for (pair, share) in pairs.iter().zip(shares) {
+        for (&pair, share) in pairs.iter().zip(shares) {
             let [row, source] = ranks(pair).map(|rank| (self.row_of)(rank));
             if share >= self.least && !self.dropped.get(row) && !self.dropped.get(source) {
                 self.dropped.set(row);
                 self.found.push(ContainedText { row, source, share });
             }
         }
-        let done = pairs.last().map_or(self.done, |pair| ranks(pair)[0] + 1);
+        let done = pairs.last().map_or(self.done, |&pair| ranks(pair)[0] + 1);
         self.work.meter.advance(done - self.done)?;
         self.done = done;
         Ok(())
