@@ -119,7 +119,7 @@ impl<C, const N: usize, const L: usize> Runs<C, N, L> {
     }
 }
 
-// What does not depend on the width of fingerprints is compiled once for all.
+// What does not depend on the width of fingerprints is compiled only once.
 
 impl<C: Cut, const N: usize, const L: usize> Runs<C, N, L> {
     /// Returns the hash of each run, in the order of the text.
