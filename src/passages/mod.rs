@@ -283,7 +283,7 @@ impl Passages {
         let slots = kept.finish(&work)?;
 
         work.meter.begin(Phase::Read, rows)?;
-        let mut runs = Runs::new(&work);
+        let mut runs = Runs::new(self.min_words, &work);
         let mut next = Position { row: 0, slot: 0 };
         read(&mut |texts| {
             in_parts(texts, &mut |part| search.compare(part, &slots, &mut next, &mut runs))

@@ -7,7 +7,7 @@ use fpdb_text::windows::{Windows, Words};
 use super::bits::Bits;
 use super::kept::Slots;
 use super::pair::{numbers, pair};
-use super::spans::{GAP, Sources};
+use super::spans::{GAP, SKIPPED, Sources};
 use super::work::Working;
 use crate::base::error::Result;
 use crate::file::scratch::Spool;
@@ -49,12 +49,14 @@ pub(super) fn repeated(
 }
 
 /// Takes the runs of all texts. They are numbered. Neighbours in a text have neighbouring numbers,
-/// and others do not.
+/// and others do not. Between two runs of a text without a gap, numbers count words.
 pub(super) struct Runs<'a> {
+    /// The words of a run. As many words without a run are a gap.
+    min_words: usize,
     /// The hashes of runs with their numbers.
     sorter: Sorter<'a, u128>,
-    /// For each number, where the run begins and ends in bytes; or that there is a gap, and how
-    /// many rows follow the last one.
+    /// For each run, where it begins and ends in bytes. Between them, that there is a gap, and how
+    /// many rows follow the last one; or that so many numbers have no run.
     places: Spool<'a>,
     gaps: Bits,
     /// Gaps before the first run of a text.
@@ -65,8 +67,9 @@ pub(super) struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    pub(super) fn new(work: &Working<'a>) -> Self {
+    pub(super) fn new(min_words: usize, work: &Working<'a>) -> Self {
         Self {
+            min_words,
             sorter: work.sorter(2),
             places: Spool::new(Some(work.files)),
             gaps: Bits::default(),
@@ -84,16 +87,11 @@ impl<'a> Runs<'a> {
     /// Adds runs of a text, in the order of the text.
     pub(super) fn add(&mut self, row: u64, runs: &[Candidate]) -> Result<()> {
         for &Candidate { word, hash, begin, end } in runs {
-            if self.last != Some((row, word.wrapping_sub(1))) {
-                let last_row = self.last.map_or(0, |(row, _)| row);
-                // More rows without runs than this are as many gaps.
-                let mut rows = row - last_row;
-                while let Some(more) = rows.checked_sub(u64::from(u32::MAX)) {
-                    self.push(true, true, (GAP, u32::MAX))?;
-                    rows = more;
+            match self.last {
+                Some((last_row, last)) if last_row == row && word - last <= self.min_words => {
+                    self.skip(word - last - 1)?;
                 }
-                let is_start = self.last.is_none_or(|(last_row, _)| last_row != row);
-                self.push(true, is_start, (GAP, u32::try_from(rows).unwrap_or(u32::MAX)))?;
+                _ => self.push_gaps(row)?,
             }
             let number = self.gaps.len();
             self.sorter.push(pair(hash, number))?;
@@ -104,9 +102,37 @@ impl<'a> Runs<'a> {
         Ok(())
     }
 
+    /// Leaves out the numbers of so many words that begin no run.
+    fn skip(&mut self, words: usize) -> Result<()> {
+        for _ in 0..words {
+            self.gaps.push(false);
+            self.starts.push(false);
+        }
+        match u32::try_from(words) {
+            Ok(words @ 1..) => self.push_place((SKIPPED, words)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the gap before a run of this row.
+    fn push_gaps(&mut self, row: u64) -> Result<()> {
+        let mut rows = row - self.last.map_or(0, |(row, _)| row);
+        // More rows without runs than this are as many gaps.
+        while let Some(more) = rows.checked_sub(u64::from(u32::MAX)) {
+            self.push(true, true, (GAP, u32::MAX))?;
+            rows = more;
+        }
+        let is_start = self.last.is_none_or(|(last_row, _)| last_row != row);
+        self.push(true, is_start, (GAP, u32::try_from(rows).unwrap_or(u32::MAX)))
+    }
+
     fn push(&mut self, is_gap: bool, is_start: bool, place: (u32, u32)) -> Result<()> {
         self.gaps.push(is_gap);
         self.starts.push(is_start);
+        self.push_place(place)
+    }
+
+    fn push_place(&mut self, place: (u32, u32)) -> Result<()> {
         let [a, b] = [place.0, place.1].map(u32::to_le_bytes);
         self.places.push([a, b].as_flattened())
     }

@@ -93,8 +93,12 @@ impl Change {
     }
 }
 
-/// What separates runs that are not neighbours, in the records of places: a row follows.
+/// What separates runs that have no word in common, in the records of places: the number of rows
+/// follows that the next run is further.
 pub(super) const GAP: u32 = u32::MAX;
+/// What is between runs that may have a word in common: the number of words follows that begin no
+/// run, and that have numbers all the same.
+pub(super) const SKIPPED: u32 = GAP - 1;
 
 /// The first place of each run that an earlier text has, too.
 pub(super) struct Sources<'a> {
@@ -164,7 +168,8 @@ impl Cover {
         }
     }
 
-    /// Returns whether the last chain and this one have a word in common, for certain.
+    /// Returns whether the last chain and this one have a word in common, for certain. Numbers count
+    /// words here, so this does not depend on the runs that the seed of the hashes adds.
     fn overlaps_last(&self, chain: &Chain) -> bool {
         self.chains.last().is_some_and(|last| {
             let is_near = chain.first < last.last + self.min_words;
@@ -217,7 +222,7 @@ fn resolve(chains: &[Chain], places: Spool<'_>) -> Result<Vec<Span>> {
                     End::SourceLast => span.source_end = end,
                 }
             }
-            number += 1;
+            number += if begin == SKIPPED { end.into() } else { 1 };
         }
         Ok(())
     })?;

@@ -131,6 +131,27 @@ fn spans_are_exactly_the_runs_that_stand_in_an_earlier_text() {
 }
 
 #[test]
+fn spans_are_the_same_with_every_seed() {
+    let mut random = Random(3);
+    let all = random.words(2000, 100_000, 0);
+    let words: Vec<&str> = all.split_inclusive(|c: char| c.is_whitespace()).collect();
+    // Passages of little more than 14 words that overlap, or nearly do, and a text with all of them.
+    let mut texts: Vec<String> = (0..300)
+        .map(|_| {
+            let start = random.below(words.len() - 20);
+            words[start..start + 14 + random.below(7)].concat()
+        })
+        .collect();
+    texts.push(all.clone());
+    let with = |seed| find(&Passages::new(14).unwrap().seed(seed), &texts, 7);
+    let first = with(0);
+    check(&texts, 14, &first);
+    for seed in 1..8 {
+        assert_eq!(with(seed).spans, first.spans, "seed {seed}");
+    }
+}
+
+#[test]
 fn the_source_is_the_first_text_that_has_the_run() {
     let mut random = Random(2);
     let quote = random.words(50, 100_000, 0);
