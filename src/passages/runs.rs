@@ -49,14 +49,14 @@ pub(super) fn repeated(
 }
 
 /// Takes the runs of all texts. They are numbered. Neighbours in a text have neighbouring numbers,
-/// and others do not. Between two runs of a text without a gap, numbers count words.
+/// and others do not. Unless there is a gap between two runs of a text, their numbers count words.
 pub(super) struct Runs<'a> {
     /// The words of a run. As many words without a run are a gap.
     min_words: usize,
     /// The hashes of runs with their numbers.
     sorter: Sorter<'a, u128>,
-    /// For each run, where it begins and ends in bytes. Between them, that there is a gap, and how
-    /// many rows follow the last one; or that so many numbers have no run.
+    /// For each run, where it begins and ends in bytes. For each gap, how many rows follow the last
+    /// one, and for other numbers without a run, how many there are.
     places: Spool<'a>,
     gaps: Bits,
     /// Gaps before the first run of a text.

@@ -93,11 +93,11 @@ impl Change {
     }
 }
 
-/// What separates runs that have no word in common, in the records of places: the number of rows
-/// follows that the next run is further.
+/// Marks a place that separates runs without a word in common. Its second number says how many rows
+/// further the next run is.
 pub(super) const GAP: u32 = u32::MAX;
-/// What is between runs that may have a word in common: the number of words follows that begin no
-/// run, and that have numbers all the same.
+/// Marks a place between runs that may have a word in common. Its second number says how many words
+/// between them begin no run. Each of these words has a number, too.
 pub(super) const SKIPPED: u32 = GAP - 1;
 
 /// The first place of each run that an earlier text has, too.
@@ -169,7 +169,8 @@ impl Cover {
     }
 
     /// Returns whether the last chain and this one have a word in common, for certain. Numbers count
-    /// words here, so this does not depend on the runs that the seed of the hashes adds.
+    /// words, so this does not depend on the seed of the hashes, which decides what further runs
+    /// have numbers.
     fn overlaps_last(&self, chain: &Chain) -> bool {
         self.chains.last().is_some_and(|last| {
             let is_near = chain.first < last.last + self.min_words;

@@ -71,7 +71,7 @@ const OF_SKETCHES: Search<Sketch> = Search {
 };
 
 impl Planner {
-    /// Returns the nearest such match of a memtable, and its commit.
+    /// Returns the nearest match of a memtable that a write looks for, and its commit.
     pub(crate) fn nearest_new<F: Fingerprint>(
         &self,
         memtable: &Memtable<F>,
